@@ -1,0 +1,183 @@
+//! What the loop knows of a tool: its schema, how it may run beside others, and what it gives back.
+//!
+//! A tool bounds its own output, stops when its token is cancelled, and leaves nothing running behind
+//! unless it was asked to. It never panics on what a model sends: arguments were checked against its
+//! schema before `run`.
+
+use std::fmt;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::llm::{ContentBlock, ToolSpec};
+
+/// Something a model can call.
+pub trait Tool: Send + Sync + fmt::Debug {
+    /// Name, description and argument schema, as the model sees them.
+    fn spec(&self) -> &ToolSpec;
+
+    /// How this call may run beside the others of its message.
+    fn concurrency(&self, _arguments: &Value) -> Concurrency {
+        Concurrency::Parallel
+    }
+
+    /// Runs one call to its end. Must return soon after `cx.cancel` fires, with what it has.
+    fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput>;
+}
+
+/// The tools of an agent, in the order the model sees them.
+pub type ToolSet = Vec<Arc<dyn Tool>>;
+
+/// How a call may run beside the others of its message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Concurrency {
+    /// Beside anything.
+    Parallel,
+    /// One at a time among calls with the same key: writes to one path.
+    Serial(String),
+    /// Alone: everything before it ends first, nothing after it starts earlier.
+    Exclusive,
+}
+
+/// What a running call is given.
+#[derive(Debug, Clone)]
+pub struct ToolContext {
+    pub call_id: String,
+    /// Fires when the user interrupts.
+    pub cancel: CancellationToken,
+    pub updates: UpdateSink,
+}
+
+/// Where a running call reports its progress. Cheap to clone; never blocks.
+#[derive(Clone)]
+pub struct UpdateSink(Arc<dyn Fn(ToolUpdate) + Send + Sync>);
+
+impl UpdateSink {
+    pub fn new(send: impl Fn(ToolUpdate) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(send))
+    }
+
+    /// A sink that forgets.
+    pub fn discard() -> Self {
+        Self::new(|_| {})
+    }
+
+    pub fn send(&self, update: ToolUpdate) {
+        (self.0)(update);
+    }
+}
+
+impl fmt::Debug for UpdateSink {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("UpdateSink")
+    }
+}
+
+/// Progress of a running call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ToolUpdate {
+    /// More output, to be appended. `skipped` bytes before it were left out because they came faster
+    /// than they can be shown.
+    Output { text: String, skipped: u64 },
+}
+
+/// What a call gave.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolOutput {
+    /// What the model reads.
+    pub content: Vec<ContentBlock>,
+    /// What the interface shows; an object whose shape belongs to the tool. `Null` when there is none.
+    pub details: Value,
+    pub status: ToolStatus,
+}
+
+impl ToolOutput {
+    pub fn success(text: impl Into<String>, details: Value) -> Self {
+        Self {
+            content: vec![ContentBlock::text(text)],
+            details,
+            status: ToolStatus::Success,
+        }
+    }
+
+    /// A failure whose message the model reads; it should name what to do next.
+    pub fn error(message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self::failed(
+            ToolStatus::ExecutionError {
+                message: message.clone(),
+            },
+            message,
+        )
+    }
+
+    /// A failure with its status and the text the model reads.
+    pub fn failed(status: ToolStatus, text: impl Into<String>) -> Self {
+        Self {
+            content: vec![ContentBlock::text(text)],
+            details: Value::Null,
+            status,
+        }
+    }
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(
+    tag = "type",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
+pub enum ToolStatus {
+    #[default]
+    Success,
+    ToolNotFound,
+    /// `path` is the JSON pointer into the schema that failed.
+    InvalidParameters {
+        path: String,
+        message: String,
+    },
+    ExecutionError {
+        message: String,
+    },
+    Timeout {
+        timeout_ms: u64,
+    },
+    Aborted,
+    Denied {
+        reason: String,
+    },
+    McpServerError {
+        server: String,
+        message: String,
+    },
+    ConnectionError {
+        server: String,
+        message: String,
+    },
+}
+
+impl ToolStatus {
+    pub fn is_success(&self) -> bool {
+        *self == Self::Success
+    }
+
+    /// The name written in accounting and logs.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::ToolNotFound => "tool_not_found",
+            Self::InvalidParameters { .. } => "invalid_parameters",
+            Self::ExecutionError { .. } => "execution_error",
+            Self::Timeout { .. } => "timeout",
+            Self::Aborted => "aborted",
+            Self::Denied { .. } => "denied",
+            Self::McpServerError { .. } => "mcp_server_error",
+            Self::ConnectionError { .. } => "connection_error",
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Wall-clock time as stored and shown. Durations inside the program use `std::time::Instant`.
+
+use jiff::Timestamp;
+
+/// Milliseconds since the Unix epoch.
+pub fn now_ms() -> i64 {
+    Timestamp::now().as_millisecond()
+}
+
+/// RFC 3339 with milliseconds in UTC, as session files store it: `2026-11-21T09:30:00.123Z`.
+pub fn rfc3339(milliseconds: i64) -> String {
+    Timestamp::from_millisecond(milliseconds)
+        .unwrap_or_default()
+        .strftime("%Y-%m-%dT%H:%M:%S%.3fZ")
+        .to_string()
+}
+
+/// A duration for people: `340ms`, `4.2s`, `3m 05s`, `2h 04m`.
+pub fn human_duration(milliseconds: u64) -> String {
+    let seconds = milliseconds / 1000;
+    match seconds {
+        0 => format!("{milliseconds}ms"),
+        1..60 => format!("{}.{}s", seconds, milliseconds % 1000 / 100),
+        60..3600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h {:02}m", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_written_as_stored_and_as_read() {
+        assert_eq!(rfc3339(1_763_717_400_123), "2025-11-21T09:30:00.123Z");
+        let cases = [
+            (340, "340ms"),
+            (4_250, "4.2s"),
+            (185_000, "3m 05s"),
+            (7_440_000, "2h 04m"),
+        ];
+        for (milliseconds, expected) in cases {
+            assert_eq!(human_duration(milliseconds), expected);
+        }
+    }
+}

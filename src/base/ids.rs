@@ -1,0 +1,20 @@
+//! Identifiers. Sessions use UUIDv7, whose order is the order of creation; entries inside a session
+//! use eight hex digits, checked for collision by their owner.
+
+use uuid::Uuid;
+
+/// A new session id: UUIDv7, hyphenated, lower case.
+pub fn session_id() -> String {
+    Uuid::now_v7().hyphenated().to_string()
+}
+
+/// A candidate entry id: eight lower-case hex digits.
+pub fn entry_id() -> String {
+    format!("{:08x}", Uuid::new_v4().as_fields().0)
+}
+
+/// An id for one message or tool call inside the program: `prefix_` and 24 hex digits.
+pub fn prefixed(prefix: &str) -> String {
+    let hex = Uuid::new_v4().simple().to_string();
+    format!("{prefix}_{}", &hex[..24])
+}

@@ -1,0 +1,10 @@
+//! What every layer stands on: text, paths, files, processes, ids and the clock. Knows nothing of
+//! models, agents or screens.
+
+pub mod atomic_file;
+pub mod clock;
+pub mod ids;
+pub mod jsonl;
+pub mod path;
+pub mod process;
+pub mod text;

@@ -1,0 +1,270 @@
+//! The one place where text is measured, cut and made safe to show.
+//!
+//! Width is counted by grapheme cluster in terminal cells. Everything that came from a model, a tool or
+//! a file is untrusted: `sanitize` runs before a string reaches a cell, so no control sequence of
+//! theirs is ever passed to the terminal.
+
+use std::borrow::Cow;
+
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+/// Columns between tab stops when a tab is expanded.
+pub const TAB_WIDTH: usize = 4;
+
+/// Width of `text` in terminal cells. Control characters count zero.
+pub fn width(text: &str) -> usize {
+    if text.is_ascii() {
+        return text.bytes().filter(|byte| !byte.is_ascii_control()).count();
+    }
+    text.graphemes(true).map(grapheme_width).sum()
+}
+
+/// Width of one grapheme cluster: 0, 1 or 2 cells.
+pub fn grapheme_width(grapheme: &str) -> usize {
+    match grapheme.as_bytes() {
+        [byte] => usize::from(!byte.is_ascii_control()),
+        _ => grapheme.width().min(2),
+    }
+}
+
+/// The grapheme clusters of `text` with their byte offsets.
+pub fn graphemes(text: &str) -> impl DoubleEndedIterator<Item = (usize, &str)> {
+    text.grapheme_indices(true)
+}
+
+/// The longest start of `text` that is at most `columns` wide, cut between graphemes.
+pub fn take_width(text: &str, columns: usize) -> &str {
+    if text.len() <= columns && text.is_ascii() {
+        return text;
+    }
+    let mut used = 0;
+    for (offset, grapheme) in graphemes(text) {
+        used += grapheme_width(grapheme);
+        if used > columns {
+            return &text[..offset];
+        }
+    }
+    text
+}
+
+/// `text`, or its start with `…` in the last column when it is wider than `columns`.
+pub fn truncate(text: &str, columns: usize) -> Cow<'_, str> {
+    if width(text) <= columns {
+        return Cow::Borrowed(text);
+    }
+    match columns {
+        0 => Cow::Borrowed(""),
+        _ => Cow::Owned(format!("{}…", take_width(text, columns - 1))),
+    }
+}
+
+/// `text`, or its end with `…` in the first column: for paths, whose end says most.
+pub fn truncate_start(text: &str, columns: usize) -> Cow<'_, str> {
+    if width(text) <= columns {
+        return Cow::Borrowed(text);
+    }
+    if columns == 0 {
+        return Cow::Borrowed("");
+    }
+    let mut used = 0;
+    let mut start = text.len();
+    for (offset, grapheme) in graphemes(text).rev() {
+        used += grapheme_width(grapheme);
+        if used > columns - 1 {
+            break;
+        }
+        start = offset;
+    }
+    Cow::Owned(format!("…{}", &text[start..]))
+}
+
+/// The longest start of `text` of at most `limit` bytes that ends on a character boundary.
+pub fn head_bytes(text: &str, limit: usize) -> &str {
+    &text[..text.floor_char_boundary(limit)]
+}
+
+/// The longest end of `text` of at most `limit` bytes that starts on a character boundary.
+pub fn tail_bytes(text: &str, limit: usize) -> &str {
+    &text[text.ceil_char_boundary(text.len().saturating_sub(limit))..]
+}
+
+/// Removes terminal control sequences (CSI, OSC, DCS and friends) and control characters other than
+/// newline and tab; a carriage return that is not part of a line ending starts its line again, as a
+/// terminal would show it. Borrowed when there is nothing to remove.
+pub fn sanitize(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_unsafe) {
+        return Cow::Borrowed(text);
+    }
+    let mut clean = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    while let Some(char) = rest.next() {
+        match char {
+            '\x1b' => skip_escape(&mut rest),
+            '\u{9b}' => skip_csi(&mut rest),
+            '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => skip_string(&mut rest),
+            '\r' if rest.peek() == Some(&'\n') => {}
+            '\r' => clean.truncate(clean.rfind('\n').map_or(0, |newline| newline + 1)),
+            '\x08' => {
+                if !clean.ends_with('\n') {
+                    clean.pop();
+                }
+            }
+            char if is_unsafe(char) => {}
+            char => clean.push(char),
+        }
+    }
+    Cow::Owned(clean)
+}
+
+/// One line for one cell row: sanitized, newlines shown as `⏎`, tabs expanded.
+pub fn single_line(text: &str) -> String {
+    expand_tabs(&sanitize(text)).replace('\n', "⏎")
+}
+
+/// Tabs replaced by spaces up to the next stop; columns restart at every newline.
+pub fn expand_tabs(text: &str) -> Cow<'_, str> {
+    if !text.contains('\t') {
+        return Cow::Borrowed(text);
+    }
+    let mut expanded = String::with_capacity(text.len() + 16);
+    let mut column = 0;
+    for grapheme in text.graphemes(true) {
+        match grapheme {
+            "\t" => {
+                let spaces = TAB_WIDTH - column % TAB_WIDTH;
+                expanded.extend(std::iter::repeat_n(' ', spaces));
+                column += spaces;
+            }
+            _ => {
+                expanded.push_str(grapheme);
+                column = if grapheme.ends_with('\n') {
+                    0
+                } else {
+                    column + grapheme_width(grapheme)
+                };
+            }
+        }
+    }
+    Cow::Owned(expanded)
+}
+
+/// Control characters and the invisible direction overrides that can make code read as what it is not.
+fn is_unsafe(char: char) -> bool {
+    match char {
+        '\n' | '\t' => false,
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
+        _ => char.is_control(),
+    }
+}
+
+type Rest<'a> = std::iter::Peekable<std::str::Chars<'a>>;
+
+fn skip_escape(rest: &mut Rest<'_>) {
+    match rest.peek() {
+        Some('[') => {
+            rest.next();
+            skip_csi(rest);
+        }
+        Some(']' | 'P' | 'X' | '^' | '_') => {
+            rest.next();
+            skip_string(rest);
+        }
+        // Character set selections and the like: intermediates, then one final.
+        Some(' '..='/') => {
+            while rest.next_if(|char| (' '..='/').contains(char)).is_some() {}
+            rest.next_if(|char| ('0'..='~').contains(char));
+        }
+        Some('0'..='~') => {
+            rest.next();
+        }
+        _ => {}
+    }
+}
+
+fn skip_csi(rest: &mut Rest<'_>) {
+    while rest
+        .next_if(|char| ('\x20'..='\x3f').contains(char))
+        .is_some()
+    {}
+    rest.next_if(|char| ('\x40'..='\x7e').contains(char));
+}
+
+/// A control string ends at BEL or ST. One that never ends is cut at the line end, so that a stray
+/// introducer cannot swallow the rest of an answer.
+fn skip_string(rest: &mut Rest<'_>) {
+    while let Some(&char) = rest.peek() {
+        if char == '\n' {
+            return;
+        }
+        rest.next();
+        match char {
+            '\x07' | '\u{9c}' => return,
+            '\x1b' => {
+                rest.next_if_eq(&'\\');
+                return;
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn width_counts_cells_by_grapheme() {
+        for (text, expected) in [
+            ("", 0),
+            ("abc", 3),
+            ("漢字", 4),
+            ("e\u{301}", 1),
+            ("👨‍👩‍👧", 2),
+            ("a\tb\n", 2),
+            ("🇩🇪", 2),
+        ] {
+            assert_eq!(width(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn truncation_never_splits_a_wide_cell() {
+        assert_eq!(truncate("漢字漢字", 5), "漢字…");
+        assert_eq!(truncate("abcdef", 6), "abcdef");
+        assert_eq!(truncate_start("src/very/long/path.rs", 8), "…path.rs");
+        assert_eq!(truncate("abc", 0), "");
+    }
+
+    #[test]
+    fn sanitize_removes_sequences_and_keeps_text() {
+        for (text, expected) in [
+            ("plain\ttext\n", "plain\ttext\n"),
+            ("\x1b[31mred\x1b[0m", "red"),
+            ("\x1b]0;title\x07after", "after"),
+            ("\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "link"),
+            ("\x1bPq#0\x1b\\x", "x"),
+            ("a\r\nb", "a\nb"),
+            ("10%\r20%\r100%", "100%"),
+            ("ab\x08c", "ac"),
+            ("bell\x07", "bell"),
+            ("\x1b(Bx", "x"),
+            ("\x1b]never ends\nnext", "\nnext"),
+            ("safe\u{202e}evil", "safeevil"),
+        ] {
+            assert_eq!(sanitize(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn bytes_are_cut_on_character_boundaries() {
+        assert_eq!(head_bytes("漢字", 4), "漢");
+        assert_eq!(tail_bytes("漢字", 4), "字");
+        assert_eq!(tail_bytes("ab", 9), "ab");
+    }
+
+    #[test]
+    fn tabs_reach_the_next_stop() {
+        assert_eq!(expand_tabs("a\tb\n\tc"), "a   b\n    c");
+    }
+}

@@ -1,0 +1,23 @@
+//! One model call: what goes in (`Request`), what comes out (`StreamEvent`), and how each vendor's
+//! wire format is spoken. Knows nothing of tools, files, sessions or terminals.
+
+pub mod builder;
+pub mod event;
+pub mod message;
+pub mod model;
+pub mod provider;
+pub mod status;
+pub mod usage;
+
+pub use builder::MessageBuilder;
+pub use event::{Delta, StreamEvent};
+pub use message::{
+    AssistantBlock, AssistantMessage, ContentBlock, Message, StopReason, ToolCall, ToolResult,
+    UserMessage,
+};
+pub use model::{Api, Modality, Model, ThinkingLevel};
+pub use provider::{
+    CallOptions, Context, EventStream, Provider, Request, Secret, ToolChoice, ToolSpec,
+};
+pub use status::TurnStatus;
+pub use usage::{Cost, Usage};

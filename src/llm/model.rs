@@ -1,0 +1,194 @@
+//! What is known about a model before it is called.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::usage::Price;
+
+/// The wire format a provider speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Api {
+    #[serde(rename = "openai-chat-completions", alias = "openai-completions")]
+    OpenaiChatCompletions,
+    #[serde(rename = "openai-responses")]
+    OpenaiResponses,
+    AnthropicMessages,
+    #[serde(rename = "google-generative-ai")]
+    GoogleGenerativeAi,
+    Ollama,
+    /// A script inside the program: `demo/tour`, `script/FILE`.
+    Scripted,
+}
+
+impl Api {
+    /// The name used in `models.json` and in stored messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OpenaiChatCompletions => "openai-chat-completions",
+            Self::OpenaiResponses => "openai-responses",
+            Self::AnthropicMessages => "anthropic-messages",
+            Self::GoogleGenerativeAi => "google-generative-ai",
+            Self::Ollama => "ollama",
+            Self::Scripted => "scripted",
+        }
+    }
+}
+
+/// What a model accepts beside text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Modality {
+    Text,
+    Image,
+}
+
+/// How hard a model is asked to think. Levels a model lacks are clamped to the nearest it has.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum ThinkingLevel {
+    #[default]
+    Off,
+    Minimal,
+    Low,
+    Medium,
+    High,
+    Xhigh,
+    Max,
+}
+
+impl ThinkingLevel {
+    /// Every level, weakest first.
+    pub const ALL: [Self; 7] = [
+        Self::Off,
+        Self::Minimal,
+        Self::Low,
+        Self::Medium,
+        Self::High,
+        Self::Xhigh,
+        Self::Max,
+    ];
+
+    /// The name used on the command line, in files and on screen.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Minimal => "minimal",
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Xhigh => "xhigh",
+            Self::Max => "max",
+        }
+    }
+
+    /// The level called `name`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|level| level.name() == name)
+    }
+}
+
+/// A model as the catalogue, `models.json` or a local server describes it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Model {
+    /// Name of the provider entry it belongs to; `PROVIDER/ID` names it everywhere.
+    pub provider: String,
+    pub id: String,
+    /// For people; the id when nothing better is known.
+    pub name: String,
+    pub api: Api,
+    /// Without a trailing slash; what the wire format appends its path to.
+    pub base_url: String,
+    /// Tokens.
+    pub context_window: u64,
+    /// Tokens one answer may have.
+    pub max_tokens: u64,
+    /// Levels the model has, weakest first; only `Off` when it cannot think.
+    pub thinking_levels: Vec<ThinkingLevel>,
+    pub input: Vec<Modality>,
+    pub price: Price,
+    /// Extra headers of every request.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    #[serde(default)]
+    pub compat: Compat,
+}
+
+impl Model {
+    /// `PROVIDER/ID`.
+    pub fn reference(&self) -> String {
+        format!("{}/{}", self.provider, self.id)
+    }
+
+    pub fn accepts_images(&self) -> bool {
+        self.input.contains(&Modality::Image)
+    }
+
+    pub fn can_think(&self) -> bool {
+        self.thinking_levels
+            .iter()
+            .any(|level| *level != ThinkingLevel::Off)
+    }
+
+    /// The nearest level the model has: the strongest not above `wanted`, else its weakest.
+    pub fn clamp(&self, wanted: ThinkingLevel) -> ThinkingLevel {
+        let fitting = self
+            .thinking_levels
+            .iter()
+            .filter(|level| **level <= wanted)
+            .max();
+        fitting
+            .or(self.thinking_levels.iter().min())
+            .copied()
+            .unwrap_or_default()
+    }
+}
+
+/// Ways in which a server differs from its wire format's norm. All data: no code asks which provider
+/// it talks to.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct Compat {
+    /// Chat completions: the output limit's field is `max_tokens`, not `max_completion_tokens`.
+    pub max_tokens_field: bool,
+    /// Chat completions: the system prompt goes under the role `developer`.
+    pub developer_role: bool,
+    /// Chat completions: `stream_options` is refused.
+    pub no_stream_usage: bool,
+    /// Chat completions: how thinking is asked for.
+    pub thinking_format: ThinkingFormat,
+    /// Chat completions: thinking text must come back on replayed assistant messages that call tools,
+    /// under this field name.
+    pub replay_reasoning_field: Option<String>,
+    /// Anthropic messages: value of `anthropic-version`; `2023-06-01` when not set.
+    pub anthropic_version: Option<String>,
+    /// Anthropic messages: thinking is asked for as `adaptive` with an effort, not as a token budget.
+    pub adaptive_thinking: bool,
+    /// Anthropic messages: the key goes into `Authorization: Bearer`, not `x-api-key`.
+    pub bearer_auth: bool,
+    /// Anthropic messages: no prompt-cache marks.
+    pub no_cache_control: bool,
+}
+
+/// How a chat-completions server is asked to think.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ThinkingFormat {
+    /// `reasoning_effort: LEVEL`.
+    #[default]
+    Effort,
+    /// OpenRouter: `reasoning: {effort}`.
+    Openrouter,
+    /// DeepSeek, Z.ai: `thinking: {type: enabled|disabled}`.
+    Thinking,
+    /// Qwen: `enable_thinking: bool`.
+    EnableThinking,
+    /// vLLM, llama.cpp, SGLang: `chat_template_kwargs: {enable_thinking}`.
+    ChatTemplate,
+    /// The server is never asked.
+    None,
+}
