@@ -3,14 +3,18 @@
 
 pub mod clipboard;
 pub mod component;
+pub mod face;
 pub mod frame;
 pub mod highlight;
 pub mod input;
 pub mod keymap;
 pub mod layers;
 pub mod markdown;
+pub mod row;
 pub mod scroll;
 pub mod terminal;
 pub mod theme;
+pub mod watch;
 pub mod widgets;
+
 pub mod wrap;

@@ -1,0 +1,183 @@
+//! What a piece of text is, apart from how it looks. Layout speaks in faces, only the theme knows
+//! colours: changing the theme repaints, it never lays out again.
+
+/// The role of a piece of text. A theme gives every token a style; the names in `ALL` are the keys of
+/// its TOML file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Token {
+    #[default]
+    Text,
+    Muted,
+    Accent,
+    Border,
+    BorderActive,
+    Title,
+    Selected,
+    Match,
+    Placeholder,
+    User,
+    UserMarker,
+    Thinking,
+    Tool,
+    ToolName,
+    ToolOutput,
+    Working,
+    Success,
+    Warning,
+    Error,
+    Heading,
+    Code,
+    CodeBlock,
+    Link,
+    Quote,
+    ListMarker,
+    TableBorder,
+    Rule,
+    DiffAdded,
+    DiffRemoved,
+    DiffAddedWord,
+    DiffRemovedWord,
+    DiffContext,
+    DiffGutter,
+    DiffHunk,
+    SyntaxAttribute,
+    SyntaxComment,
+    SyntaxConstant,
+    SyntaxFunction,
+    SyntaxKeyword,
+    SyntaxNumber,
+    SyntaxOperator,
+    SyntaxPunctuation,
+    SyntaxString,
+    SyntaxTag,
+    SyntaxType,
+    SyntaxVariable,
+    Footer,
+    FooterAccent,
+    Chip,
+    Backdrop,
+}
+
+impl Token {
+    /// Every token with its name in theme files, in the order of the enum.
+    pub const ALL: &[(Self, &str)] = &[
+        (Self::Text, "text"),
+        (Self::Muted, "muted"),
+        (Self::Accent, "accent"),
+        (Self::Border, "border"),
+        (Self::BorderActive, "border_active"),
+        (Self::Title, "title"),
+        (Self::Selected, "selected"),
+        (Self::Match, "match"),
+        (Self::Placeholder, "placeholder"),
+        (Self::User, "user"),
+        (Self::UserMarker, "user_marker"),
+        (Self::Thinking, "thinking"),
+        (Self::Tool, "tool"),
+        (Self::ToolName, "tool_name"),
+        (Self::ToolOutput, "tool_output"),
+        (Self::Working, "working"),
+        (Self::Success, "success"),
+        (Self::Warning, "warning"),
+        (Self::Error, "error"),
+        (Self::Heading, "heading"),
+        (Self::Code, "code"),
+        (Self::CodeBlock, "code_block"),
+        (Self::Link, "link"),
+        (Self::Quote, "quote"),
+        (Self::ListMarker, "list_marker"),
+        (Self::TableBorder, "table_border"),
+        (Self::Rule, "rule"),
+        (Self::DiffAdded, "diff_added"),
+        (Self::DiffRemoved, "diff_removed"),
+        (Self::DiffAddedWord, "diff_added_word"),
+        (Self::DiffRemovedWord, "diff_removed_word"),
+        (Self::DiffContext, "diff_context"),
+        (Self::DiffGutter, "diff_gutter"),
+        (Self::DiffHunk, "diff_hunk"),
+        (Self::SyntaxAttribute, "syntax_attribute"),
+        (Self::SyntaxComment, "syntax_comment"),
+        (Self::SyntaxConstant, "syntax_constant"),
+        (Self::SyntaxFunction, "syntax_function"),
+        (Self::SyntaxKeyword, "syntax_keyword"),
+        (Self::SyntaxNumber, "syntax_number"),
+        (Self::SyntaxOperator, "syntax_operator"),
+        (Self::SyntaxPunctuation, "syntax_punctuation"),
+        (Self::SyntaxString, "syntax_string"),
+        (Self::SyntaxTag, "syntax_tag"),
+        (Self::SyntaxType, "syntax_type"),
+        (Self::SyntaxVariable, "syntax_variable"),
+        (Self::Footer, "footer"),
+        (Self::FooterAccent, "footer_accent"),
+        (Self::Chip, "chip"),
+        (Self::Backdrop, "backdrop"),
+    ];
+}
+
+/// A token and the emphasis laid over it. `ground` is the token whose background the text stands on: a
+/// coloured word inside a diff line keeps the line's tint.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Face {
+    pub token: Token,
+    pub ground: Option<Token>,
+    pub emphasis: Emphasis,
+}
+
+/// Emphasis as a small set of flags.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Emphasis(u8);
+
+impl Emphasis {
+    pub const BOLD: Self = Self(1);
+    pub const ITALIC: Self = Self(2);
+    pub const UNDERLINE: Self = Self(4);
+    pub const STRIKE: Self = Self(8);
+    pub const DIM: Self = Self(16);
+    pub const REVERSE: Self = Self(32);
+
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+impl Face {
+    #[must_use]
+    pub fn emphasised(mut self, emphasis: Emphasis) -> Self {
+        self.emphasis = self.emphasis.with(emphasis);
+        self
+    }
+
+    #[must_use]
+    pub fn on(mut self, ground: Token) -> Self {
+        self.ground = Some(ground);
+        self
+    }
+}
+
+impl From<Token> for Face {
+    fn from(token: Token) -> Self {
+        Self {
+            token,
+            ..Self::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_token_stands_once_at_its_own_place() {
+        for (index, (token, _)) in Token::ALL.iter().enumerate() {
+            assert_eq!(*token as usize, index, "{token:?}");
+        }
+        assert_eq!(Token::ALL.len(), Token::Backdrop as usize + 1);
+    }
+}
