@@ -176,8 +176,10 @@ impl AgentMessage {
 
 /// What a model is sent for `messages`. Notices and excluded shell runs are left out, attachments
 /// become blocks, summaries are wrapped in `<summary>` tags, shell runs become user text.
-pub fn convert_to_llm(messages: &[AgentMessage]) -> Vec<llm::Message> {
-    messages.iter().filter_map(convert).collect()
+pub fn convert_to_llm<'a>(
+    messages: impl IntoIterator<Item = &'a AgentMessage>,
+) -> Vec<llm::Message> {
+    messages.into_iter().filter_map(convert).collect()
 }
 
 fn convert(message: &AgentMessage) -> Option<llm::Message> {

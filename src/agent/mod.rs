@@ -1,12 +1,46 @@
 //! The loop: requests, tools, queues, retries. `Op` goes in, `Event` comes out. Knows neither which
 //! tools exist nor where sessions live.
 
+#[expect(
+    clippy::module_inception,
+    reason = "the handle of an agent is called Agent"
+)]
+mod agent;
+mod call;
+mod core;
+pub mod event;
+pub mod interceptor;
+pub mod log;
+pub mod mailbox;
 pub mod message;
+pub mod op;
+pub mod queue;
+mod recorder;
+pub mod result;
+pub mod retry;
+pub mod state;
 pub mod tool;
+mod tool_run;
+pub mod toolbox;
+pub mod transport;
+mod turn;
 
+pub use agent::{Agent, AgentConfig};
+pub use event::{Event, RunOutcome};
+pub use interceptor::{Interceptor, StopRun, ToolDecision};
+pub use log::{AccountingEntry, Direction, LogEntry, LogKind, LogSeverity};
+pub use mailbox::{Coalesce, Publisher, Subscription};
 pub use message::{
-    AgentMessage, Attachment, AttachmentKind, ShellRun, ToolResultMessage, UserMessage,
+    AgentMessage, Attachment, AttachmentKind, Notice, Severity, ShellRun, Summary,
+    ToolResultMessage, UserMessage, convert_to_llm,
 };
+pub use op::{Op, QueueMode};
+pub use result::RunResult;
+pub use retry::RetryPolicy;
+pub use state::StateSnapshot;
 pub use tool::{
     Concurrency, Tool, ToolContext, ToolOutput, ToolSet, ToolStatus, ToolUpdate, UpdateSink,
 };
+pub use toolbox::Toolbox;
+pub use transport::{KeySource, ProviderTransport, Transport};
+pub use turn::FINAL_TURN_MESSAGE;

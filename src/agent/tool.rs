@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::base::text::tail_bytes;
 use crate::llm::{ContentBlock, ToolSpec};
 
 /// Something a model can call.
@@ -83,6 +84,31 @@ pub enum ToolUpdate {
     /// More output, to be appended. `skipped` bytes before it were left out because they came faster
     /// than they can be shown.
     Output { text: String, skipped: u64 },
+}
+
+impl ToolUpdate {
+    /// Appends `next`; beyond `limit` bytes the oldest text is dropped and counted as skipped.
+    pub fn merge(&mut self, next: &Self, limit: usize) -> bool {
+        let (
+            Self::Output { text, skipped },
+            Self::Output {
+                text: more,
+                skipped: gap,
+            },
+        ) = (self, next);
+        if *gap > 0 {
+            // A gap lies between the two: what stood before it belongs to what was left out.
+            *skipped += text.len() as u64 + gap;
+            text.clear();
+        }
+        text.push_str(more);
+        if text.len() > limit {
+            let kept = tail_bytes(text, limit).to_owned();
+            *skipped += (text.len() - kept.len()) as u64;
+            *text = kept;
+        }
+        true
+    }
 }
 
 /// What a call gave.

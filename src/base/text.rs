@@ -130,20 +130,17 @@ pub fn expand_tabs(text: &str) -> Cow<'_, str> {
     let mut expanded = String::with_capacity(text.len() + 16);
     let mut column = 0;
     for grapheme in text.graphemes(true) {
-        match grapheme {
-            "\t" => {
-                let spaces = TAB_WIDTH - column % TAB_WIDTH;
-                expanded.extend(std::iter::repeat_n(' ', spaces));
-                column += spaces;
-            }
-            _ => {
-                expanded.push_str(grapheme);
-                column = if grapheme.ends_with('\n') {
-                    0
-                } else {
-                    column + grapheme_width(grapheme)
-                };
-            }
+        if grapheme == "\t" {
+            let spaces = TAB_WIDTH - column % TAB_WIDTH;
+            expanded.extend(std::iter::repeat_n(' ', spaces));
+            column += spaces;
+        } else {
+            expanded.push_str(grapheme);
+            column = if grapheme.ends_with('\n') {
+                0
+            } else {
+                column + grapheme_width(grapheme)
+            };
         }
     }
     Cow::Owned(expanded)

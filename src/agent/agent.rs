@@ -1,0 +1,195 @@
+//! The handle of one agent and the task that owns it.
+//!
+//! An agent is a universe of its own: no state is shared with another, so hundreds run in one process.
+//! Dropping the last handle cancels what runs.
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::core::{Core, Next};
+use super::event::{Event, RunOutcome};
+use super::interceptor::Interceptor;
+use super::mailbox::Subscription;
+use super::message::{AgentMessage, Attachment, UserMessage};
+use super::op::Op;
+use super::result::RunResult;
+use super::retry::RetryPolicy;
+use super::state::StateSnapshot;
+use super::tool::ToolSet;
+use super::transport::Transport;
+use super::turn;
+use crate::llm::{Model, ThinkingLevel};
+
+/// Everything an agent starts with.
+#[derive(Debug, Clone)]
+pub struct AgentConfig {
+    pub transport: Arc<dyn Transport>,
+    /// Best first; the others are fallbacks.
+    pub models: Vec<Arc<Model>>,
+    pub thinking: ThinkingLevel,
+    pub system_prompt: String,
+    pub tools: ToolSet,
+    /// Asked in this order.
+    pub interceptors: Vec<Arc<dyn Interceptor>>,
+    /// The conversation so far.
+    pub messages: Vec<Arc<AgentMessage>>,
+    pub retry: RetryPolicy,
+    /// Model calls a run may make; no limit when not set.
+    pub max_turns: Option<u32>,
+    pub temperature: Option<f32>,
+    /// Groups the calls of one session for the provider's prompt cache.
+    pub cache_key: Option<String>,
+    /// Make trace log entries with whole requests and answers.
+    pub trace: bool,
+}
+
+impl AgentConfig {
+    /// The smallest agent: one model, no tools, nothing stored.
+    pub fn new(transport: Arc<dyn Transport>, model: Model) -> Self {
+        Self {
+            transport,
+            models: vec![Arc::new(model)],
+            thinking: ThinkingLevel::Off,
+            system_prompt: String::new(),
+            tools: Vec::new(),
+            interceptors: Vec::new(),
+            messages: Vec::new(),
+            retry: RetryPolicy::default(),
+            max_turns: None,
+            temperature: None,
+            cache_key: None,
+            trace: false,
+        }
+    }
+}
+
+/// A running agent. Cheap to clone; needs a tokio runtime.
+#[derive(Debug, Clone)]
+pub struct Agent {
+    ops: mpsc::UnboundedSender<Op>,
+    core: Arc<Core>,
+}
+
+impl Agent {
+    /// Starts the agent's task on the current runtime.
+    pub fn spawn(config: AgentConfig) -> Self {
+        let core = Arc::new(Core::new(config));
+        let (ops, received) = mpsc::unbounded_channel();
+        tokio::spawn(serve(Arc::clone(&core), received));
+        Self { ops, core }
+    }
+
+    /// Tells the agent to do something. Never blocks.
+    pub fn send(&self, op: Op) {
+        // The task lives as long as a sender does.
+        let _ = self.ops.send(op);
+    }
+
+    /// Every event from now on.
+    pub fn subscribe(&self) -> Subscription<Event> {
+        self.core.publisher.subscribe()
+    }
+
+    /// The state at this moment.
+    pub fn state(&self) -> StateSnapshot {
+        self.core.state().snapshot()
+    }
+
+    pub fn prompt(&self, text: impl Into<String>, attachments: Vec<Attachment>) {
+        self.send(Op::Prompt {
+            text: text.into(),
+            attachments,
+        });
+    }
+
+    pub fn steer(&self, text: impl Into<String>, attachments: Vec<Attachment>) {
+        self.send(Op::Steer {
+            text: text.into(),
+            attachments,
+        });
+    }
+
+    pub fn follow_up(&self, text: impl Into<String>, attachments: Vec<Attachment>) {
+        self.send(Op::FollowUp {
+            text: text.into(),
+            attachments,
+        });
+    }
+
+    pub fn abort(&self) {
+        self.send(Op::Abort);
+    }
+
+    /// Prompts, waits until the agent has settled, and gives everything the run left behind.
+    pub async fn run(&self, text: impl Into<String>, attachments: Vec<Attachment>) -> RunResult {
+        let op = Op::Prompt {
+            text: text.into(),
+            attachments,
+        };
+        RunResult::collect(self, op, &self.core.config).await
+    }
+}
+
+/// The agent's task: applies ops in order, one run at a time, until every handle is gone.
+async fn serve(core: Arc<Core>, mut ops: mpsc::UnboundedReceiver<Op>) {
+    while let Some(op) = ops.recv().await {
+        if let Next::Run(input) = core.apply(op).await {
+            run_until_settled(&core, &mut ops, input).await;
+        }
+    }
+}
+
+/// Runs, and runs again while a message arrived too late for the run before.
+async fn run_until_settled(
+    core: &Core,
+    ops: &mut mpsc::UnboundedReceiver<Op>,
+    mut input: Vec<UserMessage>,
+) {
+    core.state().running = true;
+    let outcome = loop {
+        let outcome = run_beside_ops(core, ops, input).await;
+        input = match outcome {
+            RunOutcome::Completed => core.take_queued(),
+            _ => Vec::new(),
+        };
+        if input.is_empty() {
+            break outcome;
+        }
+    };
+    core.settle(&outcome).await;
+    for interceptor in core.interceptors() {
+        interceptor.on_settled(&outcome).await;
+    }
+    core.publish(Event::AgentSettled { outcome });
+}
+
+/// One run, while ops keep being applied.
+async fn run_beside_ops(
+    core: &Core,
+    ops: &mut mpsc::UnboundedReceiver<Op>,
+    input: Vec<UserMessage>,
+) -> RunOutcome {
+    let cancel = CancellationToken::new();
+    let run = turn::run(core, &cancel, input);
+    tokio::pin!(run);
+    let mut abandoned = false;
+    loop {
+        tokio::select! {
+            biased;
+            op = ops.recv(), if !abandoned => match op {
+                None => {
+                    abandoned = true;
+                    cancel.cancel();
+                }
+                Some(op) => {
+                    if core.apply(op).await == Next::Abort {
+                        cancel.cancel();
+                    }
+                }
+            },
+            outcome = &mut run => return outcome,
+        }
+    }
+}

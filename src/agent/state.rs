@@ -1,0 +1,91 @@
+//! What an agent knows at one moment, and the snapshot of it that others may read.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::message::{AgentMessage, UserMessage};
+use super::op::QueueMode;
+use super::queue::Queues;
+use crate::llm::{AssistantMessage, MessageBuilder, Model, ThinkingLevel};
+
+/// The mutable part of an agent. Owned by its core; locked for moments, never across an await.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    pub system_prompt: String,
+    /// Best first; the others are fallbacks.
+    pub models: Vec<Arc<Model>>,
+    pub thinking: ThinkingLevel,
+    pub tool_names: Vec<String>,
+    pub messages: Vec<Arc<AgentMessage>>,
+    /// Appended while a run was on; they enter before the next request.
+    pub held: Vec<AgentMessage>,
+    pub queues: Queues,
+    /// The answer that is streaming.
+    pub partial: Option<MessageBuilder>,
+    pub pending_tool_calls: Vec<String>,
+    pub running: bool,
+    /// Providers whose key or quota failed in this session.
+    pub disabled_providers: HashSet<String>,
+    /// Why the last run failed.
+    pub error: Option<String>,
+}
+
+/// A copy of the state for whoever asks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StateSnapshot {
+    pub system_prompt: String,
+    /// `PROVIDER/ID`, best first.
+    pub models: Vec<String>,
+    pub thinking_level: ThinkingLevel,
+    /// Names of the tools offered.
+    pub tools: Vec<String>,
+    pub messages: Vec<Arc<AgentMessage>>,
+    pub is_streaming: bool,
+    /// The answer that is streaming, as far as it came.
+    pub partial: Option<AssistantMessage>,
+    /// Ids of the calls that run.
+    pub pending_tool_calls: Vec<String>,
+    pub steering: Vec<UserMessage>,
+    pub follow_up: Vec<UserMessage>,
+    pub steering_mode: QueueMode,
+    pub follow_up_mode: QueueMode,
+    /// Why the last run failed.
+    pub error: Option<String>,
+}
+
+impl State {
+    pub(super) fn snapshot(&self) -> StateSnapshot {
+        StateSnapshot {
+            system_prompt: self.system_prompt.clone(),
+            models: self.model_references(),
+            thinking_level: self.thinking,
+            tools: self.tool_names.clone(),
+            messages: self.messages.clone(),
+            is_streaming: self.running,
+            partial: self
+                .partial
+                .as_ref()
+                .map(|builder| builder.partial().clone()),
+            pending_tool_calls: self.pending_tool_calls.clone(),
+            steering: self.queues.steering.list(),
+            follow_up: self.queues.follow_up.list(),
+            steering_mode: self.queues.steering.mode,
+            follow_up_mode: self.queues.follow_up.mode,
+            error: self.error.clone(),
+        }
+    }
+
+    pub(super) fn model_references(&self) -> Vec<String> {
+        self.models.iter().map(|model| model.reference()).collect()
+    }
+
+    /// The level the current model makes of the one asked for.
+    pub(super) fn effective_thinking(&self) -> ThinkingLevel {
+        self.models
+            .first()
+            .map_or(self.thinking, |model| model.clamp(self.thinking))
+    }
+}
