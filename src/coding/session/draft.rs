@@ -64,7 +64,10 @@ impl Inbox {
     /// Adds a piece. True when the thread must be told.
     pub(super) fn push(&self, delta: &Delta) -> bool {
         self.with(|waiting| {
-            let merged = waiting.deltas.last_mut().is_some_and(|last| last.merge(delta));
+            let merged = waiting
+                .deltas
+                .last_mut()
+                .is_some_and(|last| last.merge(delta));
             if !merged {
                 waiting.deltas.push(delta.clone());
             }

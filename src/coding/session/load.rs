@@ -214,8 +214,7 @@ fn salvage(line: &[u8]) -> Vec<Entry> {
     while let Some(rest) = line.get(at..)
         && rest.len() > START.len() + ID + AFTER_ID.len()
     {
-        let looks_right =
-            rest.starts_with(START) && rest[START.len() + ID..].starts_with(AFTER_ID);
+        let looks_right = rest.starts_with(START) && rest[START.len() + ID..].starts_with(AFTER_ID);
         at += match looks_right.then(|| first_entry(rest)).flatten() {
             Some((entry, length)) => {
                 found.push(entry);
@@ -236,7 +235,7 @@ fn first_entry(bytes: &[u8]) -> Option<(Entry, usize)> {
 }
 
 /// The header that `<timestamp>_<uuid>.jsonl` speaks of, without a directory.
-fn header_from_name(path: &Path) -> Option<Header> {
+pub(super) fn header_from_name(path: &Path) -> Option<Header> {
     let (stamp, id) = path.file_stem()?.to_str()?.rsplit_once('_')?;
     let id = uuid::Uuid::try_parse(id).ok()?;
     let (date, time) = stamp.split_once('T')?;
@@ -291,18 +290,17 @@ mod tests {
             )
         };
         let inner = entry("00000009", "inner");
-        let glued = format!(
-            "{}J{}",
-            entry("00000001", &inner),
-            entry("00000002", "b")
-        );
+        let glued = format!("{}J{}", entry("00000001", &inner), entry("00000002", "b"));
         let ids = |line: &str| {
             let found = salvage(line.as_bytes());
             found.into_iter().map(|entry| entry.id).collect::<Vec<_>>()
         };
         assert_eq!(ids(&glued), ["00000001", "00000002"]);
         let torn = &entry("00000001", &inner)[..60];
-        assert_eq!(ids(&format!("{torn}{}", entry("00000002", "b"))), ["00000002"]);
+        assert_eq!(
+            ids(&format!("{torn}{}", entry("00000002", "b"))),
+            ["00000002"]
+        );
         assert_eq!(ids(torn), [""; 0]);
     }
 }

@@ -38,7 +38,10 @@ pub(super) fn is_held(file: &File) -> bool {
 #[cfg(target_os = "linux")]
 fn holder(file: &File) -> Option<u32> {
     let stat = rustix::fs::fstat(file).ok()?;
-    let (major, minor) = (rustix::fs::major(stat.st_dev), rustix::fs::minor(stat.st_dev));
+    let (major, minor) = (
+        rustix::fs::major(stat.st_dev),
+        rustix::fs::minor(stat.st_dev),
+    );
     let place = format!("{major:02x}:{minor:02x}:{}", stat.st_ino);
     let locks = std::fs::read_to_string("/proc/locks").ok()?;
     holder_in(&locks, &place)

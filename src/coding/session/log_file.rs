@@ -65,6 +65,11 @@ impl LogFile {
         self.file.is_some()
     }
 
+    /// Bytes that are whole and acknowledged.
+    pub(super) fn length(&self) -> u64 {
+        self.length
+    }
+
     /// Adds whole lines: all of them, or none and an error.
     pub(super) fn write(&mut self, records: Vec<u8>) -> Result<(), SessionError> {
         if self.file.is_none() {

@@ -21,12 +21,12 @@ mod tree;
 #[cfg(test)]
 mod tests;
 
-//pub use directory::SessionDirectory;
+pub use directory::SessionDirectory;
 pub use entry::{Entry, EntryKind, Header, VERSION};
 pub use error::SessionError;
 pub use fork::{fork, fork_entries};
-//pub use list::Scope;
+pub use list::Scope;
 pub use load::{Loaded, load};
 pub use store::SessionStore;
-//pub use summary::{SessionSummary, summarize};
+pub use summary::{SessionSummary, summarize};
 pub use tree::{SessionTree, State};

@@ -14,6 +14,7 @@ use super::draft::DraftFile;
 use super::entry::{Entry, EntryKind, Header};
 use super::error::SessionError;
 use super::log_file::LogFile;
+use super::summary::WINDOW;
 use crate::base::{clock, ids, jsonl};
 
 /// Where an answer goes; nobody may be waiting for it any more.
@@ -65,6 +66,12 @@ pub(super) struct Owner {
     pending: Vec<Entry>,
     /// `pending` holds the draft of an earlier run.
     recovered: bool,
+    /// The session's name, when one was ever given or taken away.
+    name: Option<Option<String>>,
+    /// Length of the file when the name was last said in this run.
+    name_at: u64,
+    /// Something was written in this run.
+    wrote: bool,
 }
 
 impl Owner {
@@ -77,6 +84,9 @@ impl Owner {
             leaf: None,
             pending: Vec::new(),
             recovered: false,
+            name: None,
+            name_at: 0,
+            wrote: false,
         }
     }
 
@@ -123,6 +133,7 @@ impl Owner {
             }
         };
         self.write_draft();
+        self.repeat_name();
         // The file and its lock are gone before the caller hears of it.
         drop(self);
         if let Some(reply) = closed {
@@ -220,6 +231,10 @@ impl Owner {
             jsonl::encode(entry, &mut records)?;
         }
         file.write(records)?;
+        self.wrote = true;
+        if matches!(entry, Some(entry) if matches!(entry.kind, EntryKind::SessionInfo { .. })) {
+            self.name_at = file.length();
+        }
         self.pending.clear();
         if std::mem::take(&mut self.recovered) {
             draft.remove();
@@ -227,8 +242,26 @@ impl Owner {
         Ok(())
     }
 
+    /// Lists read the ends of a file only: a name that was said far from its end is said again, and
+    /// the leaf stays where it is. A list without the name is no reason to fail.
+    fn repeat_name(&mut self) {
+        let Backend::File(file, _) = &self.backend else {
+            return;
+        };
+        let far = file.length().saturating_sub(self.name_at) > (WINDOW / 2) as u64;
+        if let Some(name) = self.name.clone().filter(|_| self.wrote && far) {
+            let target_id = self.leaf.clone();
+            let _ = self
+                .append(Parent::Leaf, EntryKind::SessionInfo { name })
+                .and_then(|_| self.append(Parent::Leaf, EntryKind::Leaf { target_id }));
+        }
+    }
+
     fn remember(&mut self, entry: &Entry) {
         self.ids.insert(entry.id.clone());
+        if let EntryKind::SessionInfo { name } = &entry.kind {
+            self.name = Some(name.clone());
+        }
         if let EntryKind::Leaf { target_id } = &entry.kind {
             self.leaf.clone_from(target_id);
         } else {

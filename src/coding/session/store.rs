@@ -55,9 +55,11 @@ impl SessionStore {
         Self::start(header, owner, inbox)
     }
 
-    /// A session that is never written (`--no-session`).
-    pub fn in_memory(header: Header) -> Result<Self, SessionError> {
-        let owner = Owner::new(header.clone(), Backend::Memory);
+    /// A session that is never written (`--no-session`) and starts with `entries`: none, or those of
+    /// a fork.
+    pub fn in_memory(header: Header, entries: &[Entry]) -> Result<Self, SessionError> {
+        let leaf = entries.last().map(|entry| entry.id.clone());
+        let owner = Owner::new(header.clone(), Backend::Memory).with_stored(entries, leaf);
         Self::start(header, owner, Inbox::default())
     }
 
