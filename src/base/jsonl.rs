@@ -124,8 +124,8 @@ mod tests {
             lines(text.as_bytes()),
             vec![
                 (0, "{\"a\":\"x\u{2028}y\u{85}\"}\r".into(), true),
-                (16, Vec::new(), true),
-                (17, b"{\"b\"".to_vec(), false),
+                (17, Vec::new(), true),
+                (18, b"{\"b\"".to_vec(), false),
             ]
         );
         assert_eq!(lines(b""), Vec::new());

@@ -76,6 +76,6 @@ mod tests {
         assert_eq!(id_of(&path), Some("0199"));
         assert_eq!(id_of(&path.with_extension("jsonl.draft")), None);
         assert_eq!(project_name(Path::new("/")), "----");
-        assert_eq!(project_name(Path::new(&"/漢字".repeat(99))).len(), 243);
+        assert_eq!(project_name(Path::new(&"/漢字".repeat(99))).len(), 242);
     }
 }

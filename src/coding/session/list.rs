@@ -50,9 +50,10 @@ impl SessionDirectory {
                 .extension()
                 .is_some_and(|ending| ending == EXTENSION)
         {
-            return match as_path.is_file() {
-                true => Ok(as_path.to_owned()),
-                false => Err(not_found(Vec::new())),
+            return if as_path.is_file() {
+                Ok(as_path.to_owned())
+            } else {
+                Err(not_found(Vec::new()))
             };
         }
         let files = self.files(Scope::All);

@@ -154,9 +154,10 @@ impl Reading {
 
     fn end_of(&mut self, line: &Line<'_>) {
         self.length = line.offset + line.bytes.len() as u64 + u64::from(line.terminated);
-        self.tail = match line.terminated {
-            true => Tail::Whole,
-            false => Tail::Unterminated,
+        self.tail = if line.terminated {
+            Tail::Whole
+        } else {
+            Tail::Unterminated
         };
     }
 

@@ -24,7 +24,7 @@ pub(super) type Reply<T> = oneshot::Sender<Result<T, SessionError>>;
 pub(super) enum Command {
     Append {
         parent: Parent,
-        kind: EntryKind,
+        kind: Box<EntryKind>,
         /// The draft this entry makes superfluous, if it is an answer.
         draft: Option<u64>,
         reply: Reply<Entry>,
@@ -66,8 +66,9 @@ pub(super) struct Owner {
     pending: Vec<Entry>,
     /// `pending` holds the draft of an earlier run.
     recovered: bool,
-    /// The session's name, when one was ever given or taken away.
-    name: Option<Option<String>>,
+    name: Option<String>,
+    /// The name was given or taken away at least once.
+    named: bool,
     /// Length of the file when the name was last said in this run.
     name_at: u64,
     /// Something was written in this run.
@@ -85,6 +86,7 @@ impl Owner {
             pending: Vec::new(),
             recovered: false,
             name: None,
+            named: false,
             name_at: 0,
             wrote: false,
         }
@@ -149,7 +151,7 @@ impl Owner {
                 draft,
                 reply,
             } => {
-                let result = self.append(parent, kind);
+                let result = self.append(parent, *kind);
                 if let (Ok(_), Some(generation)) = (&result, draft) {
                     self.clear_draft(generation);
                 }
@@ -249,7 +251,8 @@ impl Owner {
             return;
         };
         let far = file.length().saturating_sub(self.name_at) > (WINDOW / 2) as u64;
-        if let Some(name) = self.name.clone().filter(|_| self.wrote && far) {
+        if self.named && self.wrote && far {
+            let name = self.name.clone();
             let target_id = self.leaf.clone();
             let _ = self
                 .append(Parent::Leaf, EntryKind::SessionInfo { name })
@@ -260,7 +263,8 @@ impl Owner {
     fn remember(&mut self, entry: &Entry) {
         self.ids.insert(entry.id.clone());
         if let EntryKind::SessionInfo { name } = &entry.kind {
-            self.name = Some(name.clone());
+            self.name.clone_from(name);
+            self.named = true;
         }
         if let EntryKind::Leaf { target_id } = &entry.kind {
             self.leaf.clone_from(target_id);

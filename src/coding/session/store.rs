@@ -159,7 +159,7 @@ impl SessionStore {
         };
         self.ask(|reply| Command::Append {
             parent,
-            kind,
+            kind: Box::new(kind),
             draft,
             reply,
         })

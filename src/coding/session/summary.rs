@@ -77,9 +77,10 @@ pub fn summarize(path: &Path) -> Result<SessionSummary, SessionError> {
     let created = milliseconds(&header.timestamp).unwrap_or(written);
     let messages_exact = (head.len() + tail.len()) as u64 >= size;
     Ok(SessionSummary {
-        messages: match messages_exact {
-            true => facts.messages,
-            false => estimate(facts.messages, rest.len() + tail.len(), size),
+        messages: if messages_exact {
+            facts.messages
+        } else {
+            estimate(facts.messages, rest.len() + tail.len(), size)
         },
         messages_exact,
         name: facts.name,
@@ -198,7 +199,7 @@ fn cut_prompt(line: &[u8]) -> Option<String> {
     let text = &line[find(line, KEY)? + KEY.len()..];
     let text = &text[..text.len().min(PROMPT_LIMIT)];
     // The cut may fall inside an escape or a character: at most eleven bytes of a surrogate pair.
-    (0..12.min(text.len())).find_map(|less| {
+    (0..=11.min(text.len())).find_map(|less| {
         let quoted = [b"\"", &text[..text.len() - less], b"\""].concat();
         serde_json::from_slice::<String>(&quoted).ok()
     })

@@ -155,7 +155,7 @@ async fn one_flipped_bit_anywhere_costs_one_entry_at_most() {
         let loaded = sample.with(&bytes).unwrap();
         let least = sample.entries.len() - usize::from(at >= sample.ends[0]);
         assert!(loaded.entries.len() >= least, "bit at {at}");
-        assert_eq!(loaded.header.id, loaded.header.id.to_lowercase());
+        assert!(loaded.damaged <= 2, "bit at {at}");
     }
 }
 

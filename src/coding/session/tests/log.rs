@@ -127,10 +127,9 @@ async fn a_type_of_a_newer_version_stays_a_link_of_the_tree() {
     let first = store.append(user("hi")).await.unwrap();
     store.close().await.unwrap();
     let mut text = std::fs::read_to_string(path_of(&store)).unwrap();
-    text += &format!(
-        "{{\"id\":\"0000000x\",\"parentId\":\"{}\",\"timestamp\":\"t\",\"type\":\"hologram\",\"z\":1}}\n",
-        first.id
-    );
+    let newer = r#"{"id":"0000000x","parentId":"PARENT","timestamp":"t","type":"hologram","z":1}"#;
+    text.push_str(&newer.replace("PARENT", &first.id));
+    text.push('\n');
     rewrite(path_of(&store), &text);
     let (store, loaded) = SessionStore::open(path_of(&store)).unwrap();
     assert_eq!(
