@@ -24,6 +24,11 @@ impl MessageBuilder {
             timestamp,
             ..AssistantMessage::default()
         };
+        Self::resume(message)
+    }
+
+    /// Goes on from an answer as far as it came; none of its calls is still open.
+    pub fn resume(message: AssistantMessage) -> Self {
         Self {
             message,
             open_arguments: Vec::new(),

@@ -1,0 +1,151 @@
+//! Which sessions there are, and which one a person means.
+
+use std::path::{Path, PathBuf};
+
+use super::directory::{EXTENSION, SessionDirectory, id_of};
+use super::error::SessionError;
+use super::summary::{SessionSummary, summarize};
+
+/// Whose sessions are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope<'a> {
+    /// Those that ran in this directory.
+    Project(&'a Path),
+    All,
+}
+
+/// How many near matches an error names.
+const NEAR: usize = 3;
+
+impl SessionDirectory {
+    /// The sessions of `scope`, last used first. Files that are no sessions are left out.
+    pub fn list(&self, scope: Scope<'_>) -> Vec<SessionSummary> {
+        let mut sessions: Vec<_> = self
+            .files(scope)
+            .iter()
+            .filter_map(|path| summarize(path).ok())
+            .filter(|session| is_in(session, scope))
+            .collect();
+        sessions.sort_by(|one, other| {
+            let newest_first = other.modified.cmp(&one.modified);
+            newest_first.then_with(|| other.id.cmp(&one.id))
+        });
+        sessions
+    }
+
+    /// The session that was last used in `cwd`.
+    pub fn latest(&self, cwd: &Path) -> Option<SessionSummary> {
+        self.list(Scope::Project(cwd)).into_iter().next()
+    }
+
+    /// The file of the session `query` means: a path, the start of an id, or a whole name.
+    pub fn find(&self, query: &str) -> Result<PathBuf, SessionError> {
+        let not_found = |near| SessionError::NotFound {
+            query: query.to_owned(),
+            near,
+        };
+        let as_path = Path::new(query);
+        if query.contains('/')
+            || as_path
+                .extension()
+                .is_some_and(|ending| ending == EXTENSION)
+        {
+            return if as_path.is_file() {
+                Ok(as_path.to_owned())
+            } else {
+                Err(not_found(Vec::new()))
+            };
+        }
+        let files = self.files(Scope::All);
+        let wanted = query.to_ascii_lowercase();
+        let by_id: Vec<_> = files
+            .iter()
+            .filter(|path| id_of(path).is_some_and(|id| id.starts_with(&wanted)))
+            .collect();
+        match &by_id[..] {
+            [only] => return Ok((*only).clone()),
+            [_, _, ..] if !query.is_empty() => {
+                return Err(SessionError::Ambiguous {
+                    query: query.to_owned(),
+                    candidates: by_id
+                        .iter()
+                        .filter_map(|path| id_of(path))
+                        .map(str::to_owned)
+                        .collect(),
+                });
+            }
+            _ => {}
+        }
+        self.find_by_name(query)
+            .map_err(|named| not_found(near(&files, &wanted, named)))
+    }
+
+    /// The session called `query`; else the names that hold it.
+    fn find_by_name(&self, query: &str) -> Result<PathBuf, Vec<String>> {
+        let named: Vec<_> = self
+            .list(Scope::All)
+            .into_iter()
+            .filter_map(|session| Some((session.name?, session.path)))
+            .collect();
+        if let Some((_, path)) = named.iter().find(|(name, _)| name == query) {
+            return Ok(path.clone());
+        }
+        let wanted = query.to_lowercase();
+        let close = |name: &String| !query.is_empty() && name.to_lowercase().contains(&wanted);
+        Err(named
+            .into_iter()
+            .map(|(name, _)| name)
+            .filter(close)
+            .collect())
+    }
+
+    fn files(&self, scope: Scope<'_>) -> Vec<PathBuf> {
+        match scope {
+            Scope::Project(cwd) => session_files(&self.project(cwd)),
+            Scope::All => entries(self.root())
+                .iter()
+                .flat_map(|project| session_files(project))
+                .collect(),
+        }
+    }
+}
+
+/// Projects whose paths differ only in what the directory's name cannot show share it.
+fn is_in(session: &SessionSummary, scope: Scope<'_>) -> bool {
+    match scope {
+        // A damaged header no longer says where; its file still stands among the project's.
+        Scope::Project(cwd) => session.cwd.is_empty() || session.cwd == cwd.to_string_lossy(),
+        Scope::All => true,
+    }
+}
+
+fn session_files(directory: &Path) -> Vec<PathBuf> {
+    let mut files = entries(directory);
+    files.retain(|path| path.extension().is_some_and(|ending| ending == EXTENSION));
+    files
+}
+
+/// What is in `directory`; nothing when it cannot be read, which is how it starts.
+fn entries(directory: &Path) -> Vec<PathBuf> {
+    std::fs::read_dir(directory).map_or_else(
+        |_| Vec::new(),
+        |found| found.flatten().map(|entry| entry.path()).collect(),
+    )
+}
+
+/// Names that hold the query, then ids that begin alike.
+fn near(files: &[PathBuf], query: &str, named: Vec<String>) -> Vec<String> {
+    let shared = |id: &str| {
+        let pairs = id.bytes().zip(query.bytes());
+        pairs.take_while(|(one, other)| one == other).count()
+    };
+    let mut ids: Vec<_> = files
+        .iter()
+        .filter_map(|path| id_of(path))
+        .map(|id| (shared(id), id))
+        .filter(|(shared, _)| *shared >= 4)
+        .collect();
+    ids.sort_by(|one, other| other.cmp(one));
+    let ids = ids.into_iter().map(|(_, id)| id.to_owned());
+    named.into_iter().chain(ids).take(NEAR).collect()
+}

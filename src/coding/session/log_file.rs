@@ -1,0 +1,213 @@
+//! The file under a session: created late, repaired before it is written to, never rewritten.
+//!
+//! What `length` counts is whole and acknowledged. Whatever stands behind it is the rest of a write
+//! that did not finish; it is moved to `<file>.torn-N` before the next record goes in its place.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use super::error::SessionError;
+use super::load::{Loaded, Tail, read};
+use super::lock;
+use crate::base::jsonl;
+
+/// Conversations hold what people show to nobody else.
+const FILE_MODE: u32 = 0o600;
+const DIRECTORY_MODE: u32 = 0o700;
+
+#[derive(Debug)]
+pub(super) struct LogFile {
+    path: PathBuf,
+    /// Not set until the first write creates the file.
+    file: Option<File>,
+    length: u64,
+    tail: Tail,
+    /// The file's name is not known to be on disk yet.
+    name_unsynced: bool,
+}
+
+impl LogFile {
+    /// A file that its first write creates.
+    pub(super) fn planned(path: PathBuf) -> Self {
+        Self {
+            path,
+            file: None,
+            length: 0,
+            tail: Tail::Whole,
+            name_unsynced: true,
+        }
+    }
+
+    /// Locks and reads the file at `path`. Changes nothing in it.
+    pub(super) fn open(path: &Path) -> Result<(Self, Loaded), SessionError> {
+        let file = options()
+            .open(path)
+            .map_err(|error| SessionError::io("open", path, error))?;
+        lock::acquire(&file, path)?;
+        let loaded = read(&file, path, true)?;
+        let log = Self {
+            path: path.to_owned(),
+            file: Some(file),
+            length: loaded.length,
+            tail: loaded.tail,
+            name_unsynced: false,
+        };
+        Ok((log, loaded))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn exists(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// Bytes that are whole and acknowledged.
+    pub(super) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Adds whole lines: all of them, or none and an error.
+    pub(super) fn write(&mut self, records: Vec<u8>) -> Result<(), SessionError> {
+        if self.file.is_none() {
+            return self.create(&records);
+        }
+        self.repair_torn_tail()?;
+        let records = match self.tail {
+            Tail::Unterminated => [b"\n".as_slice(), &records].concat(),
+            Tail::Whole | Tail::Torn => records,
+        };
+        let Some(file) = &self.file else {
+            return Err(SessionError::Closed);
+        };
+        let links = file.metadata().map_or(1, |metadata| metadata.nlink());
+        if links == 0 {
+            return Err(SessionError::Removed {
+                path: self.path.clone(),
+            });
+        }
+        match jsonl::append(file, self.length, &records) {
+            Ok(length) => {
+                self.length = length;
+                self.tail = Tail::Whole;
+                Ok(())
+            }
+            Err(error) => {
+                if error.torn {
+                    self.tail = Tail::Torn;
+                }
+                Err(self.error("write", error.source))
+            }
+        }
+    }
+
+    /// Forces what was written onto the disk.
+    pub(super) fn sync(&mut self) -> Result<(), SessionError> {
+        let Some(file) = &self.file else {
+            return Ok(());
+        };
+        file.sync_data()
+            .map_err(|error| self.error("sync", error))?;
+        if self.name_unsynced
+            && let Some(directory) = self.path.parent()
+        {
+            // Some file systems cannot sync a directory; the data itself is safe by now.
+            let _ = File::open(directory).and_then(|directory| directory.sync_all());
+            self.name_unsynced = false;
+        }
+        Ok(())
+    }
+
+    fn create(&mut self, records: &[u8]) -> Result<(), SessionError> {
+        if let Some(directory) = self.path.parent() {
+            create_directory(directory)?;
+        }
+        let file = options()
+            .create_new(true)
+            .open(&self.path)
+            .map_err(|error| self.error("create", error))?;
+        let written = lock::acquire(&file, &self.path).and_then(|()| {
+            jsonl::append(&file, 0, records).map_err(|error| self.error("write", error.source))
+        });
+        match written {
+            Ok(length) => {
+                self.length = length;
+                self.file = Some(file);
+                Ok(())
+            }
+            Err(error) => {
+                // Nothing of it was acknowledged; a next attempt starts anew.
+                let _ = std::fs::remove_file(&self.path);
+                Err(error)
+            }
+        }
+    }
+
+    fn repair_torn_tail(&mut self) -> Result<(), SessionError> {
+        let (Tail::Torn, Some(file)) = (self.tail, &self.file) else {
+            return Ok(());
+        };
+        let mut torn = Vec::new();
+        let mut reader = file;
+        reader
+            .seek(SeekFrom::Start(self.length))
+            .and_then(|_| reader.read_to_end(&mut torn))
+            .map_err(|error| self.error("read", error))?;
+        if !torn.is_empty() {
+            keep_aside(&self.path, &torn)?;
+        }
+        file.set_len(self.length)
+            .map_err(|error| self.error("truncate", error))?;
+        self.tail = Tail::Whole;
+        Ok(())
+    }
+
+    fn error(&self, action: &'static str, source: io::Error) -> SessionError {
+        SessionError::io(action, &self.path, source)
+    }
+}
+
+/// `path` with `.suffix` after its whole name.
+pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".");
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+/// Creates `directory` and what is missing above it, open to its owner alone.
+pub(super) fn create_directory(directory: &Path) -> Result<(), SessionError> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(DIRECTORY_MODE)
+        .create(directory)
+        .map_err(|error| SessionError::io("create", directory, error))
+}
+
+/// How every file of a session is opened.
+pub(super) fn options() -> OpenOptions {
+    let mut options = File::options();
+    options.read(true).append(true).mode(FILE_MODE);
+    options
+}
+
+fn keep_aside(path: &Path, torn: &[u8]) -> Result<(), SessionError> {
+    for number in 1_u32.. {
+        let aside = beside(path, &format!("torn-{number}"));
+        match options().create_new(true).open(&aside) {
+            Ok(mut file) => {
+                let written = file.write_all(torn).and_then(|()| file.sync_all());
+                return written.map_err(|error| {
+                    let _ = std::fs::remove_file(&aside);
+                    SessionError::io("write", &aside, error)
+                });
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(SessionError::io("create", &aside, error)),
+        }
+    }
+    Ok(())
+}
