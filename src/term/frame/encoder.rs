@@ -393,11 +393,11 @@ mod tests {
                 row(40, &[(30, "the row!", plain)]),
                 "^[30X^[31Gthe row!",
             ),
-            (row(40, &[]), row(40, &[(38, "漢", plain)]), "^[38C漢"),
+            (row(40, &[]), row(40, &[(38, "漢", plain)]), "^[39G漢"),
             (
                 row(40, &[]),
                 row(40, &[(4, "ok", plain.red())]),
-                "^[4C^[31mok",
+                "    ^[31mok",
             ),
         ] {
             assert_eq!(encode(features, &previous, &next), expected);
