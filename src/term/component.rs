@@ -1,1 +1,104 @@
-//! (being written)
+//! What everything on the screen has in common. Only drawing is required; the rest is left alone unless a
+//! component wants it.
+//!
+//! A component changes nothing but itself: what it wants to happen elsewhere it adds to the actions, which
+//! the application applies afterwards. Drawing depends on its state, the area and the view alone.
+
+use std::time::Instant;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use super::frame::{Cursor, Links};
+use super::input::{KeyPress, MouseInput};
+use super::keymap::Keymap;
+use super::theme::Theme;
+
+/// What drawing may look at besides the component itself.
+#[derive(Debug, Clone, Copy)]
+pub struct View<'a> {
+    pub theme: &'a Theme,
+    pub keymap: &'a Keymap,
+    /// Numbers for the hyperlinks that are drawn.
+    pub links: &'a Links,
+    pub now: Instant,
+    /// Whether keys go to this component.
+    pub focused: bool,
+}
+
+impl<'a> View<'a> {
+    /// The same view for a part that has the focus or not.
+    #[must_use]
+    pub fn focus(self, focused: bool) -> View<'a> {
+        View { focused, ..self }
+    }
+}
+
+/// Where a component leaves what it wants to happen.
+#[derive(Debug)]
+pub struct Cx<'a, A> {
+    pub actions: &'a mut Vec<A>,
+    pub now: Instant,
+}
+
+impl<A> Cx<'_, A> {
+    pub fn push(&mut self, action: A) {
+        self.actions.push(action);
+    }
+}
+
+/// Whether an event was used; one that was not goes on to the next component.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum Handled {
+    Yes,
+    No,
+}
+
+/// A part of the screen. `C` names the commands that keys start, `A` is what a component can ask for.
+pub trait Component<C: Copy, A> {
+    /// Draws into `area`, which may have any size, none included.
+    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>);
+
+    /// A key that no binding of the current contexts took.
+    fn on_key(&mut self, key: KeyPress, cx: &mut Cx<'_, A>) -> Handled {
+        let _ = (key, cx);
+        Handled::No
+    }
+
+    /// A command that a key of this component's context is bound to.
+    fn on_command(&mut self, command: C, cx: &mut Cx<'_, A>) -> Handled {
+        let _ = (command, cx);
+        Handled::No
+    }
+
+    fn on_paste(&mut self, text: &str, cx: &mut Cx<'_, A>) -> Handled {
+        let _ = (text, cx);
+        Handled::No
+    }
+
+    fn on_mouse(&mut self, mouse: MouseInput, cx: &mut Cx<'_, A>) -> Handled {
+        let _ = (mouse, cx);
+        Handled::No
+    }
+
+    /// The keymap context that is asked first while this component has the focus.
+    fn context(&self) -> &'static str {
+        "global"
+    }
+
+    /// Where the text cursor stands after the last draw.
+    fn cursor(&self) -> Option<Position> {
+        None
+    }
+
+    /// The same with a shape.
+    fn shaped_cursor(&self) -> Option<Cursor> {
+        self.cursor().map(Cursor::from)
+    }
+
+    /// Commands worth showing in the footer, with a word for each.
+    fn hints(&self) -> &[(C, &'static str)] {
+        &[]
+    }
+}

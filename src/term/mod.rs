@@ -10,6 +10,7 @@ pub mod input;
 pub mod keymap;
 pub mod layers;
 pub mod markdown;
+pub mod problem;
 pub mod row;
 pub mod scroll;
 pub mod terminal;

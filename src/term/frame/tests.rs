@@ -1,0 +1,373 @@
+//! Frames are played to an independent terminal emulator, which must then show exactly the cells that were
+//! asked for; and what typical frames cost is pinned.
+
+use std::num::NonZeroU16;
+
+use proptest::prelude::*;
+use ratatui::buffer::{Buffer, Cell};
+use ratatui::layout::{Position, Size};
+use ratatui::style::{Color, Modifier, Style};
+
+use super::*;
+
+/// A terminal and the writer that feeds it.
+struct Stage {
+    writer: FrameWriter,
+    terminal: vt100::Parser,
+    bytes: Vec<u8>,
+}
+
+impl Stage {
+    fn new(width: u16, height: u16, features: Features) -> Self {
+        let size = |cells| NonZeroU16::new(cells).unwrap();
+        Self {
+            writer: FrameWriter::new(Size::new(width, height), features),
+            terminal: vt100::Parser::new(size(height), size(width), 0),
+            bytes: Vec::new(),
+        }
+    }
+
+    /// Draws a frame; returns what it cost.
+    fn frame(&mut self, cursor: Option<(u16, u16)>, draw: impl FnOnce(&mut Buffer)) -> usize {
+        draw(self.writer.canvas().0);
+        self.bytes.clear();
+        let cursor = cursor.map(|(x, y)| Cursor::from(Position::new(x, y)));
+        self.writer.finish(cursor, &mut self.bytes);
+        self.terminal.process(&self.bytes);
+        self.bytes.len()
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.bytes).replace('\x1b', "^")
+    }
+
+    /// Compares the emulator's screen with the cells of the last frame.
+    fn check(&self) -> Result<(), String> {
+        let buffer = self.writer.shown();
+        let width = usize::from(buffer.area.width);
+        for (y, row) in buffer.content.chunks(width).enumerate() {
+            let mut x = 0;
+            while x < width {
+                let (symbol, columns) = glyph::glyph(row, x);
+                let shown = self.terminal.screen().cell(y as u16, x as u16).unwrap();
+                let expected = look(&row[x], symbol);
+                let actual = look_of(shown);
+                if expected != actual {
+                    return Err(format!(
+                        "({x},{y}): expected {expected:?}, shown {actual:?}"
+                    ));
+                }
+                x += columns;
+            }
+        }
+        Ok(())
+    }
+}
+
+type Look = (String, vt100::Color, vt100::Color, [bool; 5]);
+
+fn normal(symbol: &str, fg: vt100::Color, bg: vt100::Color, flags: [bool; 5]) -> Look {
+    let [_, _, _, underline, inverse] = flags;
+    let blank = symbol.is_empty() || symbol == " ";
+    if blank && !underline && !inverse {
+        return (" ".into(), vt100::Color::Default, bg, [false; 5]);
+    }
+    let symbol = if blank { " " } else { symbol };
+    (symbol.into(), fg, bg, flags)
+}
+
+fn look(cell: &Cell, symbol: &str) -> Look {
+    let has = |modifier| cell.modifier.contains(modifier);
+    let flags = [
+        has(Modifier::BOLD),
+        has(Modifier::DIM),
+        has(Modifier::ITALIC),
+        has(Modifier::UNDERLINED),
+        has(Modifier::REVERSED),
+    ];
+    normal(symbol, colour(cell.fg), colour(cell.bg), flags)
+}
+
+fn look_of(cell: &vt100::Cell) -> Look {
+    let flags = [
+        cell.bold(),
+        cell.dim(),
+        cell.italic(),
+        cell.underline(),
+        cell.inverse(),
+    ];
+    normal(cell.contents(), cell.fgcolor(), cell.bgcolor(), flags)
+}
+
+fn colour(colour: Color) -> vt100::Color {
+    match colour {
+        Color::Reset => vt100::Color::Default,
+        Color::Indexed(index) => vt100::Color::Idx(index),
+        Color::Rgb(red, green, blue) => vt100::Color::Rgb(red, green, blue),
+        named => vt100::Color::Idx(pen::ansi_number(named).unwrap()),
+    }
+}
+
+#[derive(Debug, Clone)]
+enum Edit {
+    Write(u16, u16, String, Style),
+    Clear(u16, u16, u16),
+    Fill(u16, Style),
+    Move(u16, u16, i16),
+    Paste(u16, String),
+}
+
+const WIDTH: u16 = 24;
+const HEIGHT: u16 = 12;
+
+fn style() -> impl Strategy<Value = Style> {
+    let colours = prop_oneof![
+        6 => Just(Color::Reset),
+        2 => Just(Color::Red),
+        1 => Just(Color::LightBlue),
+        1 => Just(Color::Indexed(200)),
+        1 => Just(Color::from_u32(0x0012_3456)),
+    ];
+    let modifiers = prop_oneof![
+        4 => Just(Modifier::empty()),
+        1 => Just(Modifier::BOLD),
+        1 => Just(Modifier::DIM),
+        1 => Just(Modifier::ITALIC | Modifier::UNDERLINED),
+        1 => Just(Modifier::REVERSED | Modifier::BOLD),
+    ];
+    (colours.clone(), colours, modifiers).prop_map(|(fg, bg, modifier)| {
+        // The emulator knows bold and dim only as alternatives.
+        let weight = Modifier::BOLD | Modifier::DIM;
+        Style::new()
+            .fg(fg)
+            .bg(bg)
+            .remove_modifier(weight)
+            .add_modifier(modifier)
+    })
+}
+
+fn text() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        4 => "[a-e ]{1,6}",
+        1 => Just("漢字".to_owned()),
+        1 => Just("e\u{301}".to_owned()),
+        1 => Just("🦀".to_owned()),
+        1 => Just("────────────".to_owned()),
+    ];
+    proptest::collection::vec(piece, 1..5).prop_map(|pieces| pieces.concat())
+}
+
+fn edit() -> impl Strategy<Value = Edit> {
+    prop_oneof![
+        4 => (0..WIDTH, 0..HEIGHT, text(), style())
+            .prop_map(|(x, y, text, style)| Edit::Write(x, y, text, style)),
+        1 => (0..WIDTH, 0..HEIGHT, 1..WIDTH).prop_map(|(x, y, count)| Edit::Clear(x, y, count)),
+        1 => (0..HEIGHT, style()).prop_map(|(y, style)| Edit::Fill(y, style)),
+        4 => (0..HEIGHT, 1..=HEIGHT, -5..=5_i16)
+            .prop_map(|(top, height, rows)| Edit::Move(top, height, rows)),
+        1 => (0..HEIGHT, text()).prop_map(|(y, text)| Edit::Paste(y, text)),
+    ]
+}
+
+fn apply(edit: &Edit, model: &mut Buffer) {
+    let width = usize::from(WIDTH);
+    match edit {
+        Edit::Write(x, y, text, style) => {
+            model.set_string(*x, *y, text, *style);
+        }
+        Edit::Clear(x, y, count) => {
+            for column in *x..(*x + *count).min(WIDTH) {
+                model[(column, *y)].reset();
+            }
+        }
+        Edit::Fill(y, style) => {
+            for column in 0..WIDTH {
+                model[(column, *y)].set_style(*style);
+            }
+        }
+        Edit::Move(top, height, rows) => {
+            let bottom = (top + height).min(HEIGHT);
+            let cells = &mut model.content[usize::from(*top) * width..usize::from(bottom) * width];
+            let by = usize::from(rows.unsigned_abs()) * width % cells.len().max(1);
+            if *rows > 0 {
+                cells.rotate_left(by);
+            } else {
+                cells.rotate_right(by);
+            }
+        }
+        Edit::Paste(y, text) => {
+            for row in *y..HEIGHT {
+                model.set_string(0, row, format!("{row} {text}"), Style::new());
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_terminal_shows_what_was_drawn(
+        frames in proptest::collection::vec(proptest::collection::vec(edit(), 1..5), 1..12),
+        repeat: bool,
+        margins: bool,
+        erase_background: bool,
+    ) {
+        let features = Features { margins, repeat, erase_background, ..Features::default() };
+        let mut stage = Stage::new(WIDTH, HEIGHT, features);
+        let mut model = Buffer::empty(stage.writer.area());
+        for (number, edits) in frames.iter().enumerate() {
+            for edit in edits {
+                apply(edit, &mut model);
+            }
+            let cursor = (number % 3 != 0).then_some((number as u16 % WIDTH, number as u16 % HEIGHT));
+            stage.frame(cursor, |buffer| buffer.clone_from(&model));
+            if let Err(fault) = stage.check() {
+                return Err(TestCaseError::fail(format!("{fault} after {}", stage.text())));
+            }
+            let screen = stage.terminal.screen();
+            prop_assert_eq!(screen.hide_cursor(), cursor.is_none());
+            if let Some((x, y)) = cursor {
+                prop_assert_eq!(screen.cursor_position(), (y, x));
+            }
+            prop_assert_eq!(stage.frame(cursor, |buffer| buffer.clone_from(&model)), 0);
+        }
+    }
+}
+
+/// A screen of 120x40 as the application draws it: transcript, status, editor, footer.
+fn draw_screen(buffer: &mut Buffer, lines: &[String], spinner: &str, prompt: &str) {
+    let first = lines.len().saturating_sub(36);
+    for (row, line) in lines[first..].iter().enumerate() {
+        buffer.set_string(0, row as u16, line, Style::new());
+    }
+    buffer.set_string(0, 36, spinner, Style::new().fg(Color::Cyan));
+    buffer.set_string(2, 36, "Working", Style::new());
+    buffer.set_string(0, 37, "─".repeat(120), Style::new().fg(Color::DarkGray));
+    buffer.set_string(0, 38, format!("> {prompt}"), Style::new());
+    buffer.set_string(
+        0,
+        39,
+        "~/work (main)  demo/tour",
+        Style::new().fg(Color::DarkGray),
+    );
+}
+
+fn answer(count: usize) -> Vec<String> {
+    let words = [
+        "osier", "willow", "branches", "cut", "woven", "basket", "rods",
+    ];
+    (0..count)
+        .map(|line| {
+            let words = (0..17).map(|word| words[(line * 3 + word * (line % 5 + 1)) % words.len()]);
+            let text: String = words.flat_map(|word| [word, " "]).collect();
+            text.chars().take(110).collect()
+        })
+        .collect()
+}
+
+#[test]
+fn typical_frames_stay_within_their_bytes() {
+    let features = Features {
+        synchronized: true,
+        ..Features::default()
+    };
+    let mut stage = Stage::new(120, 40, features);
+    let mut lines = answer(60);
+    let cursor = Some((2, 38));
+    let first = stage.frame(cursor, |buffer| {
+        draw_screen(buffer, &lines, "⠋", "");
+    });
+    stage.frame(cursor, |buffer| {
+        draw_screen(buffer, &lines, "⠙", "");
+    });
+
+    let spin = stage.frame(cursor, |buffer| {
+        draw_screen(buffer, &lines, "⠹", "");
+    });
+    assert!(spin < 20, "spinner {spin}: {}", stage.text());
+
+    let echo = stage.frame(Some((3, 38)), |buffer| {
+        draw_screen(buffer, &lines, "⠹", "x");
+    });
+    assert!(echo < 20, "echo {echo}: {}", stage.text());
+    let second = stage.frame(Some((4, 38)), |buffer| {
+        draw_screen(buffer, &lines, "⠹", "xy");
+    });
+    assert_eq!(second, 1, "second echo: {}", stage.text());
+
+    lines.push(
+        "A new line of the answer that arrives and scrolls the transcript up by one row.".into(),
+    );
+    let appended = lines[lines.len() - 1].len();
+    let scrolled = stage.frame(Some((4, 38)), |buffer| {
+        draw_screen(buffer, &lines, "⠹", "xy");
+    });
+    assert!(
+        scrolled < appended + 64,
+        "scroll {scrolled}: {}",
+        stage.text()
+    );
+
+    lines[60].push_str(" And five more words follow.");
+    let delta = stage.frame(Some((4, 38)), |buffer| {
+        draw_screen(buffer, &lines, "⠹", "xy");
+    });
+    assert!(delta < 28 + 20, "delta {delta}: {}", stage.text());
+
+    let idle = stage.frame(Some((4, 38)), |buffer| {
+        draw_screen(buffer, &lines, "⠹", "xy");
+    });
+    assert_eq!(idle, 0);
+    stage.check().unwrap();
+    println!(
+        "first {first} spinner {spin} echo {echo}/{second} scroll {scrolled} of {appended} delta {delta}"
+    );
+}
+
+#[test]
+fn scrolling_up_by_a_page_moves_what_stays() {
+    let mut stage = Stage::new(120, 40, Features::default());
+    let lines = answer(200);
+    stage.frame(None, |buffer| {
+        draw_screen(buffer, &lines, " ", "");
+    });
+    let three = stage.frame(None, |buffer| {
+        draw_screen(buffer, &lines[..197], " ", "");
+    });
+    let new: usize = lines[161..164].iter().map(String::len).sum();
+    assert!(three < new + 64, "{three} for {new}: {}", stage.text());
+    stage.check().unwrap();
+    println!("wheel up by three rows {three} for {new} new");
+}
+
+#[test]
+fn queued_bytes_go_out_with_the_frame_and_only_once() {
+    let mut stage = Stage::new(20, 4, Features::default());
+    stage.frame(Some((0, 0)), |_| {});
+    stage.writer.queue(b"\x07".to_vec());
+    assert_eq!(stage.frame(Some((0, 0)), |_| {}), 1);
+    stage
+        .writer
+        .queue_at(Position::new(3, 2), b"<image>".to_vec());
+    stage.frame(Some((0, 0)), |_| {});
+    assert_eq!(stage.text(), "^[3;4H<image>^[H");
+    assert_eq!(stage.frame(Some((0, 0)), |_| {}), 0);
+}
+
+#[test]
+fn a_resize_draws_the_new_size_in_full() {
+    let mut stage = Stage::new(20, 4, Features::default());
+    stage.frame(Some((0, 0)), |buffer| {
+        buffer.set_string(0, 0, "hello", Style::new());
+    });
+    stage.writer.resize(Size::new(10, 2));
+    let size = |cells| NonZeroU16::new(cells).unwrap();
+    stage.terminal = vt100::Parser::new(size(2), size(10), 0);
+    stage.frame(Some((9, 1)), |buffer| {
+        buffer.set_string(0, 0, "hello you!", Style::new());
+        buffer.set_string(9, 1, "x", Style::new());
+    });
+    stage.check().unwrap();
+    assert_eq!(stage.terminal.screen().cursor_position(), (1, 9));
+}

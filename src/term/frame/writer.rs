@@ -1,0 +1,191 @@
+//! One frame: the cells the components drew become one run of bytes.
+
+use ratatui::buffer::{Buffer, Cell};
+use ratatui::layout::{Position, Rect, Size};
+
+use super::{Cursor, Encoder, Features, Links};
+use crate::term::scroll;
+
+const BEGIN: &[u8] = b"\x1b[?2026h";
+const END: &[u8] = b"\x1b[?2026l";
+/// A frame of at most this many bytes is shown at once by any terminal: it goes without the bracket.
+const SMALL: usize = 96;
+/// Fewest changed rows among which a scroll is looked for.
+const SCROLL_ROWS: usize = 3;
+
+/// Keeps the shown screen and the one being drawn, and writes the difference.
+#[derive(Debug)]
+pub struct FrameWriter {
+    encoder: Encoder,
+    links: Links,
+    shown: Buffer,
+    next: Buffer,
+    shown_hashes: Vec<u64>,
+    next_hashes: Vec<u64>,
+    queued: Vec<(Option<Position>, Vec<u8>)>,
+    repaint: bool,
+}
+
+impl FrameWriter {
+    pub fn new(size: Size, features: Features) -> Self {
+        let mut writer = Self {
+            encoder: Encoder::new(features),
+            links: Links::default(),
+            shown: Buffer::empty(Rect::ZERO),
+            next: Buffer::empty(Rect::ZERO),
+            shown_hashes: Vec::new(),
+            next_hashes: Vec::new(),
+            queued: Vec::new(),
+            repaint: true,
+        };
+        writer.resize(size);
+        writer
+    }
+
+    /// The cleared buffer to draw the next frame into, and the table of its hyperlinks.
+    pub fn canvas(&mut self) -> (&mut Buffer, &Links) {
+        self.next.reset();
+        (&mut self.next, &self.links)
+    }
+
+    pub fn area(&self) -> Rect {
+        self.next.area
+    }
+
+    /// The terminal has a new size: the next frame is drawn in full.
+    pub fn resize(&mut self, size: Size) {
+        let area = Rect::new(0, 0, size.width, size.height);
+        self.next.resize(area);
+        self.repaint();
+    }
+
+    /// The screen holds something else: the next frame clears and draws it in full.
+    pub fn repaint(&mut self) {
+        self.repaint = true;
+    }
+
+    pub fn features(&self) -> Features {
+        self.encoder.features()
+    }
+
+    pub fn set_features(&mut self, features: Features) {
+        self.encoder.set_features(features);
+    }
+
+    /// Bytes that go out after the cells of the next frame: title, bell, clipboard. They must not move the
+    /// cursor or change colours.
+    pub fn queue(&mut self, bytes: Vec<u8>) {
+        self.queued.push((None, bytes));
+    }
+
+    /// Bytes that go out at a cell after the next frame: images.
+    pub fn queue_at(&mut self, position: Position, bytes: Vec<u8>) {
+        self.queued.push((Some(position), bytes));
+    }
+
+    /// What the terminal shows after the last frame.
+    pub fn shown(&self) -> &Buffer {
+        &self.shown
+    }
+
+    /// Ends the frame: appends the bytes that bring it to the screen to `out`; none when nothing changed.
+    pub fn finish(&mut self, cursor: Option<Cursor>, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend_from_slice(BEGIN);
+        let body = out.len();
+        if self.repaint {
+            self.clear(out);
+        }
+        self.write_cells(out);
+        self.encoder.close_link(&self.links, out);
+        for (position, bytes) in std::mem::take(&mut self.queued) {
+            if let Some(position) = position {
+                self.encoder.move_to(position.x, position.y, out);
+                self.encoder.lose_place();
+            }
+            out.extend_from_slice(&bytes);
+        }
+        let large = out.len() - body > SMALL;
+        if large && !self.encoder.features().synchronized {
+            self.hide_while_drawing(body, out);
+        }
+        self.encoder.cursor(self.within(cursor), out);
+        if large {
+            out.extend_from_slice(END);
+        } else {
+            out.drain(start..body);
+        }
+        std::mem::swap(&mut self.shown, &mut self.next);
+    }
+
+    fn clear(&mut self, out: &mut Vec<u8>) {
+        self.repaint = false;
+        self.encoder.clear(out);
+        self.shown.resize(self.next.area);
+        self.shown.reset();
+        let width = usize::from(self.next.area.width);
+        let blank = scroll::row_hash(&self.shown.content[..width.min(self.shown.content.len())]);
+        self.shown_hashes.clear();
+        self.shown_hashes
+            .resize(usize::from(self.next.area.height), blank);
+    }
+
+    /// Without synchronized output the cursor would be seen running over the screen.
+    fn hide_while_drawing(&mut self, body: usize, out: &mut Vec<u8>) {
+        let mut hidden = Vec::with_capacity(8);
+        self.encoder.hide(&mut hidden);
+        out.splice(body..body, hidden);
+    }
+
+    fn write_cells(&mut self, out: &mut Vec<u8>) {
+        let height = self.next.area.height;
+        if self.next.area.is_empty() {
+            return;
+        }
+        self.next_hashes.clone_from(&self.shown_hashes);
+        let mut changed = 0;
+        for index in 0..usize::from(height) {
+            let next = row(&self.next, index);
+            if row(&self.shown, index) != next {
+                changed += 1;
+                self.next_hashes[index] = scroll::row_hash(next);
+            }
+        }
+        if changed >= SCROLL_ROWS && self.encoder.features().margins {
+            self.write_scroll(height, out);
+        }
+        for index in 0..if changed > 0 { height } else { 0 } {
+            let (shown, next) = (
+                row(&self.shown, usize::from(index)),
+                row(&self.next, usize::from(index)),
+            );
+            if shown != next {
+                self.encoder.row(index, shown, next, &self.links, out);
+            }
+        }
+        std::mem::swap(&mut self.shown_hashes, &mut self.next_hashes);
+    }
+
+    fn write_scroll(&mut self, height: u16, out: &mut Vec<u8>) {
+        let found = scroll::detect(
+            &self.shown,
+            &self.next,
+            &self.shown_hashes,
+            &self.next_hashes,
+        );
+        if let Some(found) = found {
+            self.encoder.scroll(found, height, &self.links, out);
+            scroll::apply(found, &mut self.shown, &mut self.shown_hashes);
+        }
+    }
+
+    /// A cursor outside the screen is hidden.
+    fn within(&self, cursor: Option<Cursor>) -> Option<Cursor> {
+        cursor.filter(|cursor| self.next.area.contains(cursor.position))
+    }
+}
+
+fn row(buffer: &Buffer, row: usize) -> &[Cell] {
+    let width = usize::from(buffer.area.width);
+    &buffer.content[row * width..(row + 1) * width]
+}

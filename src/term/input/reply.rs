@@ -1,0 +1,94 @@
+//! Answers of the terminal to the questions asked at the start.
+
+/// A reply. Colours are red, green, blue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TerminalReply {
+    /// The Kitty keyboard protocol is there; its flags.
+    KeyboardFlags(u16),
+    Foreground((u8, u8, u8)),
+    Background((u8, u8, u8)),
+    /// DECRPM: state 0 unknown, 1 set, 2 reset, 3 and 4 permanently so.
+    Mode {
+        mode: u16,
+        state: u16,
+    },
+    /// DA1, which every terminal answers: whatever was asked before it is answered by now.
+    DeviceAttributes(Vec<u16>),
+    /// XTVERSION.
+    Version(String),
+    /// The terminal switched to dark or light colours.
+    DarkScheme(bool),
+    /// Pixels of one cell: width, height.
+    CellSize(u16, u16),
+    /// Answer to a Kitty graphics query.
+    Graphics(bool),
+}
+
+/// Reads a string reply (OSC, DCS, APC) without its introducer and end.
+pub(super) fn string_reply(introducer: u8, body: &str) -> Option<TerminalReply> {
+    match introducer {
+        b']' => {
+            let (number, value) = body.split_once(';')?;
+            match number {
+                "10" => colour(value).map(TerminalReply::Foreground),
+                "11" => colour(value).map(TerminalReply::Background),
+                _ => None,
+            }
+        }
+        b'P' => body
+            .strip_prefix(">|")
+            .map(|version| TerminalReply::Version(version.to_owned())),
+        b'_' => body
+            .strip_prefix('G')
+            .map(|answer| TerminalReply::Graphics(answer.ends_with(";OK"))),
+        _ => None,
+    }
+}
+
+/// `rgb:RRRR/GGGG/BBBB` with one to four digits each, or `#RRGGBB`.
+fn colour(value: &str) -> Option<(u8, u8, u8)> {
+    let part = |digits: &str| {
+        let number = u32::from_str_radix(digits, 16).ok()?;
+        let most = match digits.len() {
+            1..=4 => 16_u32.pow(digits.len() as u32) - 1,
+            _ => return None,
+        };
+        u8::try_from((number * 255 + most / 2) / most).ok()
+    };
+    let value = value
+        .strip_prefix("rgba:")
+        .or(value.strip_prefix("rgb:"))
+        .map_or_else(
+            || {
+                let digits = value
+                    .strip_prefix('#')
+                    .filter(|digits| digits.len() == 6 && digits.is_ascii())?;
+                Some([&digits[..2], &digits[2..4], &digits[4..]])
+            },
+            |value| {
+                let mut parts = value.split('/');
+                Some([parts.next()?, parts.next()?, parts.next()?])
+            },
+        )?;
+    Some((part(value[0])?, part(value[1])?, part(value[2])?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_come_in_any_precision() {
+        for (value, expected) in [
+            ("rgb:1e1e/2020/ffff", Some((30, 32, 255))),
+            ("rgb:f/0/8", Some((255, 0, 136))),
+            ("#102030", Some((16, 32, 48))),
+            ("rgba:ff/00/00/80", Some((255, 0, 0))),
+            ("rgb:zz/00/00", None),
+            ("rgb:12345/00/00", None),
+            ("", None),
+        ] {
+            assert_eq!(colour(value), expected, "{value}");
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Which key does what, and where. A keymap is a table per context of key sequences and the names of the
+//! actions they start; what an action is, is not known here.
+//!
+//! Later files override earlier ones key by key. Contexts are asked from the innermost out.
+
+mod file;
+mod notation;
+
+use std::path::PathBuf;
+
+pub use notation::{describe, describe_all, parse_key, parse_sequence};
+
+use super::input::KeyPress;
+use super::problem::Problem;
+
+/// The embedded default keymap.
+pub const DEFAULT: &str = include_str!("../../../keymaps/default.toml");
+
+/// The text of a keymap file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeymapSource {
+    pub path: PathBuf,
+    pub text: String,
+}
+
+impl KeymapSource {
+    pub fn new(path: impl Into<PathBuf>, text: impl Into<String>) -> Self {
+        Self {
+            path: path.into(),
+            text: text.into(),
+        }
+    }
+}
+
+/// One sequence of keys in one context.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Binding {
+    context: Box<str>,
+    keys: Vec<KeyPress>,
+    action: Box<str>,
+}
+
+/// All bindings.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Keymap {
+    bindings: Vec<Binding>,
+}
+
+/// What a key means after the keys pressed before it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lookup<'a> {
+    Action(&'a str),
+    /// The start of longer sequences; what can follow.
+    Prefix(Vec<KeyHint<'a>>),
+    None,
+}
+
+/// A key that can follow a prefix, and what it does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyHint<'a> {
+    /// The keys still missing, as they are written in a keymap.
+    pub keys: String,
+    pub action: &'a str,
+}
+
+impl Keymap {
+    /// Reads keymap files, later ones over earlier ones. `contexts` and `actions` are the names there are.
+    pub fn load(
+        sources: &[KeymapSource],
+        contexts: &[&str],
+        actions: &[&str],
+    ) -> (Self, Vec<Problem>) {
+        let mut keymap = Self::default();
+        let mut problems = Vec::new();
+        for source in sources {
+            let (entries, mut found) = file::read(source, contexts, actions);
+            problems.append(&mut found);
+            for entry in entries {
+                keymap.bind(entry);
+            }
+        }
+        (keymap, problems)
+    }
+
+    /// What `key` means after the `pending` keys, asked in `contexts`, the innermost first.
+    pub fn lookup(&self, contexts: &[&str], pending: &[KeyPress], key: KeyPress) -> Lookup<'_> {
+        for context in contexts {
+            if let Some(action) = self.exact(context, pending, key) {
+                return Lookup::Action(action);
+            }
+            if self.following(context, pending, key).next().is_some() {
+                return Lookup::Prefix(self.hints(contexts, pending, key));
+            }
+        }
+        Lookup::None
+    }
+
+    /// Every action that the key has, the innermost first: when a component leaves an action alone, the
+    /// next one gets its turn (Ctrl+D deletes in an editor, and exits from an empty one).
+    pub fn actions(&self, contexts: &[&str], pending: &[KeyPress], key: KeyPress) -> Vec<&str> {
+        contexts
+            .iter()
+            .filter_map(|context| self.exact(context, pending, key))
+            .collect()
+    }
+
+    /// The keys of an action in a context, as they are written, in the order of the files.
+    pub fn keys_for(&self, context: &str, action: &str) -> Vec<String> {
+        self.bindings
+            .iter()
+            .filter(|binding| *binding.context == *context && *binding.action == *action)
+            .map(|binding| describe_all(&binding.keys))
+            .collect()
+    }
+
+    /// Every binding: context, keys, action. For help and the palette.
+    pub fn all(&self) -> impl Iterator<Item = (&str, String, &str)> {
+        self.bindings.iter().map(|binding| {
+            (
+                &*binding.context,
+                describe_all(&binding.keys),
+                &*binding.action,
+            )
+        })
+    }
+
+    fn exact(&self, context: &str, pending: &[KeyPress], key: KeyPress) -> Option<&str> {
+        self.in_context(context)
+            .find(|binding| {
+                matches!(binding.keys.split_last(), Some((last, rest)) if *last == key && rest == pending)
+            })
+            .map(|binding| &*binding.action)
+    }
+
+    /// Bindings that go on after `pending` and `key`.
+    fn following(
+        &self,
+        context: &str,
+        pending: &[KeyPress],
+        key: KeyPress,
+    ) -> impl Iterator<Item = &Binding> {
+        self.in_context(context).filter(move |binding| {
+            binding.keys.len() > pending.len() + 1
+                && binding.keys.starts_with(pending)
+                && binding.keys[pending.len()] == key
+        })
+    }
+
+    fn hints(&self, contexts: &[&str], pending: &[KeyPress], key: KeyPress) -> Vec<KeyHint<'_>> {
+        let mut hints: Vec<KeyHint<'_>> = Vec::new();
+        for context in contexts {
+            for binding in self.following(context, pending, key) {
+                let keys = describe_all(&binding.keys[pending.len() + 1..]);
+                if hints.iter().all(|hint| hint.keys != keys) {
+                    hints.push(KeyHint {
+                        keys,
+                        action: &binding.action,
+                    });
+                }
+            }
+        }
+        hints
+    }
+
+    fn in_context(&self, context: &str) -> impl Iterator<Item = &Binding> {
+        self.bindings
+            .iter()
+            .filter(move |binding| *binding.context == *context)
+    }
+
+    /// Adds a binding of a later file, or with no action takes one away. What it hides, or what would hide
+    /// it, goes.
+    fn bind(&mut self, entry: file::Entry) {
+        self.bindings.retain(|binding| {
+            let clash = if entry.action.is_some() {
+                binding.keys.starts_with(&entry.keys) || entry.keys.starts_with(&binding.keys)
+            } else {
+                binding.keys == entry.keys
+            };
+            binding.context != entry.context || !clash
+        });
+        if let Some(action) = entry.action {
+            self.bindings.push(Binding {
+                context: entry.context,
+                keys: entry.keys,
+                action,
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

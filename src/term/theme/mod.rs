@@ -1,0 +1,158 @@
+//! Colours. Layout speaks of tokens (`face.rs`); a theme is the table that turns them into styles, made
+//! once when it is loaded, with its colours already reduced to what the terminal can show.
+//!
+//! Nothing else in the program names a colour of its own.
+
+mod adapt;
+mod colour;
+mod file;
+mod store;
+
+use ratatui::style::{Modifier, Style};
+
+pub use colour::{Colour, ColourDepth, contrast};
+pub use store::{ThemeEntry, ThemeStore};
+
+use super::face::{Emphasis, Face, Token};
+
+/// What a theme is made for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ThemeKind {
+    Dark,
+    Light,
+    /// The terminal's own colours.
+    #[default]
+    System,
+}
+
+const TOKENS: usize = Token::ALL.len();
+
+/// The look of one token before the colours are reduced.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Look {
+    fg: Option<Colour>,
+    bg: Option<Colour>,
+    modifier: Modifier,
+}
+
+/// A style for every token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Theme {
+    name: String,
+    kind: ThemeKind,
+    depth: ColourDepth,
+    /// The background the theme is made for. Painted unless the theme leaves it to the terminal.
+    background: Option<Colour>,
+    paints: bool,
+    looks: [Look; TOKENS],
+    styles: [Style; TOKENS],
+}
+
+/// Where a colour alone tells something, a modifier tells it without colours.
+const WITHOUT_COLOUR: &[(Token, Modifier)] = &[
+    (Token::Selected, Modifier::REVERSED),
+    (Token::Match, Modifier::REVERSED),
+    (Token::Chip, Modifier::REVERSED),
+    (Token::Error, Modifier::BOLD),
+    (Token::Warning, Modifier::BOLD),
+    (Token::BorderActive, Modifier::BOLD),
+    (Token::DiffAddedWord, Modifier::UNDERLINED),
+    (Token::DiffRemovedWord, Modifier::UNDERLINED),
+];
+
+const EMPHASES: [(Emphasis, Modifier); 6] = [
+    (Emphasis::BOLD, Modifier::BOLD),
+    (Emphasis::ITALIC, Modifier::ITALIC),
+    (Emphasis::UNDERLINE, Modifier::UNDERLINED),
+    (Emphasis::STRIKE, Modifier::CROSSED_OUT),
+    (Emphasis::DIM, Modifier::DIM),
+    (Emphasis::REVERSE, Modifier::REVERSED),
+];
+
+impl Theme {
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub fn kind(&self) -> ThemeKind {
+        self.kind
+    }
+
+    pub fn depth(&self) -> ColourDepth {
+        self.depth
+    }
+
+    /// The style of a face: that of its token, on the background of its ground, with its emphasis.
+    pub fn style(&self, face: impl Into<Face>) -> Style {
+        let face = face.into();
+        let mut style = self.styles[face.token as usize];
+        if let Some(ground) = face.ground {
+            let ground = self.styles[ground as usize];
+            style.bg = ground.bg.or(style.bg);
+        }
+        if face.emphasis != Emphasis::default() {
+            for (emphasis, modifier) in EMPHASES {
+                if face.emphasis.contains(emphasis) {
+                    style.add_modifier |= modifier;
+                }
+            }
+        }
+        style
+    }
+
+    /// The style that the whole screen is filled with before anything is drawn.
+    pub fn base(&self) -> Style {
+        let text = self.styles[Token::Text as usize];
+        let ground = self.background.filter(|_| self.paints);
+        Style {
+            bg: ground
+                .and_then(|ground| self.depth.reduce(ground))
+                .or(text.bg),
+            ..text
+        }
+    }
+
+    /// Fills the table from the looks.
+    fn resolve(&mut self) {
+        for (index, look) in self.looks.iter().enumerate() {
+            let (token, _) = Token::ALL[index];
+            let bg = look.bg.filter(|bg| !self.is_lost_tint(token, *bg));
+            let mut style = Style {
+                fg: look.fg.and_then(|fg| self.depth.reduce(fg)),
+                bg: bg.and_then(|bg| self.depth.reduce(bg)),
+                ..Style::new()
+            };
+            style.add_modifier = look.modifier;
+            if self.depth == ColourDepth::None {
+                let told = WITHOUT_COLOUR.iter().find(|(other, _)| *other == token);
+                style.add_modifier |= told.map_or(Modifier::empty(), |(_, modifier)| *modifier);
+            }
+            self.styles[index] = style;
+        }
+    }
+
+    /// Sixteen colours have no tints: the nearest one would be a glaring block.
+    fn is_lost_tint(&self, token: Token, bg: Colour) -> bool {
+        let Some(background) = self.background else {
+            return false;
+        };
+        self.depth == ColourDepth::Ansi
+            && !matches!(token, Token::Selected | Token::Match | Token::Chip)
+            && contrast(bg, background).is_some_and(|contrast| contrast < 3.0)
+    }
+}
+
+impl Default for Theme {
+    /// The terminal's own foreground and background for everything.
+    fn default() -> Self {
+        Self {
+            name: "plain".to_owned(),
+            kind: ThemeKind::System,
+            depth: ColourDepth::None,
+            background: None,
+            paints: false,
+            looks: [Look::default(); TOKENS],
+            styles: [Style::new(); TOKENS],
+        }
+    }
+}
