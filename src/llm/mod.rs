@@ -2,12 +2,17 @@
 //! wire format is spoken. Knows nothing of tools, files, sessions or terminals.
 
 pub mod builder;
+mod errors;
 pub mod event;
+pub mod handover;
+pub mod http;
 pub mod message;
 pub mod model;
 pub mod provider;
+pub mod sse;
 pub mod status;
 pub mod usage;
+mod wire;
 
 pub use builder::MessageBuilder;
 pub use event::{Delta, StreamEvent};

@@ -164,6 +164,12 @@ pub struct Compat {
     /// Chat completions: thinking text must come back on replayed assistant messages that call tools,
     /// under this field name.
     pub replay_reasoning_field: Option<String>,
+    /// Chat completions: `prompt_cache_key` groups the calls of a session.
+    pub prompt_cache_key: bool,
+    /// Chat completions: tool-call ids are exactly nine letters and digits.
+    pub short_tool_ids: bool,
+    /// Chat completions: prompt-cache marks in Anthropic's form, for routers to its models.
+    pub cache_control: bool,
     /// Anthropic messages: value of `anthropic-version`; `2023-06-01` when not set.
     pub anthropic_version: Option<String>,
     /// Anthropic messages: thinking is asked for as `adaptive` with an effort, not as a token budget.

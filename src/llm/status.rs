@@ -59,6 +59,21 @@ impl TurnStatus {
         matches!(self, Self::AuthError { .. } | Self::QuotaExceeded { .. })
     }
 
+    /// The message of a failure, to be changed in place.
+    pub fn message_mut(&mut self) -> Option<&mut String> {
+        match self {
+            Self::Success { .. } | Self::Aborted => None,
+            Self::RateLimit { message, .. }
+            | Self::AuthError { message }
+            | Self::QuotaExceeded { message }
+            | Self::ModelError { message, .. }
+            | Self::NetworkError { message, .. }
+            | Self::Timeout { message }
+            | Self::InvalidResponse { message }
+            | Self::ContextOverflow { message } => Some(message),
+        }
+    }
+
     /// The message of a failure, for people.
     pub fn message(&self) -> &str {
         match self {

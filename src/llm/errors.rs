@@ -1,0 +1,597 @@
+//! From what a provider said to what the agent does about it.
+//!
+//! Vendors agree on neither status codes nor words, so one table of message shapes decides, in order,
+//! before the status does. No code asks which provider it was. Texts are made safe to show here: one
+//! line, bounded, and without the key.
+
+use serde_json::Value;
+
+use super::provider::Secret;
+use super::status::TurnStatus;
+use crate::base::text;
+
+/// Bytes of a provider's message that reach people.
+const MESSAGE_LIMIT: usize = 600;
+
+/// A failure as the provider told it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Fault {
+    /// The HTTP status, or the one that an error inside a stream stands for.
+    pub status: Option<u16>,
+    /// Type, code and status words of the error body, joined by spaces.
+    pub code: String,
+    pub message: String,
+    pub retry_after_ms: Option<u64>,
+    /// The `x-should-retry` header.
+    pub should_retry: Option<bool>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Quota,
+    Overflow,
+    Auth,
+    Rate,
+    Transient,
+}
+
+/// Lower-case shapes of messages and codes; `*` stands for anything. The first match decides.
+const SHAPES: &[(Kind, &[&str])] = &[
+    (
+        Kind::Quota,
+        &[
+            "insufficient_quota",
+            "exceeded your current quota",
+            "quota exceeded",
+            "billing",
+            "usage_limit_reached",
+            "usage limit reached",
+            "usagelimiterror",
+            "subscription_sharing_*usage_limit",
+            "out of budget",
+            "insufficient balance",
+            "available balance",
+            "insufficient credit",
+            "credit balance is too low",
+            "requires more credits",
+            "payment required",
+        ],
+    ),
+    // Throttling texts count tokens too: they must be seen before the overflow shapes.
+    (
+        Kind::Rate,
+        &[
+            "rate limit",
+            "rate_limit",
+            "ratelimit",
+            "too many requests",
+            "throttling",
+            "resource_exhausted",
+            "too many tokens, please wait",
+            "tokens per minute",
+        ],
+    ),
+    (
+        Kind::Overflow,
+        &[
+            "prompt is too long",
+            "prompt too long",
+            "prompt exceeds max length",
+            "request_too_large",
+            "input is too long",
+            "exceeds the context window",
+            "exceeds*maximum context length",
+            "maximum context length is",
+            "context window exceed",
+            "context_window_exceeded",
+            "contextwindowexceeded",
+            "input token count*exceeds the maximum",
+            "maximum prompt length is",
+            "reduce the length of the messages",
+            "maximum allowed input length",
+            "longer than the model's context length",
+            "token count*exceeds the limit of",
+            "exceeds the available context size",
+            "exceed_context_size",
+            "greater than the context length",
+            "exceeded model token limit",
+            "too large for model with*maximum context length",
+            "configured context size is",
+            "exceeded*context length",
+            "range of input length should be",
+            "context length exceeded",
+            "context_length_exceeded",
+            "exceed context limit",
+            "too many tokens",
+            "token limit exceeded",
+        ],
+    ),
+    (
+        Kind::Auth,
+        &[
+            "authentication_error",
+            "permission_error",
+            "permission_denied",
+            "unauthenticated",
+            "invalid_api_key",
+            "api_key_invalid",
+            "invalid api key",
+            "incorrect api key",
+            "api key not valid",
+            "no auth credentials",
+            "unauthorized",
+        ],
+    ),
+    (
+        Kind::Transient,
+        &[
+            "overloaded",
+            "server_busy",
+            "servers are currently busy",
+            "experiencing high demand",
+            "at capacity",
+            "unavailable",
+            "server error",
+            "server_error",
+            "internal error",
+            "api_error",
+            "timeout_error",
+            "timed out",
+            "provider returned error",
+            "provider returned an error",
+            "upstream",
+            "network error",
+            "network_error",
+            "connection error",
+            "stream was interrupted",
+            "you can retry",
+            "try your request again",
+            "please retry",
+        ],
+    ),
+];
+
+/// HTTP statuses that an error type inside a stream stands for.
+const TYPE_STATUS: &[(&str, u16)] = &[
+    ("invalid_request_error", 400),
+    ("authentication_error", 401),
+    ("billing_error", 402),
+    ("permission_error", 403),
+    ("not_found_error", 404),
+    ("request_too_large", 413),
+    ("rate_limit_error", 429),
+    ("api_error", 500),
+    ("timeout_error", 504),
+    ("overloaded_error", 529),
+];
+
+impl Fault {
+    /// Reads an error body in any of the shapes vendors use. `None` when `body` tells no error.
+    pub(crate) fn from_body(body: &Value) -> Option<Self> {
+        let body = match body {
+            Value::Array(list) => list.first()?,
+            body => body,
+        };
+        let error = match body.get("error") {
+            Some(Value::Null) => return None,
+            Some(Value::String(message)) => {
+                let mut fault = Self::new(message.clone());
+                fault.add_code(body);
+                return Some(fault);
+            }
+            Some(error) => error,
+            // FastAPI (`detail`), vLLM and Mistral (`object: error`), plain `message`.
+            None if ["message", "detail", "errors"]
+                .iter()
+                .any(|key| body.get(key).is_some()) =>
+            {
+                body
+            }
+            None => return None,
+        };
+        let text = ["message", "detail", "errors"]
+            .iter()
+            .find_map(|key| error.get(key));
+        let mut message = match text {
+            Some(Value::String(message)) => message.clone(),
+            Some(other) => other.to_string(),
+            None => error.to_string(),
+        };
+        // Routers wrap what the vendor behind them said.
+        if let Some(raw) = error.pointer("/metadata/raw").and_then(Value::as_str) {
+            message = format!("{message}: {raw}");
+        }
+        let mut fault = Self::new(message);
+        fault.add_code(error);
+        fault.retry_after_ms = body_retry_delay(error);
+        Some(fault)
+    }
+
+    fn new(message: String) -> Self {
+        Self {
+            message,
+            ..Self::default()
+        }
+    }
+
+    fn add_code(&mut self, error: &Value) {
+        let mut words = Vec::new();
+        for key in ["type", "code", "status"] {
+            match error.get(key) {
+                Some(Value::String(word)) => words.push(word.clone()),
+                Some(Value::Number(number)) => {
+                    let number = number.as_u64().and_then(|code| u16::try_from(code).ok());
+                    self.status = number.filter(|code| (400..600).contains(code));
+                }
+                _ => {}
+            }
+        }
+        self.status = self.status.or_else(|| {
+            let known = |word: &String| TYPE_STATUS.iter().find(|(name, _)| name == word);
+            words
+                .iter()
+                .find_map(known)
+                .map(|(_, status)| *status)
+                .or_else(|| words.iter().find_map(|word| word.parse().ok()))
+        });
+        self.code = words.join(" ");
+    }
+
+    /// What the agent is told. `provider` names who failed; `key` is cut out of every text.
+    pub(crate) fn status(&self, provider: &str, key: Option<&Secret>) -> TurnStatus {
+        let told = clean(&self.message, key);
+        let told = if told.is_empty() {
+            "no reason given".to_owned()
+        } else {
+            told
+        };
+        let answered = match self.status {
+            Some(status) => format!("`{provider}` answered {status}: {told}"),
+            None => format!("`{provider}` failed: {told}"),
+        };
+        match self.kind() {
+            Kind::Quota => TurnStatus::QuotaExceeded { message: answered },
+            Kind::Overflow => TurnStatus::ContextOverflow { message: answered },
+            Kind::Auth => TurnStatus::AuthError {
+                message: format!("{answered} (check the key of `{provider}`)"),
+            },
+            Kind::Rate if self.should_retry != Some(false) => TurnStatus::RateLimit {
+                message: answered,
+                retry_after_ms: self.retry_after_ms,
+            },
+            // Only a rate limit can say how long to wait; a busy server that says so is treated alike.
+            Kind::Transient
+                if self.retry_after_ms.is_some() && self.should_retry != Some(false) =>
+            {
+                TurnStatus::RateLimit {
+                    message: answered,
+                    retry_after_ms: self.retry_after_ms,
+                }
+            }
+            Kind::Transient if matches!(self.status, Some(408 | 504)) => {
+                TurnStatus::Timeout { message: answered }
+            }
+            Kind::Rate | Kind::Transient => TurnStatus::ModelError {
+                message: answered,
+                retryable: self.should_retry.unwrap_or(self.status_retryable()),
+            },
+        }
+    }
+
+    fn status_retryable(&self) -> bool {
+        match self.status {
+            Some(status) => matches!(status, 408 | 409 | 429 | 500..),
+            None => self.shape() == Some(Kind::Transient),
+        }
+    }
+
+    /// The shape of the message decides before the status, but for the statuses that say it all.
+    fn kind(&self) -> Kind {
+        match (self.status, self.shape()) {
+            (Some(402), _) => Kind::Quota,
+            (Some(413), _) => Kind::Overflow,
+            (Some(401), _) => Kind::Auth,
+            (Some(429), Some(kind @ (Kind::Quota | Kind::Overflow))) => kind,
+            (Some(429), _) => Kind::Rate,
+            // A server that broke may quote anything; only what no server error says is believed.
+            (Some(500..), Some(kind @ (Kind::Quota | Kind::Overflow | Kind::Rate))) => kind,
+            (Some(500..), _) => Kind::Transient,
+            (Some(403), None) => Kind::Auth,
+            (_, Some(kind)) => kind,
+            (_, None) => Kind::Transient,
+        }
+    }
+
+    fn shape(&self) -> Option<Kind> {
+        let told = format!("{} {}", self.code, self.message).to_lowercase();
+        SHAPES
+            .iter()
+            .find(|(_, shapes)| shapes.iter().any(|shape| has_shape(&told, shape)))
+            .map(|(kind, _)| *kind)
+    }
+}
+
+/// Google says how long to wait inside the body.
+fn body_retry_delay(error: &Value) -> Option<u64> {
+    let details = error.get("details")?.as_array()?;
+    let delay = details
+        .iter()
+        .find_map(|detail| detail.get("retryDelay")?.as_str())?;
+    let seconds: f64 = delay.strip_suffix('s')?.parse().ok()?;
+    Some((seconds.max(0.0) * 1000.0) as u64)
+}
+
+/// Whether the pieces of `shape` between its stars occur in `told`, in order.
+fn has_shape(told: &str, shape: &str) -> bool {
+    let mut rest = told;
+    shape.split('*').all(|piece| match rest.find(piece) {
+        Some(at) => {
+            rest = &rest[at + piece.len()..];
+            true
+        }
+        None => false,
+    })
+}
+
+/// `told` made safe for people: one line, bounded, without control sequences and without `key`.
+pub(crate) fn clean(told: &str, key: Option<&Secret>) -> String {
+    let told = match key.map(Secret::expose).filter(|key| !key.is_empty()) {
+        Some(key) => told.replace(key, "…"),
+        None => told.to_owned(),
+    };
+    let line = text::sanitize(&told);
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let line = words.join(" ");
+    match text::head_bytes(&line, MESSAGE_LIMIT) {
+        whole if whole.len() == line.len() => line,
+        head => format!("{head}…"),
+    }
+}
+
+/// The first 200 characters of something that should not have come, for an error text.
+pub(crate) fn excerpt(bytes: &[u8], key: Option<&Secret>) -> String {
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4096)]);
+    clean(&text, key).chars().take(200).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn outcome(status: u16, body: &Value) -> TurnStatus {
+        let mut fault = Fault::from_body(body).unwrap();
+        fault.status = Some(status);
+        fault.status("p", None)
+    }
+
+    fn name(status: &TurnStatus) -> &'static str {
+        match status {
+            TurnStatus::RateLimit { .. } => "rate",
+            TurnStatus::AuthError { .. } => "auth",
+            TurnStatus::QuotaExceeded { .. } => "quota",
+            TurnStatus::ModelError {
+                retryable: true, ..
+            } => "retry",
+            TurnStatus::ModelError {
+                retryable: false, ..
+            } => "refused",
+            TurnStatus::Timeout { .. } => "timeout",
+            TurnStatus::ContextOverflow { .. } => "overflow",
+            _ => "other",
+        }
+    }
+
+    #[test]
+    fn vendor_errors_get_their_status() {
+        let anthropic = |kind: &str, message: &str| json!({"type": "error", "error": {"type": kind, "message": message}});
+        let openai = |code: &str, message: &str| json!({"error": {"message": message, "type": "x", "code": code}});
+        for (status, body, expected) in [
+            (
+                400,
+                anthropic("invalid_request_error", "messages: bad"),
+                "refused",
+            ),
+            (
+                401,
+                anthropic("authentication_error", "invalid x-api-key"),
+                "auth",
+            ),
+            (
+                400,
+                anthropic("invalid_request_error", "Your credit balance is too low"),
+                "quota",
+            ),
+            (403, anthropic("permission_error", "not allowed"), "auth"),
+            (
+                404,
+                anthropic("not_found_error", "model: claude-x"),
+                "refused",
+            ),
+            (
+                413,
+                anthropic("request_too_large", "Request exceeds the maximum size"),
+                "overflow",
+            ),
+            (
+                429,
+                anthropic("rate_limit_error", "would exceed your rate limit"),
+                "rate",
+            ),
+            (
+                500,
+                anthropic("api_error", "Internal server error"),
+                "retry",
+            ),
+            (504, anthropic("timeout_error", "timed out"), "timeout"),
+            (529, anthropic("overloaded_error", "Overloaded"), "retry"),
+            (
+                400,
+                anthropic(
+                    "invalid_request_error",
+                    "prompt is too long: 213462 tokens > 200000 maximum",
+                ),
+                "overflow",
+            ),
+            (
+                400,
+                anthropic(
+                    "invalid_request_error",
+                    "input length and `max_tokens` exceed context limit: 1 + 2 > 3",
+                ),
+                "overflow",
+            ),
+            (
+                429,
+                openai("insufficient_quota", "You exceeded your current quota"),
+                "quota",
+            ),
+            (
+                429,
+                openai(
+                    "rate_limit_exceeded",
+                    "Rate limit reached for tokens per min",
+                ),
+                "rate",
+            ),
+            (
+                400,
+                openai("context_length_exceeded", "too long"),
+                "overflow",
+            ),
+            (
+                400,
+                openai(
+                    "",
+                    "This model's maximum prompt length is 131072 but the request contains 537812 tokens",
+                ),
+                "overflow",
+            ),
+            (
+                400,
+                openai(
+                    "",
+                    "Input length (265330) exceeds model's maximum context length (262144).",
+                ),
+                "overflow",
+            ),
+            (
+                400,
+                openai("", "prompt token count of 9 exceeds the limit of 8"),
+                "overflow",
+            ),
+            (
+                400,
+                openai(
+                    "",
+                    "Prompt contains 9 tokens, too large for model with 8 maximum context length",
+                ),
+                "overflow",
+            ),
+            (
+                429,
+                openai("", "Too many tokens, please wait before trying again"),
+                "rate",
+            ),
+            (402, openai("", "whatever"), "quota"),
+            (
+                400,
+                json!({"error": {"code": 400, "message": "request (12031 tokens) exceeds the available context size (8192 tokens)", "type": "exceed_context_size_error"}}),
+                "overflow",
+            ),
+            (
+                500,
+                json!({"error": {"code": 500, "message": "does not match the expected peg-native format"}}),
+                "retry",
+            ),
+            (
+                400,
+                json!([{"error": {"code": 400, "message": "API key not valid.", "status": "INVALID_ARGUMENT"}}]),
+                "auth",
+            ),
+            (
+                503,
+                json!({"error": {"code": 503, "message": "high load", "status": "UNAVAILABLE"}}),
+                "retry",
+            ),
+            (
+                400,
+                json!({"detail": [{"msg": "field required"}]}),
+                "refused",
+            ),
+            (
+                400,
+                json!({"object": "error", "message": "The input token count (9) exceeds the maximum number of tokens allowed (8)"}),
+                "overflow",
+            ),
+            (404, json!({"error": "model `x` not found"}), "refused"),
+        ] {
+            assert_eq!(name(&outcome(status, &body)), expected, "{status} {body}");
+        }
+    }
+
+    #[test]
+    fn an_error_inside_a_stream_stands_for_its_status() {
+        let body = json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
+        assert_eq!(
+            Fault::from_body(&body).unwrap().status("anthropic", None),
+            TurnStatus::ModelError {
+                message: "`anthropic` answered 529: Overloaded".to_owned(),
+                retryable: true
+            }
+        );
+        let body = json!({"error": {"message": "slow down", "code": 429}});
+        assert_eq!(
+            name(&Fault::from_body(&body).unwrap().status("p", None)),
+            "rate"
+        );
+        assert_eq!(Fault::from_body(&json!({"choices": []})), None);
+        assert_eq!(Fault::from_body(&json!({"error": null})), None);
+    }
+
+    #[test]
+    fn waits_are_taken_from_the_body_and_given_to_busy_servers_too() {
+        let body =
+            json!({"error": {"code": 429, "message": "m", "details": [{"retryDelay": "34s"}]}});
+        assert_eq!(
+            Fault::from_body(&body).unwrap().status("g", None),
+            TurnStatus::RateLimit {
+                message: "`g` answered 429: m".to_owned(),
+                retry_after_ms: Some(34_000)
+            }
+        );
+        let busy = Fault {
+            status: Some(529),
+            message: "busy".to_owned(),
+            retry_after_ms: Some(7),
+            ..Fault::default()
+        };
+        assert_eq!(name(&busy.status("p", None)), "rate");
+    }
+
+    #[test]
+    fn the_provider_may_forbid_a_retry() {
+        let fault = Fault {
+            status: Some(429),
+            message: "no".to_owned(),
+            should_retry: Some(false),
+            ..Fault::default()
+        };
+        assert_eq!(name(&fault.status("p", None)), "refused");
+    }
+
+    #[test]
+    fn the_key_and_control_sequences_never_reach_the_text() {
+        let key = Secret::new("sk-secret");
+        let fault = Fault {
+            status: Some(401),
+            message: "bad key \x1b[31msk-secret\x1b[0m\nfor you".to_owned(),
+            ..Fault::default()
+        };
+        let message = fault.status("p", Some(&key)).message().to_owned();
+        assert_eq!(
+            message,
+            "`p` answered 401: bad key … for you (check the key of `p`)"
+        );
+    }
+}

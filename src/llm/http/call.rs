@@ -1,0 +1,290 @@
+//! One call: prepare, send, read, end. A state machine that is polled as a stream, so that dropping the
+//! stream drops the connection.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Response, Url};
+use tokio::time::timeout;
+
+use super::Clients;
+use super::fault;
+use crate::llm::errors;
+use crate::llm::event::StreamEvent;
+use crate::llm::provider::{Request, Secret};
+use crate::llm::sse::SseParser;
+use crate::llm::status::TurnStatus;
+use crate::llm::usage::Usage;
+use crate::llm::wire::{Decoder, KeyHeader, WIRES, Wire};
+
+/// Bytes kept of a stream that has not given an event yet, to say what came instead.
+const HEAD_BYTES: usize = 1024;
+
+pub(super) struct Call {
+    request: Request,
+    clients: Arc<Clients>,
+    phase: Phase,
+    ready: VecDeque<StreamEvent>,
+}
+
+enum Phase {
+    Prepare,
+    Send(Box<Outgoing>),
+    Read(Box<Reading>),
+    Ended,
+}
+
+/// A request that is ready to go.
+struct Outgoing {
+    wire: &'static Wire,
+    url: Url,
+    headers: HeaderMap,
+    body: String,
+}
+
+/// An answer that is coming in.
+struct Reading {
+    response: Response,
+    parser: SseParser,
+    decoder: Box<dyn Decoder>,
+    /// The first bytes, until an event was read from them.
+    head: Vec<u8>,
+    saw_event: bool,
+}
+
+impl Call {
+    pub(super) fn new(request: Request, clients: Arc<Clients>) -> Self {
+        Self {
+            request,
+            clients,
+            phase: Phase::Prepare,
+            ready: VecDeque::new(),
+        }
+    }
+
+    /// The next event; `None` after the last.
+    pub(super) async fn next(&mut self) -> Option<StreamEvent> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Some(self.redact(event));
+            }
+            match std::mem::replace(&mut self.phase, Phase::Ended) {
+                Phase::Prepare => self.prepare(),
+                Phase::Send(outgoing) => self.send(*outgoing).await,
+                Phase::Read(reading) => self.read(reading).await,
+                Phase::Ended => return None,
+            }
+        }
+    }
+
+    fn fail(&mut self, status: TurnStatus) {
+        let usage = Usage::default();
+        self.ready.push_back(StreamEvent::Failed { status, usage });
+    }
+
+    /// Errors inside a stream may quote anything.
+    fn redact(&self, mut event: StreamEvent) -> StreamEvent {
+        if let (StreamEvent::Failed { status, .. }, Some(key)) = (&mut event, &self.request.api_key)
+            && let Some(message) = status.message_mut()
+            && !key.expose().is_empty()
+            && message.contains(key.expose())
+        {
+            *message = message.replace(key.expose(), "…");
+        }
+        event
+    }
+
+    fn prepare(&mut self) {
+        match Outgoing::new(&self.request) {
+            Ok(outgoing) => {
+                let trace = self.request.options.trace;
+                self.ready.push_back(StreamEvent::Request {
+                    bytes: outgoing.body.len(),
+                    body: trace.then(|| outgoing.body.clone()),
+                });
+                self.phase = Phase::Send(Box::new(outgoing));
+            }
+            Err(status) => self.fail(status),
+        }
+    }
+
+    async fn send(&mut self, outgoing: Outgoing) {
+        let Outgoing {
+            wire,
+            url,
+            headers,
+            body,
+        } = outgoing;
+        let bytes = body.len();
+        let host = fault::host(&url);
+        let local = fault::is_loopback(&url);
+        let client = match self.clients.get(local).await {
+            Ok(client) => client,
+            Err(reason) => {
+                self.fail(TurnStatus::NetworkError {
+                    message: format!("the HTTP client cannot be built: {reason}"),
+                    retryable: false,
+                });
+                return;
+            }
+        };
+        let idle = self.clients.options.idle_timeout;
+        let sent = client.post(url).headers(headers).body(body).send();
+        let response = match timeout(idle, sent).await {
+            Ok(Ok(response)) => response,
+            Ok(Err(error)) => return self.fail(fault::transport(&error, &host, local)),
+            Err(_) => return self.fail(fault::silence(&host, idle)),
+        };
+        let model = &self.request.model;
+        if !response.status().is_success() {
+            let key = self.request.api_key.as_ref();
+            let status = fault::answered(response, model, bytes, key, idle).await;
+            return self.fail(status);
+        }
+        if fault::is_page(&response) {
+            let key = self.request.api_key.as_ref();
+            let status = fault::not_a_stream(response, model, key, idle).await;
+            return self.fail(status);
+        }
+        self.phase = Phase::Read(Box::new(Reading {
+            response,
+            parser: SseParser::default(),
+            decoder: (wire.decoder)(model),
+            head: Vec::new(),
+            saw_event: false,
+        }));
+    }
+
+    async fn read(&mut self, mut reading: Box<Reading>) {
+        let idle = self.clients.options.idle_timeout;
+        let mut out = Vec::new();
+        let host = fault::host(reading.response.url());
+        match timeout(idle, reading.response.chunk()).await {
+            Ok(Ok(Some(bytes))) => reading.take(&bytes, &host, &mut out),
+            Ok(Ok(None)) => reading.finish(&host, self.request.api_key.as_ref(), &mut out),
+            Ok(Err(error)) => reading.decoder.fail(fault::cut(&error, &host), &mut out),
+            Err(_) => reading.decoder.fail(fault::silence(&host, idle), &mut out),
+        }
+        self.ready.extend(out);
+        if !reading.decoder.ended() {
+            self.phase = Phase::Read(reading);
+        }
+    }
+}
+
+impl Reading {
+    fn take(&mut self, bytes: &[u8], host: &str, out: &mut Vec<StreamEvent>) {
+        if !self.saw_event {
+            let room = HEAD_BYTES.saturating_sub(self.head.len());
+            self.head.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        }
+        match self.parser.push(bytes) {
+            Ok(events) => {
+                if !events.is_empty() && !std::mem::replace(&mut self.saw_event, true) {
+                    self.head = Vec::new();
+                }
+                for event in &events {
+                    self.decoder.push(event, out);
+                }
+            }
+            Err(error) => {
+                let message = format!("`{host}`: {error}");
+                self.decoder
+                    .fail(TurnStatus::InvalidResponse { message }, out);
+            }
+        }
+    }
+
+    fn finish(&mut self, host: &str, key: Option<&Secret>, out: &mut Vec<StreamEvent>) {
+        if let Some(event) = self.parser.finish() {
+            self.saw_event = true;
+            self.decoder.push(&event, out);
+        }
+        if self.decoder.ended() {
+            return;
+        }
+        if !self.saw_event && !self.head.is_empty() {
+            let came = errors::excerpt(&self.head, key);
+            let message = format!("`{host}` did not answer with a stream of events: {came}");
+            self.decoder
+                .fail(TurnStatus::InvalidResponse { message }, out);
+        }
+        self.decoder.finish(out);
+    }
+}
+
+impl Outgoing {
+    fn new(request: &Request) -> Result<Self, TurnStatus> {
+        let model = &request.model;
+        let refuse = |message: String| TurnStatus::ModelError {
+            message,
+            retryable: false,
+        };
+        let wire = Wire::find(model.api).ok_or_else(|| {
+            let known: Vec<_> = WIRES
+                .iter()
+                .map(|wire| format!("`{}`", wire.api.name()))
+                .collect();
+            refuse(format!(
+                "`{}` speaks `{}`, which this version cannot: set `api` to {}",
+                model.reference(),
+                model.api.name(),
+                known.join(" or ")
+            ))
+        })?;
+        let address = wire.url(&model.base_url);
+        let url = Url::parse(&address)
+            .ok()
+            .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+            .ok_or_else(|| {
+                refuse(format!(
+                    "the base URL `{}` of `{}` is not an http or https address",
+                    model.base_url, model.provider
+                ))
+            })?;
+        let headers = headers(request, wire).map_err(refuse)?;
+        let body = (wire.body)(request).to_string();
+        Ok(Self {
+            wire,
+            url,
+            headers,
+            body,
+        })
+    }
+}
+
+/// The headers of a call. What the model's own entry names wins over the wire format's.
+fn headers(request: &Request, wire: &Wire) -> Result<HeaderMap, String> {
+    let model = &request.model;
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+    let own = (wire.headers)(request);
+    let own = own.iter().map(|(name, value)| (*name, value.as_str()));
+    let named = model
+        .headers
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()));
+    if let Some(key) = &request.api_key {
+        let (name, text) = match (wire.key_header)(model) {
+            KeyHeader::Bearer => (AUTHORIZATION, format!("Bearer {}", key.expose())),
+            KeyHeader::Named(name) => (HeaderName::from_static(name), key.expose().to_owned()),
+        };
+        let mut value = HeaderValue::from_str(&text).map_err(|_| {
+            format!(
+                "the key of `{}` holds characters that no header may have",
+                model.provider
+            )
+        })?;
+        value.set_sensitive(true);
+        headers.insert(name, value);
+    }
+    for (name, value) in own.chain(named) {
+        let bad = || format!("the header `{name}` of `{}` is not valid", model.provider);
+        let parsed = HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad())?;
+        let value = HeaderValue::from_str(value).map_err(|_| bad())?;
+        headers.insert(parsed, value);
+    }
+    Ok(headers)
+}

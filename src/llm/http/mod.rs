@@ -1,0 +1,109 @@
+//! Calls models over HTTP, for every wire format there is.
+//!
+//! One `HttpProvider` value holds its own client, built on the first call because reading the system's
+//! certificates is slow. The answer is never held as a whole: bytes go through the parser and the
+//! decoder as they come. Whatever goes wrong ends in one `Failed` with the right status, and no text
+//! that leaves this module holds the key.
+
+mod call;
+mod fault;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::stream;
+use reqwest::{Client, redirect};
+use tokio::sync::OnceCell;
+
+use super::provider::{EventStream, Provider, Request};
+use call::Call;
+
+/// How patient a provider is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HttpOptions {
+    /// Until the connection stands, TLS included.
+    pub connect_timeout: Duration,
+    /// Between two pieces of the answer, and before the first.
+    pub idle_timeout: Duration,
+}
+
+impl Default for HttpOptions {
+    fn default() -> Self {
+        Self {
+            connect_timeout: Duration::from_secs(15),
+            // Models may think for minutes without a word.
+            idle_timeout: Duration::from_secs(300),
+        }
+    }
+}
+
+/// Speaks to every provider that `models.json` and the bundled table can name. Cheap to clone; clones
+/// share connections.
+#[derive(Debug, Clone, Default)]
+pub struct HttpProvider {
+    clients: Arc<Clients>,
+}
+
+impl HttpProvider {
+    pub fn new(options: HttpOptions) -> Self {
+        Self {
+            clients: Arc::new(Clients {
+                options,
+                ..Clients::default()
+            }),
+        }
+    }
+}
+
+impl Provider for HttpProvider {
+    fn stream(&self, request: Request) -> EventStream {
+        let call = Call::new(request, Arc::clone(&self.clients));
+        stream::unfold(call, |mut call| async move {
+            let event = call.next().await?;
+            Some((event, call))
+        })
+        .boxed()
+    }
+}
+
+/// The clients of one provider value. Servers on this machine are reached past any proxy.
+#[derive(Debug, Default)]
+struct Clients {
+    options: HttpOptions,
+    remote: OnceCell<Client>,
+    local: OnceCell<Client>,
+}
+
+impl Clients {
+    async fn get(&self, local: bool) -> Result<Client, String> {
+        let options = self.options;
+        let cell = if local { &self.local } else { &self.remote };
+        let built = cell.get_or_try_init(|| async move {
+            // Reading certificates is slow and blocks: keep it off the thread that draws.
+            let task = tokio::task::spawn_blocking(move || build(options, local));
+            match task.await {
+                Ok(client) => client.map_err(|error| error.to_string()),
+                Err(error) => Err(error.to_string()),
+            }
+        });
+        built.await.cloned()
+    }
+}
+
+fn build(options: HttpOptions, local: bool) -> reqwest::Result<Client> {
+    let builder = Client::builder()
+        .user_agent(concat!("osier/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(options.connect_timeout)
+        .tcp_keepalive(Duration::from_secs(30))
+        // A key must not follow a redirect to another host.
+        .redirect(redirect::Policy::none());
+    if local {
+        builder.no_proxy().build()
+    } else {
+        builder.build()
+    }
+}
+
+#[cfg(test)]
+mod tests;

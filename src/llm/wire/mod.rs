@@ -1,0 +1,118 @@
+//! The wire formats: for each, how a request is written and how the stream of its answer is read.
+//!
+//! All of it is pure: bodies are values, decoders are state machines over server-sent events, and no
+//! code asks which provider it talks to (`Compat` says what differs). `WIRES` is the whole list.
+
+mod answer;
+mod anthropic;
+mod limit;
+mod openai_chat;
+#[cfg(test)]
+pub(crate) mod testing;
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::event::StreamEvent;
+use super::model::{Api, Model};
+use super::provider::Request;
+use super::sse::SseEvent;
+use super::status::TurnStatus;
+
+/// Where a wire format puts the key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KeyHeader {
+    /// `Authorization: Bearer KEY`.
+    Bearer,
+    /// The key alone, under this name.
+    Named(&'static str),
+}
+
+/// One wire format.
+pub(crate) struct Wire {
+    pub api: Api,
+    /// Appended to the model's base URL.
+    pub path: &'static str,
+    pub key_header: fn(&Model) -> KeyHeader,
+    pub headers: fn(&Request) -> Vec<(&'static str, String)>,
+    pub body: fn(&Request) -> Value,
+    pub decoder: fn(&Model) -> Box<dyn Decoder>,
+}
+
+/// Every wire format there is.
+pub(crate) const WIRES: &[Wire] = &[anthropic::WIRE, openai_chat::WIRE];
+
+impl Wire {
+    pub(crate) fn find(api: Api) -> Option<&'static Self> {
+        WIRES.iter().find(|wire| wire.api == api)
+    }
+
+    /// The address of a call, with a version that the base URL already ends with not repeated.
+    pub(crate) fn url(&self, base_url: &str) -> String {
+        let base = base_url.trim_end_matches('/');
+        let path = match self.path.strip_prefix("/v1") {
+            Some(rest) if base.ends_with("/v1") => rest,
+            _ => self.path,
+        };
+        format!("{base}{path}")
+    }
+}
+
+/// Reads the events of one answer. Says `Done` or `Failed` exactly once, and nothing after it.
+pub(crate) trait Decoder: Send {
+    /// Takes one event and appends what it means.
+    fn push(&mut self, event: &SseEvent, out: &mut Vec<StreamEvent>);
+
+    /// The body has ended well. Appends the last event when none came yet.
+    fn finish(&mut self, out: &mut Vec<StreamEvent>);
+
+    /// The call failed from outside (cut off, timed out): ends the answer with `status`.
+    fn fail(&mut self, status: TurnStatus, out: &mut Vec<StreamEvent>);
+
+    /// Whether the last event was said.
+    fn ended(&self) -> bool;
+}
+
+/// A decimal as written, without the digits that widening a float makes up.
+pub(crate) fn decimal(value: f32) -> Value {
+    value
+        .to_string()
+        .parse::<f64>()
+        .map_or(Value::Null, Value::from)
+}
+
+/// `text`, or a note for the model where there is none.
+pub(crate) fn or_note(text: &str) -> Cow<'_, str> {
+    match text.trim() {
+        "" => Cow::Borrowed("(no output)"),
+        _ => Cow::Borrowed(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_not_repeated_in_the_address() {
+        let wire = Wire::find(Api::AnthropicMessages).unwrap();
+        for (base, expected) in [
+            (
+                "https://api.anthropic.com",
+                "https://api.anthropic.com/v1/messages",
+            ),
+            (
+                "http://127.0.0.1:8080/v1/",
+                "http://127.0.0.1:8080/v1/messages",
+            ),
+        ] {
+            assert_eq!(wire.url(base), expected);
+        }
+        let chat = Wire::find(Api::OpenaiChatCompletions).unwrap();
+        assert_eq!(
+            chat.url("https://api.groq.com/openai/v1"),
+            "https://api.groq.com/openai/v1/chat/completions"
+        );
+    }
+}

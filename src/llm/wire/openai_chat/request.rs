@@ -1,0 +1,260 @@
+//! Writes a request of Chat Completions. Everything that grows comes last, so that the text of one
+//! turn's body begins with the text of the turn before.
+
+use serde_json::{Map, Value, json};
+
+use crate::llm::handover;
+use crate::llm::message::{
+    AssistantBlock, AssistantMessage, ContentBlock, Message, ToolCall, ToolResult,
+};
+use crate::llm::model::{Compat, ThinkingFormat, ThinkingLevel};
+use crate::llm::provider::{Request, ToolChoice, ToolSpec};
+use crate::llm::wire::limit::output_limit;
+use crate::llm::wire::{decimal, or_note};
+
+/// Longest `prompt_cache_key`.
+const CACHE_KEY_LENGTH: usize = 64;
+
+pub(super) fn body(request: &Request) -> Value {
+    let compat = &request.model.compat;
+    let options = &request.options;
+    let context = &request.context;
+    let mut body = Map::new();
+    body.insert("model".into(), request.model.id.clone().into());
+    body.insert("stream".into(), true.into());
+    if !compat.no_stream_usage {
+        body.insert("stream_options".into(), json!({"include_usage": true}));
+    }
+    let limit_field = if compat.max_tokens_field {
+        "max_tokens"
+    } else {
+        "max_completion_tokens"
+    };
+    body.insert(limit_field.into(), output_limit(request).into());
+    if let Some(temperature) = options.temperature {
+        body.insert("temperature".into(), decimal(temperature));
+    }
+    if let Some(key) = options
+        .cache_key
+        .as_deref()
+        .filter(|_| compat.prompt_cache_key)
+    {
+        let key: String = key.chars().take(CACHE_KEY_LENGTH).collect();
+        body.insert("prompt_cache_key".into(), key.into());
+    }
+    ask_for_thinking(request, &mut body);
+    if !context.tools.is_empty() {
+        body.insert("tools".into(), context.tools.iter().map(tool).collect());
+        if options.tool_choice == ToolChoice::Required {
+            body.insert("tool_choice".into(), "required".into());
+        }
+    }
+    body.insert("messages".into(), messages(request).into());
+    Value::Object(body)
+}
+
+fn ask_for_thinking(request: &Request, body: &mut Map<String, Value>) {
+    let model = &request.model;
+    if !model.can_think() {
+        return;
+    }
+    let level = request.options.thinking;
+    let on = level != ThinkingLevel::Off;
+    let effort = if on { level.name() } else { "none" };
+    let (field, value) = match model.compat.thinking_format {
+        ThinkingFormat::Effort => ("reasoning_effort", effort.into()),
+        ThinkingFormat::Openrouter => ("reasoning", json!({"effort": effort})),
+        ThinkingFormat::Thinking => {
+            let state = if on { "enabled" } else { "disabled" };
+            ("thinking", json!({"type": state}))
+        }
+        ThinkingFormat::EnableThinking => ("enable_thinking", on.into()),
+        ThinkingFormat::ChatTemplate => ("chat_template_kwargs", json!({"enable_thinking": on})),
+        ThinkingFormat::None => return,
+    };
+    body.insert(field.into(), value);
+}
+
+fn tool(spec: &ToolSpec) -> Value {
+    json!({
+        "type": "function",
+        "function": {
+            "name": spec.name,
+            "description": spec.description,
+            "parameters": spec.parameters,
+        },
+    })
+}
+
+fn messages(request: &Request) -> Vec<Value> {
+    let compat = &request.model.compat;
+    let mut sent = Vec::new();
+    let system = &request.context.system_prompt;
+    if !system.trim().is_empty() {
+        let role = if compat.developer_role {
+            "developer"
+        } else {
+            "system"
+        };
+        sent.push(json!({"role": role, "content": system}));
+    }
+    let prepared = handover::prepare(&request.context.messages, &request.model);
+    let mut pictures = Vec::new();
+    for message in &prepared {
+        if !matches!(message, Message::ToolResult(_)) {
+            sent.extend(carrier(&mut pictures));
+        }
+        match message {
+            Message::User(user) => {
+                sent.push(json!({"role": "user", "content": user_content(&user.content)}));
+            }
+            Message::Assistant(answer) => sent.extend(assistant(answer, compat)),
+            Message::ToolResult(result) => sent.push(tool_result(result, &mut pictures)),
+        }
+    }
+    sent.extend(carrier(&mut pictures));
+    if compat.cache_control {
+        mark(&mut sent);
+    }
+    sent
+}
+
+/// Marks the system prompt and the last user message for the vendor's prompt cache.
+fn mark(sent: &mut [Value]) {
+    let last_user = sent.iter().rposition(|message| message["role"] == "user");
+    for at in last_user.into_iter().chain([0]) {
+        let Some(message) = sent.get_mut(at) else {
+            continue;
+        };
+        if let Some(text) = message["content"].as_str() {
+            message["content"] = json!([{"type": "text", "text": text}]);
+        }
+        let last = message["content"]
+            .as_array_mut()
+            .and_then(|parts| parts.last_mut());
+        if let Some(Value::Object(part)) = last {
+            part.insert("cache_control".into(), json!({"type": "ephemeral"}));
+        }
+    }
+}
+
+fn user_content(content: &[ContentBlock]) -> Value {
+    match content {
+        [ContentBlock::Text { text }] => text.clone().into(),
+        blocks => blocks.iter().map(part).collect(),
+    }
+}
+
+fn part(block: &ContentBlock) -> Value {
+    match block {
+        ContentBlock::Text { text } => json!({"type": "text", "text": text}),
+        ContentBlock::Image { data, mime_type } => json!({
+            "type": "image_url",
+            "image_url": {"url": format!("data:{mime_type};base64,{data}")},
+        }),
+    }
+}
+
+/// The result's text; its images go into `pictures`, because this role takes text only.
+fn tool_result(result: &ToolResult, pictures: &mut Vec<Value>) -> Value {
+    let texts: Vec<&str> = result
+        .content
+        .iter()
+        .filter_map(ContentBlock::as_text)
+        .collect();
+    let images = result
+        .content
+        .iter()
+        .filter(|block| matches!(block, ContentBlock::Image { .. }));
+    let before = pictures.len();
+    pictures.extend(images.map(part));
+    let text = texts.join("\n");
+    let content = match text.as_str() {
+        "" if pictures.len() > before => "(see the image that follows)".into(),
+        text => or_note(text),
+    };
+    json!({
+        "role": "tool",
+        "tool_call_id": result.tool_call_id,
+        "content": content,
+    })
+}
+
+/// The user message that carries the images of the tool results before it.
+fn carrier(pictures: &mut Vec<Value>) -> Option<Value> {
+    if pictures.is_empty() {
+        return None;
+    }
+    let mut content = vec![json!({"type": "text", "text": "Images of the tool results:"})];
+    content.append(pictures);
+    Some(json!({"role": "user", "content": content}))
+}
+
+fn assistant(answer: &AssistantMessage, compat: &Compat) -> Option<Value> {
+    let text = answer.text();
+    let calls: Vec<Value> = answer.tool_calls().map(tool_call).collect();
+    if text.is_empty() && calls.is_empty() {
+        return None;
+    }
+    let mut message = Map::new();
+    message.insert("role".into(), "assistant".into());
+    let content = if text.is_empty() {
+        Value::Null
+    } else {
+        text.into()
+    };
+    message.insert("content".into(), content);
+    let details = reasoning_details(answer);
+    if !details.is_empty() {
+        message.insert("reasoning_details".into(), details.into());
+    }
+    if !calls.is_empty() {
+        if let Some(field) = &compat.replay_reasoning_field {
+            message.insert(field.clone(), thinking(answer).into());
+        }
+        message.insert("tool_calls".into(), calls.into());
+    }
+    Some(Value::Object(message))
+}
+
+fn thinking(answer: &AssistantMessage) -> String {
+    answer
+        .content
+        .iter()
+        .filter_map(|block| match block {
+            AssistantBlock::Thinking {
+                thinking,
+                redacted: false,
+                ..
+            } => Some(thinking.as_str()),
+            _ => None,
+        })
+        .collect()
+}
+
+/// What the decoder kept as the signatures of thinking blocks.
+fn reasoning_details(answer: &AssistantMessage) -> Vec<Value> {
+    answer
+        .content
+        .iter()
+        .filter_map(|block| match block {
+            AssistantBlock::Thinking { signature, .. } => signature.as_deref(),
+            _ => None,
+        })
+        .filter_map(|signature| serde_json::from_str::<Vec<Value>>(signature).ok())
+        .flatten()
+        .collect()
+}
+
+fn tool_call(call: &ToolCall) -> Value {
+    let mut sent = json!({
+        "id": call.id,
+        "type": "function",
+        "function": {"name": call.name, "arguments": call.arguments.to_string()},
+    });
+    let extra = call.signature.as_deref().map(serde_json::from_str::<Value>);
+    if let Some(Ok(extra)) = extra {
+        sent["extra_content"] = extra;
+    }
+    sent
+}
