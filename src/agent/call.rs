@@ -100,6 +100,9 @@ async fn attempt(
     let messages = request.context.messages.len();
     let id = ids::prefixed("message");
     let builder = MessageBuilder::new(model, clock::now_ms());
+    for interceptor in run.core.interceptors() {
+        interceptor.on_answer(builder.partial());
+    }
     let empty = Arc::new(AgentMessage::Assistant(builder.partial().clone()));
     run.core.state().partial = Some(builder);
     run.core.publish(Event::MessageStart {

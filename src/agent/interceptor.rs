@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::event::RunOutcome;
 use super::message::{AgentMessage, ToolResultMessage, UserMessage};
 use super::tool::ToolOutput;
-use crate::llm::{Context, Delta, ToolCall};
+use crate::llm::{AssistantMessage, Context, Delta, ToolCall};
 
 /// Why a run must stop: a sentence for the person, naming what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -44,6 +44,9 @@ pub trait Interceptor: Send + Sync + fmt::Debug {
     fn commit<'a>(&'a self, _message: &'a AgentMessage) -> BoxFuture<'a, Result<(), StopRun>> {
         ready(Ok(())).boxed()
     }
+
+    /// A model begins to answer; `partial` is empty. Must not block.
+    fn on_answer(&self, _partial: &AssistantMessage) {}
 
     /// A piece of an answer arrived. Called for every delta: must not block or allocate much.
     fn on_delta(&self, _delta: &Delta) {}

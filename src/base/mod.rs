@@ -6,5 +6,6 @@ pub mod clock;
 pub mod ids;
 pub mod jsonl;
 pub mod path;
+pub mod problem;
 pub mod process;
 pub mod text;

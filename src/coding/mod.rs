@@ -1,5 +1,12 @@
 //! What makes the agent a coding agent: tools, sessions, context, settings. `host` wires them and is
 //! the one thing a mode receives.
 
+pub mod attachment;
+pub mod files;
+pub mod folders;
+pub mod history;
+pub mod host;
+pub mod prompt;
 pub mod session;
+pub mod settings;
 pub mod tools;

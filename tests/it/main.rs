@@ -1,1 +1,3 @@
+//! Tests from outside: whole programs, whole screens, real files and processes.
 
+mod layers;

@@ -1,0 +1,166 @@
+//! What was typed. `dispatch` turns it into what is meant.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use crate::llm::ThinkingLevel;
+
+/// A full-screen coding agent for the terminal.
+#[derive(Debug, Parser)]
+#[command(name = "osier", version, about, max_term_width = 100, args_conflicts_with_subcommands = true)]
+pub struct Args {
+    #[command(subcommand)]
+    pub command: Option<Command>,
+
+    /// Prompts, run one after the other; `@FILE` puts a file before the first
+    #[arg(value_name = "@FILE|PROMPT")]
+    pub prompts: Vec<String>,
+
+    /// Answer on standard output and exit; also when standard output is not a terminal
+    #[arg(short, long)]
+    pub print: bool,
+
+    /// JSON lines in and out
+    #[arg(long, conflicts_with = "print")]
+    pub json: bool,
+
+    /// How to run; `text` is `--print`, `json` is `--json`
+    #[arg(long, value_enum, value_name = "MODE", conflicts_with_all = ["print", "json"])]
+    pub mode: Option<Mode>,
+
+    /// Model as PROVIDER/ID[:LEVEL] or part of its name; after a comma the models to fall back to
+    #[arg(short, long, value_name = "MODEL")]
+    pub model: Option<String>,
+
+    /// The set that cycling walks: names and patterns separated by commas, e.g. `sonnet,gpt-5*`
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub models: Vec<String>,
+
+    /// Thinking level: off, minimal, low, medium, high, xhigh or max
+    #[arg(long, value_name = "LEVEL", value_parser = thinking_level)]
+    pub thinking: Option<ThinkingLevel>,
+
+    /// Key for the model's provider, for this run only
+    #[arg(long, value_name = "KEY", hide_env_values = true)]
+    pub api_key: Option<String>,
+
+    /// Where the model's provider is reached, e.g. `http://127.0.0.1:8080/v1`
+    #[arg(long, value_name = "URL")]
+    pub base_url: Option<String>,
+
+    /// Replace the system prompt
+    #[arg(long, value_name = "TEXT")]
+    pub system_prompt: Option<String>,
+
+    /// Add to the end of the system prompt
+    #[arg(long, value_name = "TEXT")]
+    pub append_system_prompt: Option<String>,
+
+    /// Go on with the newest session of this directory
+    #[arg(short, long = "continue", conflicts_with_all = ["resume", "session", "no_session"])]
+    pub continue_session: bool,
+
+    /// Resume a session: an id, the start of one, or a file; without a value, pick one
+    #[arg(short, long, value_name = "ID|PATH", num_args = 0..=1, require_equals = false,
+          default_missing_value = "", conflicts_with_all = ["session", "no_session"])]
+    pub resume: Option<String>,
+
+    /// Use this session file, made when it does not exist
+    #[arg(long, value_name = "PATH", conflicts_with = "no_session")]
+    pub session: Option<PathBuf>,
+
+    /// Store nothing
+    #[arg(long)]
+    pub no_session: bool,
+
+    /// The tools to offer, separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub tools: Option<Vec<String>>,
+
+    /// Work in this directory
+    #[arg(long, value_name = "DIR")]
+    pub cwd: Option<PathBuf>,
+
+    /// Sampling temperature
+    #[arg(long, value_name = "T", value_parser = temperature)]
+    pub temperature: Option<f32>,
+
+    /// Model calls one prompt may take; the last one must answer
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_turns: Option<u32>,
+
+    /// How often a failed model call is tried again
+    #[arg(long, value_name = "N")]
+    pub max_retries: Option<u32>,
+
+    /// Log every request and answer to standard error
+    #[arg(long)]
+    pub verbose: bool,
+
+    /// Log whole model requests and answers
+    #[arg(long)]
+    pub trace_llm: bool,
+
+    /// Log whole MCP and tool calls
+    #[arg(long)]
+    pub trace_mcp: bool,
+
+    /// Append one JSON line per model call and tool call to this file
+    #[arg(long, value_name = "FILE")]
+    pub accounting: Option<PathBuf>,
+
+    /// List the models, or those that match
+    #[arg(long, value_name = "SEARCH", num_args = 0..=1, default_missing_value = "")]
+    pub list_models: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Mode {
+    Text,
+    Json,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// List the models, or those that match
+    Models {
+        #[arg(value_name = "SEARCH")]
+        search: Option<String>,
+    },
+    /// List the stored sessions
+    Sessions {
+        /// Of every directory, not only this one
+        #[arg(long)]
+        all: bool,
+    },
+    /// Show where the files are, what can be set, and what is wrong with them
+    Config {
+        #[command(subcommand)]
+        what: ConfigCommand,
+    },
+}
+
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub enum ConfigCommand {
+    /// The folders and files in use
+    Path,
+    /// Every setting with what it accepts
+    Schema,
+    /// Read every file and report what is wrong
+    Check,
+}
+
+fn thinking_level(text: &str) -> Result<ThinkingLevel, String> {
+    ThinkingLevel::from_name(text).ok_or_else(|| {
+        let names: Vec<&str> = ThinkingLevel::ALL.iter().map(|level| level.name()).collect();
+        format!("the levels are {}", names.join(", "))
+    })
+}
+
+fn temperature(text: &str) -> Result<f32, String> {
+    match text.parse::<f32>() {
+        Ok(value) if (0.0..=2.0).contains(&value) => Ok(value),
+        _ => Err("it must be a number from 0 to 2".to_owned()),
+    }
+}

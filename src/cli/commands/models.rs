@@ -1,0 +1,43 @@
+//! `osier models`: every model that is known, or those that match.
+
+use std::io::{self, Write};
+
+use crate::coding::host::{KeyState, ModelInfo};
+use crate::llm::Modality;
+
+/// Prints one line a model whose reference or name contains every word of `search`.
+pub(in crate::cli) fn run(models: &[ModelInfo], search: &str, out: &mut dyn Write) -> io::Result<usize> {
+    let words: Vec<String> = search.split_whitespace().map(str::to_lowercase).collect();
+    let matches = |model: &ModelInfo| {
+        let text = format!("{} {}", model.reference(), model.name).to_lowercase();
+        words.iter().all(|word| text.contains(word))
+    };
+    let found: Vec<&ModelInfo> = models.iter().filter(|model| matches(model)).collect();
+    let width = found.iter().map(|model| model.reference().len()).max().unwrap_or(0);
+    for model in &found {
+        writeln!(out, "{:<width$}  {}", model.reference(), describe(model))?;
+    }
+    Ok(found.len())
+}
+
+/// Window, price, abilities and key on one line.
+fn describe(model: &ModelInfo) -> String {
+    let window = format!("{}k", model.context_window / 1000);
+    let price = match (model.price.input, model.price.output) {
+        (0.0, 0.0) => "free or unknown".to_owned(),
+        (input, output) => format!("${input}/${output} per M"),
+    };
+    let mut abilities = Vec::new();
+    if model.thinking_levels.len() > 1 {
+        abilities.push("thinking");
+    }
+    if model.input.contains(&Modality::Image) {
+        abilities.push("images");
+    }
+    let key = match model.key {
+        KeyState::Present => "key present",
+        KeyState::Absent => "no key",
+        KeyState::NotNeeded => "no key needed",
+    };
+    format!("{window:>6}  {price:<22}  {:<16}  {key}", abilities.join(" "))
+}

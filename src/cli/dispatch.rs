@@ -1,0 +1,339 @@
+//! Chooses the mode and runs it.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use super::args::{Args, Command, Mode};
+use super::commands;
+use super::exit::{Exit, usage_error};
+use super::input;
+use crate::agent::RunOutcome;
+use crate::base::problem::Problem;
+use crate::coding::folders::Folders;
+use crate::coding::host::{Host, HostSetup, SessionChoice, list_sessions};
+use crate::coding::models::Models;
+use crate::coding::settings::Settings;
+use crate::llm::Secret;
+use crate::modes::print::{LogOptions, Sinks};
+use crate::modes::prompt::Prompt;
+use crate::modes::{json, print, tui};
+
+/// Runs the program and says how it ended.
+pub fn run() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return reject(&error).into(),
+    };
+    match start(args) {
+        Ok(exit) => exit.into(),
+        Err(message) => usage_error(&message).into(),
+    }
+}
+
+/// Help and version go to standard output; a fault is one line on standard error.
+fn reject(error: &clap::Error) -> Exit {
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        return if error.print().is_ok() { Exit::Success } else { Exit::Failure };
+    }
+    let text = error.to_string();
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or("the arguments were not understood");
+    let mut message = first.trim_start_matches("error: ").to_owned();
+    for line in lines.filter(|line| !line.starts_with("Usage:") && !line.starts_with("For more")) {
+        message = format!("{message}; {}", line.trim_start_matches("tip: "));
+    }
+    usage_error(&format!("{message}; `osier --help` lists every flag"))
+}
+
+/// What the program runs with.
+struct Meant {
+    args: Args,
+    folders: Folders,
+    settings: Settings,
+    problems: Vec<Problem>,
+    environment: BTreeMap<String, String>,
+    cwd: PathBuf,
+}
+
+fn start(args: Args) -> Result<Exit, String> {
+    let environment: BTreeMap<String, String> = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
+    let home = environment.get("OSIER_HOME").map(String::as_str);
+    let folders = Folders::find(home).map_err(|error| error.to_string())?;
+    let (settings, problems) = Settings::load(&folders.settings());
+    let cwd = working_directory(args.cwd.as_deref())?;
+    let meant = Meant { args, folders, settings, problems, environment, cwd };
+    if let Some(exit) = report(&meant)? {
+        return Ok(exit);
+    }
+    let setup = host_setup(&meant)?;
+    let stdin_piped = !io::stdin().is_terminal();
+    let mode = choose_mode(&meant, io::stdout().is_terminal())?;
+    match mode {
+        Chosen::Json => run_json(&meant, setup),
+        Chosen::Print => run_print(&meant, setup, stdin_piped),
+        Chosen::Screen => run_screen(meant, setup, stdin_piped),
+    }
+}
+
+/// Answers the commands that only print a report.
+fn report(meant: &Meant) -> Result<Option<Exit>, String> {
+    let mut out = io::stdout().lock();
+    let args = &meant.args;
+    let search = match (&args.command, &args.list_models) {
+        (Some(Command::Models { search }), _) => Some(search.as_deref().unwrap_or_default()),
+        (None, Some(search)) => Some(search.as_str()),
+        _ => None,
+    };
+    let printed = if let Some(search) = search {
+        let setup = host_setup(meant)?;
+        let (models, _) = Models::load_lenient(&setup);
+        match commands::models::run(&models.list(), search, &mut out) {
+            Ok(0) => return Err(format!("no model matches `{search}`: `osier models` lists them all")),
+            Ok(_) => Ok(Exit::Success),
+            Err(error) => Err(error),
+        }
+    } else {
+        match &args.command {
+            Some(Command::Sessions { all }) => {
+                let sessions = list_sessions(&meant.folders.data, &meant.cwd, *all);
+                commands::sessions::run(&sessions, &mut out).map(|()| Exit::Success)
+            }
+            Some(Command::Config { what }) => {
+                let setup = host_setup(meant)?;
+                let mut problems = meant.problems.clone();
+                problems.extend(Models::load_lenient(&setup).1);
+                problems.extend(tui::check_files(&meant.folders, &meant.settings));
+                commands::config::run(*what, &meant.folders, &problems, &mut out)
+            }
+            _ => return Ok(None),
+        }
+    };
+    match printed {
+        Ok(exit) => Ok(Some(exit)),
+        // The reader has seen enough: `osier models | head`.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Some(Exit::Success)),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn working_directory(asked: Option<&Path>) -> Result<PathBuf, String> {
+    let current = std::env::current_dir().map_err(|error| {
+        format!("the current directory cannot be read: {error}; go to another one")
+    });
+    let path = match asked {
+        Some(path) => path.canonicalize().map_err(|error| {
+            format!("`--cwd {}` cannot be used: {error}", path.display())
+        })?,
+        None => current?,
+    };
+    match std::fs::read_dir(&path) {
+        Ok(_) => Ok(path),
+        Err(error) => {
+            Err(format!("`{}` cannot be read: {error}; work in another directory", path.display()))
+        }
+    }
+}
+
+fn host_setup(meant: &Meant) -> Result<HostSetup, String> {
+    let Meant { args, folders, settings, environment, cwd, .. } = meant;
+    let (model, fallback) = match &args.model {
+        Some(list) => {
+            let mut names = list.split(',').map(|name| name.trim().to_owned());
+            (names.next(), names.filter(|name| !name.is_empty()).collect())
+        }
+        None => (None, Vec::new()),
+    };
+    let session = match (&args.resume, &args.session) {
+        (Some(target), _) if !target.is_empty() => SessionChoice::Resume(target.clone()),
+        (_, Some(path)) => SessionChoice::File(cwd.join(path)),
+        _ if args.continue_session => SessionChoice::Continue,
+        _ if args.no_session => SessionChoice::Unstored,
+        _ => SessionChoice::New,
+    };
+    if let SessionChoice::Resume(target) = &session {
+        HostSetup::check_session(&folders.data, target)?;
+    }
+    Ok(HostSetup {
+        settings: settings.clone(),
+        environment: environment.clone(),
+        model,
+        fallback,
+        cycle: args.models.clone(),
+        thinking: args.thinking,
+        api_key: args.api_key.clone().map(Secret::new),
+        base_url: args.base_url.clone(),
+        system_prompt: args.system_prompt.clone(),
+        append_system_prompt: args.append_system_prompt.clone(),
+        session,
+        tools: args.tools.clone(),
+        temperature: args.temperature,
+        max_turns: args.max_turns,
+        max_retries: args.max_retries,
+        trace: args.trace_llm || args.trace_mcp,
+        ..HostSetup::new(folders.clone(), cwd.clone())
+    })
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Chosen {
+    Screen,
+    Print,
+    Json,
+}
+
+fn choose_mode(meant: &Meant, stdout_is_terminal: bool) -> Result<Chosen, String> {
+    let args = &meant.args;
+    if args.json || args.mode == Some(Mode::Json) {
+        return Ok(Chosen::Json);
+    }
+    if args.print || args.mode == Some(Mode::Text) || !stdout_is_terminal {
+        return Ok(Chosen::Print);
+    }
+    if meant.environment.get("TERM").is_none_or(|term| term == "dumb") {
+        if args.prompts.is_empty() {
+            return Err("this terminal cannot show a screen (TERM is dumb): \
+                        give a prompt, or use `--json`"
+                .to_owned());
+        }
+        return Ok(Chosen::Print);
+    }
+    Ok(Chosen::Screen)
+}
+
+/// The files a run writes beside its answer.
+fn accounting_file(path: Option<&Path>) -> Result<Option<File>, String> {
+    let Some(path) = path else { return Ok(None) };
+    let file = OpenOptions::new().append(true).create(true).open(path);
+    file.map(Some).map_err(|error| {
+        format!("`--accounting {}` cannot be written: {error}", path.display())
+    })
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, String> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("the runtime cannot start: {error}"))
+}
+
+fn collect_prompts(meant: &Meant, stdin_piped: bool) -> Result<Vec<Prompt>, String> {
+    let piped = if stdin_piped { Some(input::read_pipe(io::stdin().lock())?) } else { None };
+    input::prompts(&meant.args.prompts, piped, &meant.cwd)
+}
+
+fn run_print(meant: &Meant, setup: HostSetup, stdin_piped: bool) -> Result<Exit, String> {
+    let prompts = collect_prompts(meant, stdin_piped)?;
+    if prompts.is_empty() {
+        return Err("there is nothing to do: give a prompt, or pipe one in".to_owned());
+    }
+    no_picker(meant)?;
+    let mut accounting = accounting_file(meant.args.accounting.as_deref())?;
+    let options = LogOptions {
+        verbose: meant.args.verbose,
+        trace_llm: meant.args.trace_llm,
+        trace_tools: meant.args.trace_mcp,
+        colour: io::stderr().is_terminal(),
+    };
+    for problem in &meant.problems {
+        let _ = writeln!(io::stderr(), "[WRN] {problem}");
+    }
+    let outcome = runtime()?.block_on(async {
+        let (host, events) = Host::start(setup).map_err(|error| error.to_string())?;
+        let stop = stop_on_signal(host.clone());
+        let sinks = Sinks {
+            answer: &mut io::stdout(),
+            log: &mut io::stderr(),
+            accounting: accounting.as_mut().map(|file| file as &mut dyn Write),
+        };
+        let outcome = print::run(&host, events, prompts, options, sinks).await;
+        stop.abort();
+        outcome.or_else(ended_by_reader).map_err(|error| error.to_string())
+    })?;
+    Ok(exit_of(&outcome))
+}
+
+fn run_json(meant: &Meant, setup: HostSetup) -> Result<Exit, String> {
+    let prompts = input::prompts(&meant.args.prompts, None, &meant.cwd)?;
+    no_picker(meant)?;
+    let mut accounting = accounting_file(meant.args.accounting.as_deref())?;
+    let outcome = runtime()?.block_on(async {
+        let (host, events) = Host::start(setup).map_err(|error| error.to_string())?;
+        let stop = stop_on_signal(host.clone());
+        let input = tokio::io::BufReader::new(tokio::io::stdin());
+        let accounting = accounting.as_mut().map(|file| file as &mut (dyn Write + Send));
+        let outcome = json::run(&host, events, prompts, input, &mut io::stdout(), accounting).await;
+        stop.abort();
+        outcome.or_else(ended_by_reader).map_err(|error| error.to_string())
+    });
+    Ok(exit_of(&outcome?))
+}
+
+fn run_screen(meant: Meant, setup: HostSetup, stdin_piped: bool) -> Result<Exit, String> {
+    let prompts = collect_prompts(&meant, stdin_piped)?;
+    let accounting = accounting_file(meant.args.accounting.as_deref())?;
+    let options = tui::Options {
+        prompts,
+        problems: meant.problems,
+        settings: meant.settings,
+        folders: meant.folders,
+        environment: meant.environment,
+        pick_session: meant.args.resume.as_deref() == Some(""),
+        accounting,
+    };
+    let outcome = runtime()?.block_on(tui::run(setup, options));
+    outcome.map(|()| Exit::Success).map_err(|error| format!("{error:#}"))
+}
+
+/// `--resume` without a value asks, and only a screen can ask.
+fn no_picker(meant: &Meant) -> Result<(), String> {
+    if meant.args.resume.as_deref() == Some("") {
+        return Err("`--resume` needs an id here: `osier sessions` lists them".to_owned());
+    }
+    Ok(())
+}
+
+/// Interrupts the run on the first signal; a second one ends the process as usual.
+fn stop_on_signal(host: Host) -> tokio::task::JoinHandle<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    tokio::spawn(async move {
+        let (Ok(mut interrupt), Ok(mut terminate)) =
+            (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+        else {
+            return;
+        };
+        let mut seen = 0;
+        loop {
+            tokio::select! {
+                _ = interrupt.recv() => seen += 1,
+                _ = terminate.recv() => seen += 1,
+            }
+            host.send(crate::agent::Op::Abort.into());
+            if seen > 1 {
+                host.send(crate::coding::host::Op::ShutDown);
+            }
+        }
+    })
+}
+
+/// Whoever reads our output has gone: the run is over, and that is no fault.
+fn ended_by_reader(error: io::Error) -> io::Result<RunOutcome> {
+    if error.kind() == io::ErrorKind::BrokenPipe { Ok(RunOutcome::Completed) } else { Err(error) }
+}
+
+fn exit_of(outcome: &RunOutcome) -> Exit {
+    match outcome {
+        RunOutcome::Completed => Exit::Success,
+        RunOutcome::Interrupted => Exit::Interrupted,
+        RunOutcome::Failed { .. } | RunOutcome::MaxTurns { .. } | RunOutcome::Stopped { .. } => {
+            Exit::Failure
+        }
+    }
+}

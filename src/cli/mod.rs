@@ -1,0 +1,10 @@
+//! The command line: what was typed becomes what is meant, a mode is chosen, and the way it ended
+//! becomes an exit code.
+
+mod args;
+mod commands;
+mod dispatch;
+mod exit;
+mod input;
+
+pub use dispatch::run;

@@ -1,0 +1,54 @@
+//! The paths that `@` completes: everything under the working directory that .gitignore does not
+//! hide. Walked off the runtime's threads, bounded, and abandoned when nobody waits any more.
+
+use std::path::Path;
+
+use ignore::WalkBuilder;
+use tokio_util::sync::CancellationToken;
+
+/// Paths listed at most; a larger tree is completed from its first part.
+pub const FILE_LIMIT: usize = 50_000;
+
+/// Paths relative to `root`, directories with a trailing slash, in walking order; and whether that is
+/// all of them. Blocks: call it from a blocking thread.
+pub fn list(root: &Path, cancel: &CancellationToken) -> (Vec<String>, bool) {
+    let mut walk = WalkBuilder::new(root);
+    walk.hidden(false).require_git(false).filter_entry(|entry| entry.file_name() != ".git");
+    let mut paths = Vec::new();
+    for entry in walk.build().filter_map(Result::ok) {
+        if cancel.is_cancelled() {
+            return (paths, false);
+        }
+        let Ok(relative) = entry.path().strip_prefix(root) else { continue };
+        let Some(path) = relative.to_str().filter(|path| !path.is_empty()) else { continue };
+        if paths.len() == FILE_LIMIT {
+            return (paths, false);
+        }
+        let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
+        paths.push(if is_directory { format!("{path}/") } else { path.to_owned() });
+    }
+    (paths, true)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{File, create_dir};
+
+    use super::*;
+
+    #[test]
+    fn ignored_files_and_git_are_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        create_dir(root.join(".git")).unwrap();
+        create_dir(root.join("src")).unwrap();
+        for name in [".git/config", "src/main.rs", "secret.log", ".env"] {
+            File::create(root.join(name)).unwrap();
+        }
+        std::io::Write::write_all(&mut File::create(root.join(".gitignore")).unwrap(), b"*.log\n").unwrap();
+        let (mut paths, complete) = list(root, &CancellationToken::new());
+        paths.sort();
+        assert_eq!(paths, [".env", ".gitignore", "src/", "src/main.rs"]);
+        assert!(complete);
+    }
+}

@@ -1,0 +1,69 @@
+//! Where osier keeps its files.
+//!
+//! `$OSIER_HOME` holds everything when it is set; otherwise the platform's config and data
+//! directories do. Nothing is created before it is needed.
+
+use std::path::{Path, PathBuf};
+
+/// The user's folders.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folders {
+    /// `settings.toml`, `models.json`, `themes/`, `keymaps/`.
+    pub config: PathBuf,
+    /// `sessions/`, `auth.json`, `history.jsonl`, `logs/`.
+    pub data: PathBuf,
+}
+
+/// Neither `$OSIER_HOME` nor a home directory is known.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no home directory is known: set `HOME` or `OSIER_HOME`")]
+pub struct NoHome;
+
+impl Folders {
+    /// The folders for this environment; `osier_home` is the value of `$OSIER_HOME`.
+    pub fn find(osier_home: Option<&str>) -> Result<Self, NoHome> {
+        if let Some(home) = osier_home.filter(|home| !home.is_empty()) {
+            return Ok(Self::under(Path::new(home)));
+        }
+        let config = dirs::config_dir().ok_or(NoHome)?.join("osier");
+        let data = dirs::data_dir().ok_or(NoHome)?.join("osier");
+        Ok(Self { config, data })
+    }
+
+    /// Everything in one folder.
+    pub fn under(home: &Path) -> Self {
+        Self { config: home.to_owned(), data: home.to_owned() }
+    }
+
+    pub fn settings(&self) -> PathBuf {
+        self.config.join("settings.toml")
+    }
+
+    pub fn models(&self) -> PathBuf {
+        self.config.join("models.json")
+    }
+
+    pub fn themes(&self) -> PathBuf {
+        self.config.join("themes")
+    }
+
+    pub fn keymaps(&self) -> PathBuf {
+        self.config.join("keymaps")
+    }
+
+    pub fn credentials(&self) -> PathBuf {
+        self.data.join("auth.json")
+    }
+
+    pub fn sessions(&self) -> PathBuf {
+        self.data.join("sessions")
+    }
+
+    pub fn history(&self) -> PathBuf {
+        self.data.join("history.jsonl")
+    }
+
+    pub fn drafts(&self) -> PathBuf {
+        self.data.join("drafts")
+    }
+}

@@ -1,0 +1,129 @@
+//! What the host says: everything the agent says, and what stands around it.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::{self, AgentMessage, Coalesce, Severity, ShellRun};
+use crate::llm::{Modality, ThinkingLevel, usage::Price};
+
+/// One thing that happened. Those of the agent are flattened into this enum.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum Event {
+    /// A session is open, with the messages of its current branch. The first event of a host.
+    SessionOpened { session: Box<SessionInfo>, messages: Vec<Arc<AgentMessage>> },
+    /// The session has another name; `None` when it was cleared.
+    SessionRenamed { name: Option<String> },
+    /// Answer to `ListSessions`, newest first.
+    Sessions { all: bool, sessions: Vec<SessionSummary> },
+    /// Answer to `ListModels`, and sent again when local servers were found.
+    Models { models: Vec<ModelInfo> },
+    /// The model and level of the next request.
+    ModelSelected { model: Box<ModelInfo>, level: ThinkingLevel },
+    /// The user's command began.
+    ShellStart { id: String, command: String, exclude_from_context: bool },
+    /// More output of the user's command; `skipped` bytes before it were left out.
+    ShellUpdate { id: String, text: String, skipped: u64 },
+    ShellEnd { id: String, run: Box<ShellRun> },
+    /// Answer to `ListFiles`: paths relative to the working directory, directories with a trailing
+    /// slash. `complete` is false when there are more than the limit.
+    Files { paths: Arc<Vec<String>>, complete: bool },
+    /// Answer to `ListHistory`, oldest first.
+    History { prompts: Vec<String> },
+    /// Where the work happens; sent again when the branch changes.
+    Workspace { cwd: String, branch: Option<String> },
+    /// Something the person should know that no run caused.
+    HostNotice { severity: Severity, text: String },
+    /// The host has ended; nothing follows.
+    ShutDown,
+    /// An event of the agent.
+    #[serde(untagged)]
+    Agent(agent::Event),
+}
+
+/// The session that is open.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionInfo {
+    pub id: String,
+    /// Not set for a session that is not stored.
+    pub path: Option<String>,
+    pub cwd: String,
+    pub name: Option<String>,
+    /// Whether it existed before.
+    pub resumed: bool,
+    /// Lines that could not be read and were left out.
+    pub damaged_lines: usize,
+    /// Whether an answer that was cut off by a crash was brought back.
+    pub recovered_draft: bool,
+}
+
+/// A session as a list shows it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionSummary {
+    pub id: String,
+    pub path: String,
+    pub cwd: String,
+    pub name: Option<String>,
+    pub first_prompt: Option<String>,
+    /// Milliseconds since the Unix epoch.
+    pub modified: i64,
+    /// Bytes of the file.
+    pub size: u64,
+}
+
+/// A model as a picker shows it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelInfo {
+    pub provider: String,
+    pub id: String,
+    pub name: String,
+    pub context_window: u64,
+    pub max_tokens: u64,
+    pub thinking_levels: Vec<ThinkingLevel>,
+    pub input: Vec<Modality>,
+    pub price: Price,
+    pub key: KeyState,
+    /// Whether cycling reaches it.
+    pub in_cycle: bool,
+}
+
+/// Whether a model can be called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeyState {
+    Present,
+    Absent,
+    NotNeeded,
+}
+
+impl ModelInfo {
+    /// `PROVIDER/ID`.
+    pub fn reference(&self) -> String {
+        format!("{}/{}", self.provider, self.id)
+    }
+}
+
+impl From<agent::Event> for Event {
+    fn from(event: agent::Event) -> Self {
+        Self::Agent(event)
+    }
+}
+
+impl Coalesce for Event {
+    fn coalesce(&mut self, next: &Self) -> bool {
+        match (self, next) {
+            (Self::Agent(event), Self::Agent(next)) => event.coalesce(next),
+            (Self::ShellUpdate { id, text, .. }, Self::ShellUpdate { id: at, text: more, skipped: 0 })
+                if id == at && text.len() + more.len() < 64 * 1024 =>
+            {
+                text.push_str(more);
+                true
+            }
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,409 @@
+//! The handle of a host and the task behind it: one session at a time, its agent, and what the user
+//! asks for around them. It wires and forwards; decisions belong to the agent and its interceptors.
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::event::{Event, KeyState};
+use super::op::Op;
+use super::session::{OpenError, OpenSession};
+use super::setup::{HostSetup, SessionChoice};
+use super::shell::RunningShell;
+use crate::agent::{self, AgentMessage, Publisher, Severity, Subscription};
+use crate::coding::models::{ModelError, Models};
+use crate::coding::session::EntryKind;
+use crate::coding::{files, history};
+use crate::llm::{Model, ThinkingLevel};
+
+/// A running host. Cheap to clone; needs a tokio runtime.
+#[derive(Debug, Clone)]
+pub struct Host {
+    ops: mpsc::UnboundedSender<Op>,
+    publisher: Arc<Publisher<Event>>,
+}
+
+/// Why a host cannot start. The text is for the person who typed the command.
+#[derive(Debug, thiserror::Error)]
+pub enum HostError {
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    #[error("{0}")]
+    Tools(String),
+}
+
+/// What comes back from work done beside the task.
+#[derive(Debug)]
+pub(super) enum Job {
+    Publish(Box<Event>),
+    Discovered(Vec<Model>),
+    ShellEnded(Box<agent::ShellRun>),
+}
+
+impl Host {
+    /// Checks the setup and starts the host's task. The session is opened by the task, so that a screen
+    /// can show first; its failure is an event.
+    pub fn start(setup: HostSetup) -> Result<(Self, Subscription<Event>), HostError> {
+        let (models, problems) = Models::load(&setup)?;
+        OpenSession::check_tools(&setup).map_err(HostError::Tools)?;
+        let publisher = Arc::new(Publisher::new());
+        let events = publisher.subscribe();
+        let (ops, received) = mpsc::unbounded_channel();
+        let (jobs, finished) = mpsc::unbounded_channel();
+        for problem in problems {
+            let text = problem.to_string();
+            publisher.publish(Event::HostNotice { severity: Severity::Warning, text });
+        }
+        let task = Task {
+            setup,
+            models,
+            publisher: Arc::clone(&publisher),
+            jobs,
+            session: None,
+            shell: None,
+            walk: CancellationToken::new(),
+        };
+        tokio::spawn(task.serve(received, finished));
+        Ok((Self { ops, publisher }, events))
+    }
+
+    /// Tells the host to do something. Never blocks.
+    pub fn send(&self, op: Op) {
+        // A host that has ended has nothing left to do.
+        let _ = self.ops.send(op);
+    }
+
+    /// Every event from now on.
+    pub fn subscribe(&self) -> Subscription<Event> {
+        self.publisher.subscribe()
+    }
+}
+
+/// The task's state. One owner, no locks.
+struct Task {
+    setup: HostSetup,
+    models: Models,
+    publisher: Arc<Publisher<Event>>,
+    jobs: mpsc::UnboundedSender<Job>,
+    session: Option<OpenSession>,
+    shell: Option<RunningShell>,
+    /// Ends the walk for `@` completion when the host ends.
+    walk: CancellationToken,
+}
+
+impl Task {
+    async fn serve(
+        mut self,
+        mut ops: mpsc::UnboundedReceiver<Op>,
+        mut finished: mpsc::UnboundedReceiver<Job>,
+    ) {
+        self.open(self.setup.session.clone()).await;
+        self.look_around();
+        loop {
+            tokio::select! {
+                biased;
+                op = ops.recv() => match op {
+                    None | Some(Op::ShutDown) => break,
+                    Some(op) => self.apply(op).await,
+                },
+                Some(job) = finished.recv() => self.finish(job),
+                event = next_event(&mut self.session) => self.forward(event),
+            }
+        }
+        self.walk.cancel();
+        self.shell = None;
+        self.close().await;
+        self.publish(Event::ShutDown);
+    }
+
+    fn publish(&self, event: Event) {
+        self.publisher.publish(event);
+    }
+
+    fn notice(&self, severity: Severity, text: impl Into<String>) {
+        self.publish(Event::HostNotice { severity, text: text.into() });
+    }
+
+    /// Passes an event of the agent on, and remembers what concerns the session.
+    fn forward(&mut self, event: agent::Event) {
+        self.publish(Event::Agent(event));
+    }
+
+    async fn apply(&mut self, op: Op) {
+        match op {
+            Op::Agent(op) => self.apply_agent(op).await,
+            Op::NewSession => {
+                self.close().await;
+                let unstored = self.setup.session == SessionChoice::Unstored;
+                self.open(if unstored { SessionChoice::Unstored } else { SessionChoice::New }).await;
+            }
+            Op::ResumeSession { target } => self.resume(target).await,
+            Op::ListSessions { all } => self.list_sessions(all),
+            Op::RenameSession { name } => self.rename(name).await,
+            Op::ListModels => self.publish_models(),
+            Op::SelectModel { reference } => self.select_model(&reference).await,
+            Op::CycleModel { backward } => match self.models.cycled(backward) {
+                Some(model) => self.choose(model, None).await,
+                None => self.notice(Severity::Warning, "there is no other model with a key to cycle to"),
+            },
+            Op::CycleThinkingLevel => self.cycle_thinking().await,
+            Op::Shell { command, exclude_from_context } => {
+                self.run_shell(command, exclude_from_context);
+            }
+            Op::ListFiles => self.list_files(),
+            Op::ListHistory => self.list_history(),
+            Op::AddHistory { text } => {
+                if let Err(error) = history::append(&self.setup.folders.history(), &text) {
+                    let path = self.setup.folders.history();
+                    let text = format!("the prompt was not remembered in `{}`: {error}", path.display());
+                    self.notice(Severity::Warning, text);
+                }
+            }
+            Op::Reload => self.reload(),
+            // The loop has taken it.
+            Op::ShutDown => {}
+        }
+    }
+
+    async fn apply_agent(&mut self, op: agent::Op) {
+        match op {
+            agent::Op::Abort => {
+                if let Some(shell) = &self.shell {
+                    shell.cancel();
+                }
+            }
+            agent::Op::SetThinkingLevel { level } => self.store(level_entry(level)).await,
+            _ => {}
+        }
+        match &self.session {
+            Some(session) => session.agent.send(op),
+            None => self.notice(Severity::Error, "no session is open: start one with `/new`"),
+        }
+    }
+
+    /// Opens a session; when that fails says why and opens a new one, so that there always is one.
+    async fn open(&mut self, choice: SessionChoice) {
+        let opened = OpenSession::open(&self.setup, &mut self.models, choice).await;
+        let session = match opened {
+            Ok(session) => session,
+            Err(error) => {
+                self.notice(Severity::Error, error.to_string());
+                match OpenSession::open(&self.setup, &mut self.models, SessionChoice::New).await {
+                    Ok(session) => session,
+                    Err(error) => {
+                        self.notice(Severity::Error, error.to_string());
+                        return;
+                    }
+                }
+            }
+        };
+        self.publish(session.opened_event());
+        let thinking = session.agent.state().thinking_level;
+        self.session = Some(session);
+        self.publish_selected(thinking);
+    }
+
+    /// Ends what runs and gives the file up.
+    async fn close(&mut self) {
+        let Some(mut session) = self.session.take() else { return };
+        session.agent.send(agent::Op::Abort);
+        if session.agent.state().is_streaming {
+            while let Some(event) = session.events.recv().await {
+                let settled = matches!(event, agent::Event::AgentSettled { .. });
+                self.publish(Event::Agent(event));
+                if settled {
+                    break;
+                }
+            }
+        }
+        session.close().await;
+    }
+
+    async fn resume(&mut self, target: String) {
+        match OpenSession::find(&self.setup, &target) {
+            Err(error) => self.notice(Severity::Error, error.to_string()),
+            Ok(path) => {
+                self.close().await;
+                self.open(SessionChoice::Resume(path.to_string_lossy().into_owned())).await;
+            }
+        }
+    }
+
+    fn list_sessions(&self, all: bool) {
+        let (setup, jobs) = (self.setup.clone(), self.jobs.clone());
+        tokio::task::spawn_blocking(move || {
+            let event = match OpenSession::list(&setup, all) {
+                Ok(sessions) => Event::Sessions { all, sessions },
+                Err(error) => {
+                    Event::HostNotice { severity: Severity::Error, text: error.to_string() }
+                }
+            };
+            let _ = jobs.send(Job::Publish(Box::new(event)));
+        });
+    }
+
+    async fn rename(&mut self, name: String) {
+        let name = Some(name.trim().to_owned()).filter(|name| !name.is_empty());
+        self.store(EntryKind::SessionInfo { name: name.clone() }).await;
+        self.publish(Event::SessionRenamed { name });
+    }
+
+    async fn select_model(&mut self, reference: &str) {
+        match self.models.find(reference) {
+            Ok((model, level)) => self.choose(model, level).await,
+            Err(error) => self.notice(Severity::Error, error.to_string()),
+        }
+    }
+
+    /// The model of the next request.
+    async fn choose(&mut self, model: Arc<Model>, level: Option<ThinkingLevel>) {
+        if self.models.key_state(&model) == KeyState::Absent {
+            self.notice(Severity::Warning, self.models.missing_key(&model));
+        }
+        self.models.choose(&model);
+        let (provider, model_id) = (model.provider.clone(), model.id.clone());
+        self.store(EntryKind::ModelChange { provider, model_id }).await;
+        let Some(session) = &self.session else { return };
+        let models = self.models.call_order().iter().map(|model| (**model).clone()).collect();
+        session.agent.send(agent::Op::SetModels { models });
+        let level = level.unwrap_or(session.agent.state().thinking_level);
+        session.agent.send(agent::Op::SetThinkingLevel { level });
+        self.publish_selected(level);
+    }
+
+    async fn cycle_thinking(&mut self) {
+        let Some(session) = &self.session else { return };
+        let model = self.models.chosen();
+        if !model.can_think() {
+            self.notice(Severity::Info, format!("{} has no thinking levels", model.reference()));
+            return;
+        }
+        let now = model.clamp(session.agent.state().thinking_level);
+        let levels = &model.thinking_levels;
+        let place = levels.iter().position(|level| *level == now).unwrap_or(0);
+        let level = levels[(place + 1) % levels.len()];
+        session.agent.send(agent::Op::SetThinkingLevel { level });
+        self.store(level_entry(level)).await;
+    }
+
+    fn run_shell(&mut self, command: String, exclude_from_context: bool) {
+        if self.shell.is_some() {
+            self.notice(Severity::Warning, "a command is running: stop it with esc first");
+            return;
+        }
+        let Some(session) = &self.session else { return };
+        let shell = RunningShell::start(
+            Arc::clone(&session.workspace),
+            (command, exclude_from_context),
+            Arc::clone(&self.publisher),
+            self.jobs.clone(),
+        );
+        self.shell = Some(shell);
+    }
+
+    fn finish(&mut self, job: Job) {
+        match job {
+            Job::Publish(event) => self.publish(*event),
+            Job::Discovered(found) => {
+                if self.models.discovered(found) {
+                    self.publish_models();
+                }
+            }
+            Job::ShellEnded(run) => {
+                let Some(shell) = self.shell.take() else { return };
+                self.publish(Event::ShellEnd { id: shell.id().to_owned(), run: run.clone() });
+                if let Some(session) = &self.session {
+                    let message = AgentMessage::ShellRun(*run);
+                    session.agent.send(agent::Op::AppendMessage { message });
+                }
+            }
+        }
+    }
+
+    /// Work that may come after the first paint: the branch, local servers.
+    fn look_around(&self) {
+        let (cwd, jobs) = (self.setup.cwd.clone(), self.jobs.clone());
+        tokio::task::spawn_blocking(move || {
+            let event = super::workspace::describe(&cwd);
+            let _ = jobs.send(Job::Publish(Box::new(event)));
+        });
+        if !self.setup.settings.discover_local_models {
+            return;
+        }
+        let jobs = self.jobs.clone();
+        let probe = self.models.discovery();
+        tokio::spawn(async move {
+            let found = probe.run().await;
+            let _ = jobs.send(Job::Discovered(found));
+        });
+    }
+
+    fn list_files(&self) {
+        let (cwd, jobs, walk) = (self.setup.cwd.clone(), self.jobs.clone(), self.walk.clone());
+        tokio::task::spawn_blocking(move || {
+            let (paths, complete) = files::list(&cwd, &walk);
+            let event = Event::Files { paths: Arc::new(paths), complete };
+            let _ = jobs.send(Job::Publish(Box::new(event)));
+        });
+    }
+
+    fn list_history(&self) {
+        let (path, jobs) = (self.setup.folders.history(), self.jobs.clone());
+        tokio::task::spawn_blocking(move || {
+            let event = Event::History { prompts: history::load(&path) };
+            let _ = jobs.send(Job::Publish(Box::new(event)));
+        });
+    }
+
+    fn reload(&mut self) {
+        match Models::load(&self.setup) {
+            Ok((models, problems)) => {
+                self.models.reloaded(models);
+                for problem in problems {
+                    self.notice(Severity::Warning, problem.to_string());
+                }
+                self.publish_models();
+            }
+            Err(error) => self.notice(Severity::Error, error.to_string()),
+        }
+    }
+
+    fn publish_models(&self) {
+        self.publish(Event::Models { models: self.models.list() });
+    }
+
+    fn publish_selected(&self, level: ThinkingLevel) {
+        let model = self.models.chosen();
+        let level = model.clamp(level);
+        self.publish(Event::ModelSelected { model: Box::new(self.models.info(&model)), level });
+    }
+
+    /// Stores an entry that is no message. A failure is told; the change itself stays.
+    async fn store(&self, kind: EntryKind) {
+        let Some(session) = &self.session else { return };
+        if let Err(error) = session.store.append(kind).await {
+            self.notice(Severity::Warning, format!("not stored: {error}"));
+        }
+    }
+}
+
+fn level_entry(level: ThinkingLevel) -> EntryKind {
+    EntryKind::ThinkingLevelChange { thinking_level: level }
+}
+
+/// The next event of the session's agent; waits for ever when there is none.
+async fn next_event(session: &mut Option<OpenSession>) -> agent::Event {
+    if let Some(session) = session
+        && let Some(event) = session.events.recv().await
+    {
+        return event;
+    }
+    std::future::pending().await
+}
+
+impl From<OpenError> for String {
+    fn from(error: OpenError) -> Self {
+        error.to_string()
+    }
+}

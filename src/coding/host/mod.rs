@@ -1,0 +1,17 @@
+//! The one thing a mode receives: an agent wired to tools, a session, models and settings. Ops go in,
+//! events come out; nothing reaches around them.
+
+pub mod event;
+#[expect(clippy::module_inception, reason = "the handle of a host is called Host")]
+mod host;
+pub mod op;
+mod session;
+mod setup;
+mod shell;
+mod workspace;
+
+pub use event::{Event, KeyState, ModelInfo, SessionInfo, SessionSummary};
+pub use host::{Host, HostError};
+pub use op::Op;
+pub use session::list as list_sessions;
+pub use setup::{HostSetup, SessionChoice};

@@ -1,0 +1,50 @@
+//! What a mode can tell the host: everything the agent understands, and what stands around it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent;
+
+/// One instruction. Those of the agent are flattened into this enum: on the wire there is one list of
+/// `type`s.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum Op {
+    /// Leaves the session and begins an empty one in the same directory. A run is interrupted first.
+    NewSession,
+    /// Leaves the session and opens another: an id, the start of one, or a path.
+    ResumeSession { target: String },
+    /// Answered by `Event::Sessions`, newest first; `all` for every directory, not only this one.
+    ListSessions { all: bool },
+    /// Names the session; an empty name clears it.
+    RenameSession { name: String },
+    /// Answered by `Event::Models`.
+    ListModels,
+    /// Chooses the model for the next request: `PROVIDER/ID[:LEVEL]` or part of a name.
+    SelectModel { reference: String },
+    /// The next model of the cycling set, or the one before.
+    CycleModel { backward: bool },
+    /// The next thinking level the model has, from the strongest back to the weakest.
+    CycleThinkingLevel,
+    /// Runs a command for the user. Its result goes to the model with the next request unless it is
+    /// excluded. `Abort` stops it.
+    Shell { command: String, exclude_from_context: bool },
+    /// Paths under the working directory for completion; answered by `Event::Files`.
+    ListFiles,
+    /// Prompts of earlier sessions; answered by `Event::History`, oldest first.
+    ListHistory,
+    /// Remembers a prompt for every session.
+    AddHistory { text: String },
+    /// Reads settings and models again.
+    Reload,
+    /// Stops what runs, stores everything and ends; `Event::ShutDown` is the last event.
+    ShutDown,
+    /// An instruction of the agent.
+    #[serde(untagged)]
+    Agent(agent::Op),
+}
+
+impl From<agent::Op> for Op {
+    fn from(op: agent::Op) -> Self {
+        Self::Agent(op)
+    }
+}

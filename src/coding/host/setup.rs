@@ -1,0 +1,86 @@
+//! What a host starts with: everything typed and configured, resolved into one value before anything
+//! runs.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::coding::folders::Folders;
+use crate::coding::settings::Settings;
+use crate::llm::{Model, Provider, Secret, ThinkingLevel};
+
+/// Everything a host needs to know.
+#[derive(Debug, Clone)]
+pub struct HostSetup {
+    pub folders: Folders,
+    /// Absolute; where tools work.
+    pub cwd: PathBuf,
+    pub settings: Settings,
+    /// The environment keys and homes are looked up in.
+    pub environment: BTreeMap<String, String>,
+    /// `PROVIDER/ID[:LEVEL]` or part of a name; before the settings.
+    pub model: Option<String>,
+    /// Models to fall back to, in order; before the settings.
+    pub fallback: Vec<String>,
+    /// The cycling set; before the settings.
+    pub cycle: Vec<String>,
+    pub thinking: Option<ThinkingLevel>,
+    /// Key for the chosen model's provider, for this run only.
+    pub api_key: Option<Secret>,
+    /// Where the chosen model's provider is reached, for this run only.
+    pub base_url: Option<String>,
+    pub system_prompt: Option<String>,
+    pub append_system_prompt: Option<String>,
+    pub session: SessionChoice,
+    /// Names of the tools to offer; all when not set.
+    pub tools: Option<Vec<String>>,
+    pub temperature: Option<f32>,
+    pub max_turns: Option<u32>,
+    pub max_retries: Option<u32>,
+    /// Make trace log entries.
+    pub trace: bool,
+    /// A model and its provider brought by an embedder; it is chosen when no other is named.
+    pub embedded: Option<(Model, Arc<dyn Provider>)>,
+}
+
+/// Which session is opened.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum SessionChoice {
+    #[default]
+    New,
+    /// The newest of this directory, or a new one.
+    Continue,
+    /// An id, the start of one, or a path.
+    Resume(String),
+    /// This file, made when it does not exist.
+    File(PathBuf),
+    /// Nothing is stored.
+    Unstored,
+}
+
+impl HostSetup {
+    /// Defaults for working in `cwd` with files in `folders`.
+    pub fn new(folders: Folders, cwd: PathBuf) -> Self {
+        Self {
+            folders,
+            cwd,
+            settings: Settings::default(),
+            environment: BTreeMap::new(),
+            model: None,
+            fallback: Vec::new(),
+            cycle: Vec::new(),
+            thinking: None,
+            api_key: None,
+            base_url: None,
+            system_prompt: None,
+            append_system_prompt: None,
+            session: SessionChoice::New,
+            tools: None,
+            temperature: None,
+            max_turns: None,
+            max_retries: None,
+            trace: false,
+            embedded: None,
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! A command the user runs with `!`: the same runner, capture and limits as the bash tool.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::event::Event;
+use super::host::Job;
+use crate::agent::{Publisher, ShellRun, ToolUpdate, UpdateSink};
+use crate::base::{clock, ids};
+use crate::coding::tools::{self, Workspace};
+
+/// The command that runs. Dropping it stops the command.
+#[derive(Debug)]
+pub(super) struct RunningShell {
+    id: String,
+    cancel: CancellationToken,
+}
+
+impl RunningShell {
+    /// Starts `(command, exclude from context)`.
+    pub(super) fn start(
+        workspace: Arc<Workspace>,
+        (command, exclude_from_context): (String, bool),
+        publisher: Arc<Publisher<Event>>,
+        jobs: mpsc::UnboundedSender<Job>,
+    ) -> Self {
+        let id = ids::prefixed("shell");
+        let cancel = CancellationToken::new();
+        publisher.publish(Event::ShellStart {
+            id: id.clone(),
+            command: command.clone(),
+            exclude_from_context,
+        });
+        let updates = {
+            let id = id.clone();
+            UpdateSink::new(move |update| {
+                let ToolUpdate::Output { text, skipped } = update;
+                publisher.publish(Event::ShellUpdate { id: id.clone(), text, skipped });
+            })
+        };
+        let token = cancel.clone();
+        tokio::spawn(async move {
+            let started = Instant::now();
+            let timestamp = clock::now_ms();
+            let outcome = tools::run_shell(&workspace, &command, updates, token).await;
+            let run = ShellRun {
+                command,
+                exclude_from_context,
+                timestamp,
+                duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+                ..outcome
+            };
+            let _ = jobs.send(Job::ShellEnded(Box::new(run)));
+        });
+        Self { id, cancel }
+    }
+
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
+    pub(super) fn cancel(&self) {
+        self.cancel.cancel();
+    }
+}
+
+impl Drop for RunningShell {
+    fn drop(&mut self) {
+        self.cancel.cancel();
+    }
+}

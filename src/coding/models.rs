@@ -1,0 +1,392 @@
+//! The models of one host: the catalogue, the keys, the one that is chosen, and the set that cycling
+//! walks.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use futures_util::future::{BoxFuture, FutureExt};
+
+use super::host::{HostSetup, KeyState, ModelInfo};
+use super::scripts::ScriptedModels;
+use crate::agent::KeySource;
+use crate::base::problem::Problem;
+use crate::base::process;
+use crate::llm::auth::{CommandRunner, KeyStatus, Keys, Store};
+use crate::llm::catalogue::discovery::Discovery;
+use crate::llm::catalogue::{Catalogue, FindError, ModelsFile, ProviderEntry};
+use crate::llm::http::{HttpOptions, HttpProvider};
+use crate::llm::{Api, EventStream, Model, Provider, Request, Secret, ThinkingLevel, TurnStatus};
+
+/// A command that prints a key may take this long, in seconds.
+const KEY_COMMAND_SECONDS: u64 = 30;
+
+/// Why the model asked for cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelError {
+    #[error(transparent)]
+    Find(#[from] FindError),
+    #[error("{0}")]
+    Script(String),
+}
+
+/// Everything about models that a host decides on.
+#[derive(Debug)]
+pub struct Models {
+    catalogue: Catalogue,
+    keys: Arc<Keys>,
+    scripts: Arc<ScriptedModels>,
+    http: HttpProvider,
+    embedded: Option<(Arc<Model>, Arc<dyn Provider>)>,
+    chosen: Arc<Model>,
+    /// The level named with the model, as in `sonnet:high`.
+    level: Option<ThinkingLevel>,
+    fallback: Vec<Arc<Model>>,
+    /// Names and patterns; empty means every model with a key.
+    cycle: Vec<String>,
+    /// Whether a person or a setting named the model; if not, a local server may still become it.
+    named: bool,
+}
+
+impl Models {
+    /// Reads what there is and chooses a model.
+    ///
+    /// # Errors
+    /// The model that was named on the command line is not there.
+    pub fn load(setup: &HostSetup) -> Result<(Self, Vec<Problem>), ModelError> {
+        let (mut models, mut problems) = Self::load_lenient(setup);
+        if let Some(reference) = &setup.model {
+            let (model, level) = models.find(reference)?;
+            models.set_chosen(&model, setup);
+            models.level = level;
+            models.named = true;
+        } else if let Some(reference) = &setup.settings.model {
+            match models.find(reference) {
+                Ok((model, level)) => {
+                    models.set_chosen(&model, setup);
+                    models.level = level;
+                    models.named = true;
+                }
+                Err(error) => {
+                    let hint = "another model was chosen";
+                    let path = setup.folders.settings();
+                    problems.push(Problem::of_file(path, format!("`model`: {error}"), hint));
+                }
+            }
+        }
+        let names = if setup.fallback.is_empty() { &setup.settings.fallback } else { &setup.fallback };
+        for name in names {
+            models.fallback.push(models.find(name)?.0);
+        }
+        Ok((models, problems))
+    }
+
+    /// The same without what was named: for lists and checks.
+    pub fn load_lenient(setup: &HostSetup) -> (Self, Vec<Problem>) {
+        let mut problems = Vec::new();
+        let file = read_models_file(&setup.folders.models(), &mut problems);
+        let store = read_store(&setup.folders.credentials(), &mut problems);
+        let variables = setup.environment.clone();
+        let environment = Arc::new(move |name: &str| variables.get(name).cloned());
+        let keys = Keys::new(environment, store).with_runner(command_runner(&setup.cwd));
+        let catalogue = Catalogue::new(file);
+        let scripts = Arc::new(ScriptedModels::default());
+        let embedded =
+            setup.embedded.as_ref().map(|(model, provider)| (Arc::new(model.clone()), Arc::clone(provider)));
+        let default = match &embedded {
+            Some((model, _)) => Arc::clone(model),
+            None => catalogue.default_model(&keys).unwrap_or_else(|| Arc::new(ScriptedModels::tour())),
+        };
+        let cycle = if setup.cycle.is_empty() { &setup.settings.models } else { &setup.cycle };
+        let models = Self {
+            catalogue,
+            keys: Arc::new(keys),
+            scripts,
+            http: HttpProvider::new(HttpOptions::default()),
+            embedded,
+            chosen: default,
+            level: None,
+            fallback: Vec::new(),
+            cycle: cycle.clone(),
+            named: false,
+        };
+        (models, problems)
+    }
+
+    /// The model a person means, and the level they named with it.
+    pub fn find(&self, reference: &str) -> Result<(Arc<Model>, Option<ThinkingLevel>), ModelError> {
+        if let Some((model, _)) = &self.embedded
+            && (model.reference() == reference || model.id == reference)
+        {
+            return Ok((Arc::clone(model), None));
+        }
+        if let Some(model) = self.scripts.find(reference).map_err(ModelError::Script)? {
+            return Ok((Arc::new(model), None));
+        }
+        let found = self.catalogue.find(reference, &self.keys)?;
+        Ok((found.model, found.level))
+    }
+
+    /// The model of the next request.
+    pub fn chosen(&self) -> Arc<Model> {
+        Arc::clone(&self.chosen)
+    }
+
+    /// The level named together with the model.
+    pub fn level(&self) -> Option<ThinkingLevel> {
+        self.level
+    }
+
+    pub fn choose(&mut self, model: &Arc<Model>) {
+        self.chosen = Arc::clone(model);
+        self.named = true;
+    }
+
+    /// Takes the model a stored session last used, when it is still there.
+    pub fn choose_stored(&mut self, provider: &str, id: &str) {
+        if let Ok((model, _)) = self.find(&format!("{provider}/{id}")) {
+            self.choose(&model);
+        }
+    }
+
+    /// The chosen model, then those to fall back to.
+    pub fn call_order(&self) -> Vec<Arc<Model>> {
+        let others = self.fallback.iter().filter(|model| model.reference() != self.chosen.reference());
+        std::iter::once(&self.chosen).chain(others).cloned().collect()
+    }
+
+    /// The next model of the cycling set, or the one before.
+    pub fn cycled(&self, backward: bool) -> Option<Arc<Model>> {
+        let set = self.cycle_set();
+        let here = set.iter().position(|model| model.reference() == self.chosen.reference());
+        let next = match (here, backward) {
+            (None, _) => 0,
+            (Some(place), false) => (place + 1) % set.len(),
+            (Some(place), true) => (place + set.len() - 1) % set.len(),
+        };
+        set.get(next).filter(|model| model.reference() != self.chosen.reference()).cloned()
+    }
+
+    /// Takes what local servers list. Whether anything is new.
+    pub fn discovered(&mut self, found: Vec<Model>) -> bool {
+        if found.is_empty() {
+            return false;
+        }
+        self.catalogue.set_local(found);
+        true
+    }
+
+    /// A local server's model, when nothing was named and only the tour was left.
+    pub fn better_default(&self) -> Option<Arc<Model>> {
+        if self.named || self.chosen.api != Api::Scripted || self.embedded.is_some() {
+            return None;
+        }
+        self.catalogue.default_model(&self.keys)
+    }
+
+    /// Takes newly read files and keeps what was chosen.
+    pub fn reloaded(&mut self, fresh: Self) {
+        let chosen = self.chosen();
+        let named = self.named;
+        *self = fresh;
+        self.chosen = chosen;
+        self.named = named;
+    }
+
+    /// Every model as pickers show them: the chosen provider's and those with a key first.
+    pub fn list(&self) -> Vec<ModelInfo> {
+        let cycle: Vec<String> = self.cycle_set().iter().map(|model| model.reference()).collect();
+        let tour = Arc::new(ScriptedModels::tour());
+        let embedded = self.embedded.as_ref().map(|(model, _)| model);
+        let known = self.catalogue.list().iter().filter(|model| model.api != Api::Scripted);
+        let all = embedded.into_iter().chain(known).chain(std::iter::once(&tour));
+        let mut infos: Vec<ModelInfo> = all
+            .map(|model| {
+                let in_cycle = cycle.contains(&model.reference());
+                ModelInfo { in_cycle, ..self.info(model) }
+            })
+            .collect();
+        infos.sort_by_key(|info| info.key == KeyState::Absent);
+        infos
+    }
+
+    pub fn info(&self, model: &Model) -> ModelInfo {
+        ModelInfo {
+            provider: model.provider.clone(),
+            id: model.id.clone(),
+            name: model.name.clone(),
+            context_window: model.context_window,
+            max_tokens: model.max_tokens,
+            thinking_levels: model.thinking_levels.clone(),
+            input: model.input.clone(),
+            price: model.price,
+            key: self.key_state(model),
+            in_cycle: false,
+        }
+    }
+
+    pub fn key_state(&self, model: &Model) -> KeyState {
+        if model.api == Api::Scripted {
+            return KeyState::NotNeeded;
+        }
+        match self.catalogue.key_status(model, &self.keys) {
+            KeyStatus::Present => KeyState::Present,
+            KeyStatus::Absent => KeyState::Absent,
+            KeyStatus::NotNeeded => KeyState::NotNeeded,
+        }
+    }
+
+    /// What to tell a person who chose a model without a key.
+    pub fn missing_key(&self, model: &Model) -> String {
+        let variables = self
+            .catalogue
+            .provider(&model.provider)
+            .map(|entry| entry.env_keys.join(" or "))
+            .filter(|names| !names.is_empty());
+        let mend = match variables {
+            Some(names) => format!("set {names}, or put a key into models.json"),
+            None => "put a key into models.json".to_owned(),
+        };
+        format!("there is no key for {}: {mend}", model.provider)
+    }
+
+    /// What answers the requests of a session.
+    pub fn provider(&self) -> Arc<dyn Provider> {
+        Arc::new(Dispatch {
+            http: self.http.clone(),
+            scripts: Arc::clone(&self.scripts),
+            embedded: self.embedded.clone(),
+        })
+    }
+
+    /// What finds the keys of a session.
+    pub fn keys(&self) -> Arc<dyn KeySource> {
+        let entries = self.catalogue.providers().to_vec();
+        Arc::new(SessionKeys { keys: Arc::clone(&self.keys), entries })
+    }
+
+    /// The search for local servers.
+    pub fn discovery(&self) -> Discovery {
+        Discovery::default()
+    }
+
+    /// Applies the flags that belong to the named model alone.
+    fn set_chosen(&mut self, model: &Arc<Model>, setup: &HostSetup) {
+        let mut model = Model::clone(model);
+        if let Some(url) = &setup.base_url {
+            url.trim_end_matches('/').clone_into(&mut model.base_url);
+        }
+        if let Some(key) = &setup.api_key {
+            self.take_key(&model.provider, key, setup);
+        }
+        self.chosen = Arc::new(model);
+    }
+
+    fn take_key(&mut self, provider: &str, key: &Secret, setup: &HostSetup) {
+        let variables = setup.environment.clone();
+        let environment = Arc::new(move |name: &str| variables.get(name).cloned());
+        let store = read_store(&setup.folders.credentials(), &mut Vec::new());
+        let keys = Keys::new(environment, store).with_runner(command_runner(&setup.cwd));
+        self.keys = Arc::new(keys.with_flag(provider, key.clone()));
+    }
+
+    fn cycle_set(&self) -> Vec<Arc<Model>> {
+        if !self.cycle.is_empty() {
+            return self.catalogue.matching(&self.cycle, &self.keys);
+        }
+        let usable = |model: &&Arc<Model>| {
+            model.api != Api::Scripted && self.catalogue.key_status(model, &self.keys).is_usable()
+        };
+        let mut set: Vec<Arc<Model>> = self.catalogue.list().iter().filter(usable).cloned().collect();
+        if let Some((model, _)) = &self.embedded {
+            set.insert(0, Arc::clone(model));
+        }
+        set
+    }
+}
+
+/// Sends each request to whoever speaks its format.
+#[derive(Debug)]
+struct Dispatch {
+    http: HttpProvider,
+    scripts: Arc<ScriptedModels>,
+    embedded: Option<(Arc<Model>, Arc<dyn Provider>)>,
+}
+
+impl Provider for Dispatch {
+    fn stream(&self, request: Request) -> EventStream {
+        match &self.embedded {
+            Some((model, provider)) if model.reference() == request.model.reference() => {
+                provider.stream(request)
+            }
+            _ if request.model.api == Api::Scripted => self.scripts.stream(request),
+            _ => self.http.stream(request),
+        }
+    }
+}
+
+/// The keys of one session, by provider name.
+#[derive(Debug)]
+struct SessionKeys {
+    keys: Arc<Keys>,
+    entries: Vec<ProviderEntry>,
+}
+
+impl KeySource for SessionKeys {
+    fn key(&self, provider: &str) -> BoxFuture<'_, Result<Option<Secret>, TurnStatus>> {
+        let entry = self.entries.iter().find(|entry| entry.name == provider);
+        async move {
+            let Some(entry) = entry else { return Ok(None) };
+            self.keys.resolve(entry).await.map_err(|error| TurnStatus::AuthError {
+                message: format!("{error}: {}", error.hint()),
+            })
+        }
+        .boxed()
+    }
+}
+
+fn read_models_file(path: &Path, problems: &mut Vec<Problem>) -> ModelsFile {
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) => {
+            if error.kind() != std::io::ErrorKind::NotFound {
+                let hint = "the bundled models are used";
+                problems.push(Problem::of_file(path, format!("cannot be read: {error}"), hint));
+            }
+            return ModelsFile::default();
+        }
+    };
+    match ModelsFile::parse(&text, &path.to_string_lossy()) {
+        Ok(file) => {
+            for warning in file.warnings() {
+                problems.push(Problem::of_file(path, warning.to_string(), ""));
+            }
+            file
+        }
+        Err(error) => {
+            problems.push(Problem::of_file(path, error.to_string(), "the bundled models are used"));
+            ModelsFile::default()
+        }
+    }
+}
+
+fn read_store(path: &Path, problems: &mut Vec<Problem>) -> Store {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    Store::parse(&text).unwrap_or_else(|error| {
+        problems.push(Problem::of_file(path, error.to_string(), "mend it, or remove it"));
+        Store::default()
+    })
+}
+
+/// Runs `!command` keys with the user's shell, in the working directory.
+fn command_runner(cwd: &Path) -> CommandRunner {
+    let cwd = cwd.to_owned();
+    Arc::new(move |command: String| {
+        let cwd = cwd.clone();
+        async move {
+            let timeout = std::time::Duration::from_secs(KEY_COMMAND_SECONDS);
+            process::capture_shell(&command, &cwd, timeout).await
+        }
+        .boxed()
+    })
+}

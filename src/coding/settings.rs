@@ -1,0 +1,262 @@
+//! `settings.toml`: what the user prefers. One table describes every setting; reading, checking and
+//! the documentation come from it. A wrong line is reported and skipped, the rest still counts.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use toml::{Spanned, Value};
+
+use crate::base::problem::{Problem, nearest};
+use crate::llm::ThinkingLevel;
+
+/// Every setting, resolved.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// `PROVIDER/ID[:LEVEL]`, or any part of a name that finds one.
+    pub model: Option<String>,
+    /// The models that cycling walks; patterns with `*` allowed. Empty: every model with a key.
+    pub models: Vec<String>,
+    /// Models to fall back to when a call fails, in order.
+    pub fallback: Vec<String>,
+    pub thinking: Option<ThinkingLevel>,
+    pub theme: String,
+    pub keymap: String,
+    pub mouse: bool,
+    /// What stays in the scrollback on exit.
+    pub exit_output: ExitOutput,
+    pub show_thinking: bool,
+    pub reduced_motion: bool,
+    pub notifications: bool,
+    pub max_retries: u32,
+    pub discover_local_models: bool,
+}
+
+/// What stays in the scrollback on exit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExitOutput {
+    Nothing,
+    Answer,
+    Transcript,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            model: None,
+            models: Vec::new(),
+            fallback: Vec::new(),
+            thinking: None,
+            theme: "system".to_owned(),
+            keymap: "default".to_owned(),
+            mouse: true,
+            exit_output: ExitOutput::Answer,
+            show_thinking: true,
+            reduced_motion: false,
+            notifications: true,
+            max_retries: 5,
+            discover_local_models: true,
+        }
+    }
+}
+
+/// One setting: its key, what it accepts, what it does, and how it is taken.
+#[derive(Debug, Clone, Copy)]
+pub struct Setting {
+    pub name: &'static str,
+    pub accepts: &'static str,
+    pub description: &'static str,
+    take: fn(&mut Settings, &Value) -> Option<()>,
+}
+
+/// Every setting in the order of the documentation.
+pub const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "model",
+        accepts: "\"PROVIDER/ID\", \"PROVIDER/ID:LEVEL\" or part of a name",
+        description: "The model to start with.",
+        take: |settings, value| text(value).map(|value| settings.model = Some(value)),
+    },
+    Setting {
+        name: "models",
+        accepts: "a list of names and patterns, e.g. [\"anthropic/*\", \"gpt-5\"]",
+        description: "The models that cycling walks.",
+        take: |settings, value| texts(value).map(|value| settings.models = value),
+    },
+    Setting {
+        name: "fallback",
+        accepts: "a list of names",
+        description: "Models that take over, in order, when a call fails.",
+        take: |settings, value| texts(value).map(|value| settings.fallback = value),
+    },
+    Setting {
+        name: "thinking",
+        accepts: "off, minimal, low, medium, high, xhigh or max",
+        description: "The thinking level to start with.",
+        take: |settings, value| {
+            let level = ThinkingLevel::from_name(value.as_str()?)?;
+            settings.thinking = Some(level);
+            Some(())
+        },
+    },
+    Setting {
+        name: "theme",
+        accepts: "the name of a theme",
+        description: "The colours: `system`, `dark`, `light`, or a file of `themes/`.",
+        take: |settings, value| text(value).map(|value| settings.theme = value),
+    },
+    Setting {
+        name: "keymap",
+        accepts: "the name of a keymap",
+        description: "The keys: `default`, or a file of `keymaps/` laid over it.",
+        take: |settings, value| text(value).map(|value| settings.keymap = value),
+    },
+    Setting {
+        name: "mouse",
+        accepts: "true or false",
+        description: "Whether the wheel scrolls and a click folds.",
+        take: |settings, value| value.as_bool().map(|value| settings.mouse = value),
+    },
+    Setting {
+        name: "exit_output",
+        accepts: "nothing, answer or transcript",
+        description: "What stays in the terminal after osier has ended.",
+        take: |settings, value| {
+            settings.exit_output = match value.as_str()? {
+                "nothing" => ExitOutput::Nothing,
+                "answer" => ExitOutput::Answer,
+                "transcript" => ExitOutput::Transcript,
+                _ => return None,
+            };
+            Some(())
+        },
+    },
+    Setting {
+        name: "show_thinking",
+        accepts: "true or false",
+        description: "Whether thinking starts unfolded.",
+        take: |settings, value| value.as_bool().map(|value| settings.show_thinking = value),
+    },
+    Setting {
+        name: "reduced_motion",
+        accepts: "true or false",
+        description: "No spinner: the working line changes only with what happens.",
+        take: |settings, value| value.as_bool().map(|value| settings.reduced_motion = value),
+    },
+    Setting {
+        name: "notifications",
+        accepts: "true or false",
+        description: "Tell the terminal when a turn ends while it is not focused.",
+        take: |settings, value| value.as_bool().map(|value| settings.notifications = value),
+    },
+    Setting {
+        name: "max_retries",
+        accepts: "a whole number from 0",
+        description: "How often a failed model call is tried again.",
+        take: |settings, value| {
+            settings.max_retries = u32::try_from(value.as_integer()?).ok()?;
+            Some(())
+        },
+    },
+    Setting {
+        name: "discover_local_models",
+        accepts: "true or false",
+        description: "Whether Ollama, LM Studio, llama.cpp and vLLM are looked for on this machine.",
+        take: |settings, value| value.as_bool().map(|value| settings.discover_local_models = value),
+    },
+];
+
+impl Settings {
+    /// Reads the file at `path`. A missing file is no problem.
+    pub fn load(path: &Path) -> (Self, Vec<Problem>) {
+        match std::fs::read_to_string(path) {
+            Ok(text) => Self::parse(path, &text),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                (Self::default(), Vec::new())
+            }
+            Err(error) => {
+                let message = format!("cannot be read: {error}");
+                let problem = Problem::of_file(path, message, "the defaults are used");
+                (Self::default(), vec![problem])
+            }
+        }
+    }
+
+    /// Reads `text`, which stands at `path`.
+    pub fn parse(path: &Path, text: &str) -> (Self, Vec<Problem>) {
+        let mut settings = Self::default();
+        let mut problems = Vec::new();
+        let table = match toml::from_str::<BTreeMap<Spanned<String>, Spanned<Value>>>(text) {
+            Ok(table) => table,
+            Err(error) => {
+                let hint = "the defaults are used until it is mended";
+                let problem = Problem::of_file(path, error.message(), hint);
+                let offset = error.span().map_or(0, |span| span.start);
+                return (settings, vec![problem.at(text, offset)]);
+            }
+        };
+        for (key, value) in table {
+            let name = key.get_ref().as_str();
+            let Some(setting) = SETTINGS.iter().find(|setting| setting.name == name) else {
+                problems.push(unknown_key(path, name).at(text, key.span().start));
+                continue;
+            };
+            if (setting.take)(&mut settings, value.get_ref()).is_none() {
+                let message = format!("`{name}` cannot be `{}`", value.get_ref());
+                let hint = format!("it accepts {}", setting.accepts);
+                let problem = Problem::of_file(path, message, hint);
+                problems.push(problem.at(text, value.span().start));
+            }
+        }
+        problems.sort_by_key(|problem| (problem.line, problem.column));
+        (settings, problems)
+    }
+}
+
+fn unknown_key(path: &Path, name: &str) -> Problem {
+    let hint = match nearest(name, SETTINGS.iter().map(|setting| setting.name)) {
+        Some(known) => format!("did you mean `{known}`?"),
+        None => "`osier config schema` lists the settings".to_owned(),
+    };
+    Problem::of_file(path, format!("unknown setting `{name}`"), hint)
+}
+
+fn text(value: &Value) -> Option<String> {
+    value.as_str().map(str::to_owned)
+}
+
+fn texts(value: &Value) -> Option<Vec<String>> {
+    value.as_array()?.iter().map(text).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_lines_are_reported_and_the_rest_counts() {
+        let file = "model = \"a/b\"\nthem = \"dark\"\nmouse = 3\nthinking = \"high\"\n";
+        let (settings, problems) = Settings::parse(Path::new("settings.toml"), file);
+        let expected = Settings {
+            model: Some("a/b".into()),
+            thinking: Some(ThinkingLevel::High),
+            ..Settings::default()
+        };
+        assert_eq!(settings, expected);
+        let shown: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            shown,
+            [
+                "settings.toml:2:1: unknown setting `them`; did you mean `theme`?",
+                "settings.toml:3:9: `mouse` cannot be `3`; it accepts true or false",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_broken_file_leaves_the_defaults_and_names_the_line() {
+        let (settings, problems) = Settings::parse(Path::new("s.toml"), "model = \"a\"\nmouse = \n");
+        assert_eq!(settings, Settings::default());
+        assert_eq!(problems.len(), 1);
+        assert_eq!((problems[0].line, problems[0].column), (Some(2), Some(9)));
+    }
+}

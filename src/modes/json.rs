@@ -1,0 +1,151 @@
+//! JSON lines in and out: for scripts that want to see everything.
+//!
+//! Input lines are `{"type":"message","content":…}` and `{"type":"interrupt"}`. Every event of the host
+//! is one complete object on one line; a line that cannot be understood is answered by an `error` line
+//! and nothing else happens.
+
+use std::collections::VecDeque;
+use std::io::{self, Write};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, Lines};
+
+use crate::agent::{self, RunOutcome, Subscription};
+use crate::coding::host::{Event, Host, Op};
+
+use super::prompt::Prompt;
+
+/// A line of input.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Input {
+    Message { content: Content },
+    Interrupt,
+}
+
+/// Text, or a list of blocks of which the text counts.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Content {
+    Text(String),
+    Blocks(Vec<TextBlock>),
+}
+
+#[derive(Debug, Deserialize)]
+struct TextBlock {
+    text: String,
+}
+
+impl Content {
+    fn into_text(self) -> String {
+        match self {
+            Self::Text(text) => text,
+            Self::Blocks(blocks) => {
+                blocks.into_iter().map(|block| block.text).collect::<Vec<_>>().join("\n")
+            }
+        }
+    }
+}
+
+/// Runs the prompts and then the messages of `input` until it ends and nothing runs. Returns how the
+/// last run ended.
+pub async fn run(
+    host: &Host,
+    mut events: Subscription<Event>,
+    prompts: Vec<Prompt>,
+    input: impl AsyncBufRead + Unpin,
+    output: &mut (dyn Write + Send),
+    mut accounting: Option<&mut (dyn Write + Send)>,
+) -> io::Result<RunOutcome> {
+    let mut lines = Some(input.lines());
+    let mut waiting: VecDeque<Prompt> = prompts.into();
+    let mut running = false;
+    let mut outcome = RunOutcome::Completed;
+    loop {
+        if !running {
+            match waiting.pop_front() {
+                Some(prompt) => {
+                    host.send(prompt.into());
+                    running = true;
+                }
+                None if lines.is_none() => break,
+                None => {}
+            }
+        }
+        tokio::select! {
+            event = events.recv() => {
+                let Some(event) = event else { break };
+                if let (Event::Agent(agent::Event::Accounting { entry }), Some(file)) =
+                    (&event, &mut accounting)
+                {
+                    writeln!(file, "{}", serde_json::to_string(entry)?)?;
+                }
+                write_line(output, &serde_json::to_value(&event)?)?;
+                if let Event::Agent(agent::Event::AgentSettled { outcome: ended }) = event {
+                    running = false;
+                    if ended == RunOutcome::Interrupted {
+                        write_line(output, &json!({"type": "interrupted"}))?;
+                    }
+                    outcome = ended;
+                }
+            }
+            line = next_line(&mut lines) => match line {
+                Some(line) => read_line(host, &line?, &mut waiting, output)?,
+                None => lines = None,
+            },
+        }
+    }
+    host.send(Op::ShutDown);
+    while let Some(event) = events.recv().await {
+        if event == Event::ShutDown {
+            break;
+        }
+        write_line(output, &serde_json::to_value(&event)?)?;
+    }
+    Ok(outcome)
+}
+
+/// The next line; `None` at the end of the input. Waits for ever when the input has ended before.
+async fn next_line<R: AsyncBufRead + Unpin>(
+    lines: &mut Option<Lines<R>>,
+) -> Option<io::Result<String>> {
+    match lines {
+        Some(lines) => lines.next_line().await.transpose(),
+        None => std::future::pending().await,
+    }
+}
+
+fn read_line(
+    host: &Host,
+    line: &str,
+    waiting: &mut VecDeque<Prompt>,
+    output: &mut dyn Write,
+) -> io::Result<()> {
+    if line.trim().is_empty() {
+        return Ok(());
+    }
+    match serde_json::from_str(line) {
+        Ok(Input::Message { content }) => {
+            waiting.push_back(Prompt { text: content.into_text(), attachments: Vec::new() });
+        }
+        Ok(Input::Interrupt) => host.send(agent::Op::Abort.into()),
+        Err(error) => write_line(
+            output,
+            &json!({
+                "type": "error",
+                "message": format!("this input line was not understood: {error}"),
+                "hint": "send {\"type\":\"message\",\"content\":\"…\"} or {\"type\":\"interrupt\"}",
+            }),
+        )?,
+    }
+    Ok(())
+}
+
+/// One object, one line, one write.
+fn write_line(output: &mut dyn Write, value: &Value) -> io::Result<()> {
+    let mut line = serde_json::to_vec(value)?;
+    line.push(b'\n');
+    output.write_all(&line)?;
+    output.flush()
+}

@@ -1,0 +1,5 @@
+//! The faces of the agent. Each subscribes to the host's events and sends it ops; none knows another.
+
+pub mod json;
+pub mod print;
+pub mod prompt;

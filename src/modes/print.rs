@@ -1,0 +1,200 @@
+//! Single-shot: the answer on standard output and nothing else; the log on standard error.
+//!
+//! Logs are coloured when standard error is a terminal, so that they never look like the answer.
+
+use std::io::{self, Write};
+
+use crate::agent::{
+    self, AccountingEntry, AgentMessage, Direction, LogEntry, LogKind, LogSeverity, RunOutcome,
+    Severity, Subscription,
+};
+use crate::base::text::sanitize;
+use crate::coding::host::{Event, Host, Op};
+use crate::llm::Delta;
+
+use super::prompt::Prompt;
+
+/// Which log lines are written, and how.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LogOptions {
+    pub verbose: bool,
+    pub trace_llm: bool,
+    pub trace_tools: bool,
+    pub colour: bool,
+}
+
+/// Where print mode writes.
+pub struct Sinks<'a> {
+    pub answer: &'a mut dyn Write,
+    pub log: &'a mut dyn Write,
+    /// One JSON line per model call and tool call.
+    pub accounting: Option<&'a mut dyn Write>,
+}
+
+const THINKING: &str = "\x1b[37m";
+const GREY: &str = "\x1b[90m";
+const YELLOW: &str = "\x1b[33m";
+const RED: &str = "\x1b[31m";
+const RESET: &str = "\x1b[0m";
+
+/// Runs the prompts one after the other; stops at the first that fails. Returns how the last run ended.
+pub async fn run(
+    host: &Host,
+    mut events: Subscription<Event>,
+    prompts: Vec<Prompt>,
+    options: LogOptions,
+    mut sinks: Sinks<'_>,
+) -> io::Result<RunOutcome> {
+    let mut outcome = RunOutcome::Completed;
+    let mut answer = String::new();
+    for prompt in prompts {
+        host.send(prompt.into());
+        answer.clear();
+        outcome = follow(&mut events, &mut answer, options, &mut sinks).await?;
+        if outcome != RunOutcome::Completed {
+            break;
+        }
+    }
+    if outcome == RunOutcome::Completed && !answer.is_empty() {
+        writeln!(sinks.answer, "{}", answer.trim_end())?;
+        sinks.answer.flush()?;
+    }
+    host.send(Op::ShutDown);
+    while events.recv().await.is_some_and(|event| event != Event::ShutDown) {}
+    Ok(outcome)
+}
+
+/// Follows one run to its end, keeping the text of the last answer.
+async fn follow(
+    events: &mut Subscription<Event>,
+    answer: &mut String,
+    options: LogOptions,
+    sinks: &mut Sinks<'_>,
+) -> io::Result<RunOutcome> {
+    while let Some(event) = events.recv().await {
+        match event {
+            Event::HostNotice { severity, text } => {
+                write_notice(sinks.log, severity, &text, options)?;
+            }
+            Event::ShutDown => break,
+            Event::Agent(event) => match event {
+                agent::Event::Log { entry } if shows(&entry, options) => {
+                    writeln!(sinks.log, "{}", log_line(&entry, options.colour))?;
+                }
+                agent::Event::Accounting { entry } => write_accounting(sinks, &entry)?,
+                agent::Event::Notice { severity, text } => {
+                    write_notice(sinks.log, severity, &text, options)?;
+                }
+                agent::Event::MessageUpdate { delta: Delta::ThinkingDelta { delta, .. }, .. }
+                    if options.verbose && options.colour =>
+                {
+                    write!(sinks.log, "{THINKING}{}{RESET}", sanitize(&delta))?;
+                }
+                agent::Event::MessageUpdate { delta: Delta::ThinkingEnd { .. }, .. }
+                    if options.verbose && options.colour =>
+                {
+                    writeln!(sinks.log)?;
+                }
+                agent::Event::MessageEnd { message, .. } => {
+                    if let AgentMessage::Assistant(message) = &*message {
+                        *answer = message.text();
+                    }
+                }
+                agent::Event::AgentSettled { outcome } => return Ok(outcome),
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+    Ok(RunOutcome::Interrupted)
+}
+
+fn write_accounting(sinks: &mut Sinks<'_>, entry: &AccountingEntry) -> io::Result<()> {
+    let Some(file) = &mut sinks.accounting else { return Ok(()) };
+    let line = serde_json::to_string(entry)?;
+    writeln!(file, "{line}")
+}
+
+fn write_notice(
+    log: &mut dyn Write,
+    severity: Severity,
+    text: &str,
+    options: LogOptions,
+) -> io::Result<()> {
+    let (name, colour) = match severity {
+        Severity::Info if !options.verbose => return Ok(()),
+        Severity::Info => ("VRB", GREY),
+        Severity::Warning => ("WRN", YELLOW),
+        Severity::Error => ("ERR", RED),
+    };
+    writeln!(log, "{}", coloured(&format!("[{name}] {}", sanitize(text)), colour, options.colour))
+}
+
+/// Whether the options ask for this entry. Warnings and errors always show.
+pub fn shows(entry: &LogEntry, options: LogOptions) -> bool {
+    match (entry.severity, entry.kind) {
+        (LogSeverity::Warning | LogSeverity::Error, _) => true,
+        (LogSeverity::Verbose, _) => options.verbose,
+        (LogSeverity::Trace, LogKind::Llm) => options.trace_llm,
+        (LogSeverity::Trace, LogKind::Tool | LogKind::Mcp) => options.trace_tools,
+    }
+}
+
+/// `[VRB] → [1.0] llm anthropic:claude: messages 3, 1247 bytes`.
+pub fn log_line(entry: &LogEntry, colour: bool) -> String {
+    let (severity, shade) = match entry.severity {
+        LogSeverity::Verbose => ("VRB", GREY),
+        LogSeverity::Warning => ("WRN", YELLOW),
+        LogSeverity::Error => ("ERR", RED),
+        LogSeverity::Trace => ("TRC", GREY),
+    };
+    let arrow = match entry.direction {
+        Direction::Request => '→',
+        Direction::Response => '←',
+    };
+    let kind = match entry.kind {
+        LogKind::Llm => "llm",
+        LogKind::Tool => "tool",
+        LogKind::Mcp => "mcp",
+    };
+    let LogEntry { turn, subturn, remote_identifier, message, .. } = entry;
+    let message = sanitize(message);
+    let line = format!("[{severity}] {arrow} [{turn}.{subturn}] {kind} {remote_identifier}: {message}");
+    coloured(&line, shade, colour)
+}
+
+fn coloured(line: &str, shade: &str, colour: bool) -> String {
+    if colour { format!("{shade}{line}{RESET}") } else { line.to_owned() }
+}
+
+impl std::fmt::Debug for Sinks<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Sinks").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_line_has_the_documented_form() {
+        let entry = LogEntry {
+            timestamp: 0,
+            severity: LogSeverity::Verbose,
+            turn: 1,
+            subturn: 0,
+            direction: Direction::Request,
+            kind: LogKind::Llm,
+            remote_identifier: "openai:gpt-5".into(),
+            fatal: false,
+            message: "messages 3, 1247 bytes".into(),
+        };
+        let line = "[VRB] → [1.0] llm openai:gpt-5: messages 3, 1247 bytes";
+        assert_eq!(log_line(&entry, false), line);
+        assert_eq!(log_line(&entry, true), format!("\x1b[90m{line}\x1b[0m"));
+        let warning = LogEntry { severity: LogSeverity::Warning, ..entry };
+        assert_eq!(log_line(&warning, true), format!("\x1b[33m{}\x1b[0m", line.replace("VRB", "WRN")));
+        assert!(shows(&warning, LogOptions::default()));
+    }
+}

@@ -1,0 +1,24 @@
+//! What components want done. `App::apply` is the only place that does it.
+
+use super::command::Command;
+use crate::coding::host::Op;
+
+/// One intent.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Action {
+    /// As if its key had been pressed outside of every layer.
+    Run(Command),
+    /// Sends an op to the host.
+    Tell(Op),
+    /// Sends the editor's text: as a prompt, a slash command or a shell command.
+    Submit { follow_up: bool },
+    /// Puts text into the editor in place of what is there.
+    SetEditor { text: String },
+    CloseLayer,
+    SetTheme(String),
+    /// Reads settings, themes and keymaps again.
+    ReloadLooks,
+    /// Shows a line above the editor for a moment.
+    Toast { text: String, error: bool },
+    Quit,
+}

@@ -1,0 +1,234 @@
+//! The whole interface as one value: what is shown and what is being written. It knows neither the
+//! terminal nor the host: input and events go in, ops and effects come out, `draw` paints it.
+
+use std::time::Instant;
+
+use crate::agent::Severity;
+use crate::base::problem::Problem;
+use crate::coding::host::{ModelInfo, Op, SessionInfo, SessionSummary};
+use crate::llm::Usage;
+use crate::term::highlight::Highlighter;
+use crate::term::input::{InputEvent, KeyPress, MouseEventKind, MouseInput};
+use crate::term::keymap::{Keymap, Lookup};
+use crate::term::layers::Layers;
+use crate::term::theme::Theme;
+
+use super::action::Action;
+use super::activity::Activity;
+use super::command::Command;
+use super::editor::Editor;
+use super::footer::Footer;
+use super::transcript::Transcript;
+
+/// Rows a turn of the wheel scrolls.
+const WHEEL_ROWS: isize = 3;
+
+/// Keymap contexts of the main screen, innermost first.
+const MAIN_CONTEXTS: &[&str] = &["editor", "transcript", "global"];
+
+/// What the app wants from the world outside its state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    Copy(String),
+    Suspend,
+    /// Edit this text in an external editor; the answer comes back through `App::edited`.
+    ExternalEditor(String),
+    Repaint,
+    /// A run ended or an answer is needed.
+    Notify(String),
+    /// Load this theme.
+    LoadTheme(String),
+    /// Read settings, themes and keymaps again.
+    ReloadLooks,
+    Quit,
+}
+
+/// What waits in the queues, as it is shown.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct QueueView {
+    pub steering: Vec<String>,
+    pub follow_up: Vec<String>,
+}
+
+/// The interface.
+#[derive(Debug)]
+pub struct App {
+    pub transcript: Transcript,
+    pub editor: Editor,
+    pub layers: Layers<Command, Action>,
+    pub footer: Footer,
+    pub activity: Activity,
+    pub queue: QueueView,
+    pub theme: Theme,
+    pub keymap: Keymap,
+    pub session: SessionInfo,
+    pub models: Vec<ModelInfo>,
+    pub sessions: Vec<SessionSummary>,
+    pub highlighter: Highlighter,
+    /// Keys of a sequence that has begun.
+    pub(super) pending_keys: Vec<KeyPress>,
+    pub(super) actions: Vec<Action>,
+    /// Ops for the host, in order.
+    pub(super) ops: Vec<Op>,
+    pub(super) effects: Vec<Effect>,
+    /// Usage of the session, summed from its messages.
+    pub(super) usage: Usage,
+    /// When Ctrl+C was pressed on an empty editor: a second one exits.
+    pub(super) exit_armed: Option<Instant>,
+    pub(super) focused: bool,
+    /// Something visible changed since the last draw.
+    pub(super) dirty: bool,
+}
+
+/// What the app starts with.
+#[derive(Debug)]
+pub struct AppOptions {
+    pub theme: Theme,
+    pub keymap: Keymap,
+    pub highlighter: Highlighter,
+    pub show_thinking: bool,
+    pub reduced_motion: bool,
+    pub cwd: String,
+    /// What the footer shows until the host has said which model it is.
+    pub model_hint: String,
+}
+
+impl App {
+    pub fn new(options: AppOptions) -> Self {
+        let footer =
+            Footer { cwd: options.cwd, model_hint: options.model_hint, ..Footer::default() };
+        Self {
+            transcript: Transcript::new(options.show_thinking),
+            editor: Editor::new(),
+            layers: Layers::new(),
+            footer,
+            activity: Activity { reduced_motion: options.reduced_motion, ..Activity::default() },
+            queue: QueueView::default(),
+            theme: options.theme,
+            keymap: options.keymap,
+            session: SessionInfo::default(),
+            models: Vec::new(),
+            sessions: Vec::new(),
+            highlighter: options.highlighter,
+            pending_keys: Vec::new(),
+            actions: Vec::new(),
+            ops: Vec::new(),
+            effects: Vec::new(),
+            usage: Usage::default(),
+            exit_armed: None,
+            focused: true,
+            dirty: true,
+        }
+    }
+
+    /// Applies one event of the terminal.
+    pub fn on_input(&mut self, event: InputEvent, now: Instant) {
+        self.dirty = true;
+        match event {
+            InputEvent::Key(key) => self.on_key(key, now),
+            InputEvent::Paste(text) => self.on_paste(&text, now),
+            InputEvent::Mouse(mouse) => self.on_mouse(mouse),
+            InputEvent::FocusGained => self.focused = true,
+            InputEvent::FocusLost => self.focused = false,
+            InputEvent::Resize(..) => {}
+            InputEvent::Reply(_) => self.dirty = false,
+        }
+        self.apply_actions(now);
+    }
+
+    /// Ops for the host since the last call.
+    pub fn take_ops(&mut self) -> Vec<Op> {
+        std::mem::take(&mut self.ops)
+    }
+
+    /// Effects since the last call.
+    pub fn take_effects(&mut self) -> Vec<Effect> {
+        std::mem::take(&mut self.effects)
+    }
+
+    /// Whether something visible changed; asking clears it.
+    pub fn take_dirty(&mut self) -> bool {
+        std::mem::take(&mut self.dirty)
+    }
+
+    /// Sends a prompt as if it had been typed.
+    pub fn submit_text(&mut self, text: &str, now: Instant) {
+        self.editor.set_text(text);
+        self.actions.push(Action::Submit { follow_up: false });
+        self.apply_actions(now);
+    }
+
+    /// The external editor has ended.
+    pub fn edited(&mut self, text: &str) {
+        self.editor.set_text(text);
+        self.dirty = true;
+    }
+
+    /// Shows what is wrong with the user's files.
+    pub fn report(&mut self, problems: &[Problem]) {
+        for problem in problems {
+            self.transcript.notice(Severity::Warning, &problem.to_string());
+        }
+        self.dirty |= !problems.is_empty();
+    }
+
+    /// When the screen looks different without anything having happened.
+    pub fn next_change(&self, now: Instant) -> Option<Instant> {
+        self.activity.next_change(now)
+    }
+
+    /// The keys that can follow those of a begun sequence, for the status line.
+    pub(super) fn contexts(&self) -> Vec<&'static str> {
+        match self.layers.context() {
+            Some(context) => vec![context, "global"],
+            None => MAIN_CONTEXTS.to_vec(),
+        }
+    }
+
+    fn on_key(&mut self, key: KeyPress, now: Instant) {
+        let contexts = self.contexts();
+        match self.keymap.lookup(&contexts, &self.pending_keys, key) {
+            Lookup::Action(name) => {
+                let command = Command::from_name(name);
+                self.pending_keys.clear();
+                if let Some(command) = command {
+                    self.command(command, now);
+                }
+            }
+            Lookup::Prefix(_) => self.pending_keys.push(key),
+            Lookup::None if !self.pending_keys.is_empty() => self.pending_keys.clear(),
+            Lookup::None => self.on_plain_key(key, now),
+        }
+    }
+
+    /// A key that is bound to nothing: text for whoever is in front.
+    fn on_plain_key(&mut self, key: KeyPress, now: Instant) {
+        if !self.layers.is_empty() {
+            self.layers.on_key(key, &mut self.actions, now);
+        } else if let Some(character) = key.typed() {
+            self.editor.insert_char(character);
+            self.offer_completion();
+        }
+    }
+
+    fn on_paste(&mut self, text: &str, now: Instant) {
+        if self.layers.is_empty() {
+            self.editor.paste(text);
+        } else {
+            self.layers.on_paste(text, &mut self.actions, now);
+        }
+    }
+
+    fn on_mouse(&mut self, mouse: MouseInput) {
+        if !self.layers.is_empty() {
+            self.dirty = false;
+            return;
+        }
+        match mouse.kind {
+            MouseEventKind::ScrollUp => self.transcript.scroll(-WHEEL_ROWS),
+            MouseEventKind::ScrollDown => self.transcript.scroll(WHEEL_ROWS),
+            MouseEventKind::Down(_) => self.dirty = self.transcript.toggle_at(mouse.row),
+            _ => self.dirty = false,
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! What commands and actions do. The only place that changes the app on the user's behalf.
+
+use std::time::{Duration, Instant};
+
+use super::action::Action;
+use super::app::{App, Effect};
+use super::command::Command;
+use super::overlays;
+use super::slash;
+use crate::agent::Op as AgentOp;
+use crate::coding::host::Op;
+
+/// Two presses of Ctrl+C within this time exit.
+const EXIT_WINDOW: Duration = Duration::from_secs(1);
+
+impl App {
+    /// Runs a bound command: the layer in front first, then the editor, then the app.
+    pub(super) fn command(&mut self, command: Command, now: Instant) {
+        if !self.layers.is_empty() {
+            if !self.layers.on_command(command, &mut self.actions, now) {
+                self.app_command(command, now);
+            }
+            return;
+        }
+        if self.editor.on_command(command) {
+            self.offer_completion();
+            return;
+        }
+        self.app_command(command, now);
+    }
+
+    /// Does what components asked for, until nothing more is asked.
+    pub(super) fn apply_actions(&mut self, now: Instant) {
+        while !self.actions.is_empty() {
+            for action in std::mem::take(&mut self.actions) {
+                self.apply(action, now);
+            }
+        }
+    }
+
+    fn apply(&mut self, action: Action, now: Instant) {
+        self.dirty = true;
+        match action {
+            Action::Run(command) => self.app_command(command, now),
+            Action::Tell(op) => self.ops.push(op),
+            Action::Submit { follow_up } => self.submit(follow_up),
+            Action::SetEditor { text } => self.editor.set_text(&text),
+            Action::CloseLayer => {
+                self.layers.pop();
+            }
+            Action::SetTheme(name) => self.effects.push(Effect::LoadTheme(name)),
+            Action::ReloadLooks => self.effects.push(Effect::ReloadLooks),
+            Action::Toast { text, error } => self.activity.toast(text, error, now),
+            Action::Quit => self.effects.push(Effect::Quit),
+        }
+    }
+
+    fn app_command(&mut self, command: Command, now: Instant) {
+        match command {
+            Command::Submit => self.submit(false),
+            Command::FollowUp => self.submit(true),
+            Command::Interrupt => self.interrupt(),
+            Command::RecallQueue => self.tell(AgentOp::RecallQueue),
+            Command::ClearOrExit => self.clear_or_exit(now),
+            Command::Exit if self.editor.is_empty() => self.effects.push(Effect::Quit),
+            Command::Suspend => self.effects.push(Effect::Suspend),
+            Command::Redraw => self.effects.push(Effect::Repaint),
+            Command::ExternalEditor => {
+                self.effects.push(Effect::ExternalEditor(self.editor.text()));
+            }
+            Command::CopyAnswer => match self.transcript.last_answer() {
+                Some(answer) => self.effects.push(Effect::Copy(answer)),
+                None => self.activity.toast("there is no answer to copy yet", true, now),
+            },
+            Command::CycleModel => self.ops.push(Op::CycleModel { backward: false }),
+            Command::CycleModelBackward => self.ops.push(Op::CycleModel { backward: true }),
+            Command::CycleThinking => self.ops.push(Op::CycleThinkingLevel),
+            Command::NewSession => self.ops.push(Op::NewSession),
+            Command::ModelPicker => {
+                self.layers.push(overlays::model::ID, overlays::model::picker(&self.models, &self.footer));
+                self.ops.push(Op::ListModels);
+            }
+            Command::SessionPicker => {
+                self.layers.push(overlays::session::ID, overlays::session::picker(&self.sessions, now));
+                self.ops.push(Op::ListSessions { all: false });
+            }
+            Command::Palette => {
+                self.layers.push(overlays::palette::ID, overlays::palette::picker(&self.keymap));
+            }
+            Command::Help => self.layers.push(overlays::help::ID, overlays::help::page(&self.keymap)),
+            Command::HistorySearch => {
+                self.layers.push(overlays::history::ID, overlays::history::picker(self.editor.history()));
+            }
+            Command::ToggleThinking => {
+                self.transcript.toggle_thinking();
+            }
+            Command::ToggleTools => {
+                self.transcript.toggle_tools();
+            }
+            Command::PageUp => self.transcript.page(false),
+            Command::PageDown => self.transcript.page(true),
+            Command::LineUp => self.transcript.scroll(-1),
+            Command::LineDown => self.transcript.scroll(1),
+            Command::Top => self.transcript.go_top(),
+            Command::Bottom => self.transcript.go_bottom(),
+            Command::PreviousPrompt => self.transcript.go_prompt(false),
+            Command::NextPrompt => self.transcript.go_prompt(true),
+            Command::Complete => self.complete(),
+            // The rest belongs to the editor and to lists.
+            _ => {}
+        }
+    }
+
+    fn tell(&mut self, op: AgentOp) {
+        self.ops.push(Op::Agent(op));
+    }
+
+    /// Stops what runs. What was queued comes back into the editor first.
+    fn interrupt(&mut self) {
+        if self.activity.is_idle() {
+            return;
+        }
+        if !self.queue.steering.is_empty() || !self.queue.follow_up.is_empty() {
+            self.tell(AgentOp::RecallQueue);
+        }
+        self.tell(AgentOp::Abort);
+    }
+
+    fn clear_or_exit(&mut self, now: Instant) {
+        if !self.editor.is_empty() {
+            self.editor.clear();
+            return;
+        }
+        let armed = self.exit_armed.is_some_and(|since| now.saturating_duration_since(since) < EXIT_WINDOW);
+        if armed {
+            self.effects.push(Effect::Quit);
+            return;
+        }
+        self.exit_armed = Some(now);
+        self.activity.toast("ctrl+c again exits", false, now);
+    }
+
+    /// Sends the editor's text: a slash command, a shell command, or a prompt.
+    fn submit(&mut self, follow_up: bool) {
+        let text = self.editor.text();
+        let trimmed = text.trim();
+        if trimmed.is_empty() {
+            return;
+        }
+        if let Some(parsed) = slash::parse(trimmed) {
+            match parsed {
+                Ok(actions) => {
+                    self.remember(trimmed);
+                    self.editor.clear();
+                    self.actions.extend(actions);
+                }
+                // The text stays: nothing typed is lost.
+                Err(message) => self.actions.push(Action::Toast { text: message, error: true }),
+            }
+            return;
+        }
+        self.remember(trimmed);
+        self.editor.clear();
+        self.transcript.go_bottom();
+        if let Some(command) = trimmed.strip_prefix('!') {
+            let (command, exclude_from_context) = match command.strip_prefix('!') {
+                Some(command) => (command, true),
+                None => (command, false),
+            };
+            let command = command.trim().to_owned();
+            if !command.is_empty() {
+                self.ops.push(Op::Shell { command, exclude_from_context });
+            }
+            return;
+        }
+        let (text, attachments) = (trimmed.to_owned(), Vec::new());
+        self.tell(if follow_up {
+            AgentOp::FollowUp { text, attachments }
+        } else {
+            AgentOp::Prompt { text, attachments }
+        });
+    }
+
+    fn remember(&mut self, text: &str) {
+        self.editor.remember(text);
+        self.ops.push(Op::AddHistory { text: text.to_owned() });
+    }
+
+    /// Shows what the word at the cursor may become; asks for the file list when it is first needed.
+    pub(super) fn offer_completion(&mut self) {
+        let references: Vec<String> = self.models.iter().map(|model| model.reference()).collect();
+        if self.editor.offer_completion(&references) {
+            self.ops.push(Op::ListFiles);
+        }
+    }
+
+    fn complete(&mut self) {
+        let references: Vec<String> = self.models.iter().map(|model| model.reference()).collect();
+        self.editor.complete_path(&references);
+    }
+}

@@ -1,0 +1,172 @@
+//! Painting the app. Reads the state, the area and the time; changes nothing but layout caches.
+
+use std::time::Instant;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use super::app::App;
+use super::layout::{self, Areas, QUEUE_ROWS};
+use crate::base::text;
+use crate::term::component::View;
+use crate::term::face::{Emphasis, Face, Token};
+use crate::term::row::{Row, Span};
+use crate::term::widgets::paint::paint_rows;
+
+/// What the prompt stands behind.
+const PROMPT_MARK: &str = "❯ ";
+
+impl App {
+    /// Paints everything into `buffer`; returns where the cursor belongs.
+    pub fn draw(&mut self, buffer: &mut Buffer, now: Instant) -> Option<Position> {
+        let screen = buffer.area;
+        if !layout::fits(screen) {
+            self.draw_too_small(screen, buffer);
+            return None;
+        }
+        let editor_width = screen.width.saturating_sub(text::width(PROMPT_MARK) as u16);
+        let limit = layout::editor_limit(screen.height);
+        let editor_rows = self.editor.height(editor_width, limit);
+        let areas = layout::divide(screen, editor_rows, self.queue_height());
+        if self.transcript.is_empty() {
+            self.paint(&welcome_rows(), areas.transcript, buffer);
+        } else {
+            self.transcript.render(areas.transcript, buffer, &self.theme);
+            self.transcript.request_highlight(&mut self.highlighter);
+        }
+        self.draw_status(areas, buffer, now);
+        self.draw_queue(areas, buffer);
+        let cursor = self.draw_editor(areas, buffer);
+        let footer = self.footer.row(areas.footer.width);
+        self.paint(&[footer], areas.footer, buffer);
+        self.draw_completion(areas, buffer);
+        if self.layers.is_empty() {
+            return cursor;
+        }
+        let view = View { theme: &self.theme, keymap: &self.keymap, now, focused: self.focused };
+        self.layers.render(screen, buffer, &view);
+        self.layers.cursor()
+    }
+
+    fn paint(&self, rows: &[Row], area: Rect, buffer: &mut Buffer) {
+        paint_rows(rows, area, buffer, |face| self.theme.style(face));
+    }
+
+    fn draw_too_small(&self, screen: Rect, buffer: &mut Buffer) {
+        let (width, height) = (screen.width, screen.height);
+        let text = format!(
+            "osier needs {}x{} cells; this terminal has {width}x{height}",
+            layout::MIN_WIDTH,
+            layout::MIN_HEIGHT
+        );
+        let mut rows = Vec::new();
+        crate::term::wrap::Wrap::new(usize::from(width)).text(&text, Token::Warning, &mut rows);
+        self.paint(&rows, screen, buffer);
+    }
+
+    fn draw_status(&self, areas: Areas, buffer: &mut Buffer, now: Instant) {
+        let right = self.status_right();
+        let row = self.activity.row(now, areas.status.width, right.as_deref());
+        self.paint(&[row], areas.status, buffer);
+    }
+
+    /// Keys of a begun sequence, or what stands below the viewport.
+    fn status_right(&self) -> Option<String> {
+        if !self.pending_keys.is_empty() {
+            let keys: Vec<String> = self.pending_keys.iter().map(ToString::to_string).collect();
+            return Some(format!("{} …", keys.join(" ")));
+        }
+        if self.transcript.follows() {
+            return None;
+        }
+        let keys = self.keymap.keys_for("transcript", "bottom");
+        let key = keys.first().map_or("end", String::as_str);
+        Some(match self.transcript.unseen() {
+            0 => format!("↓ {key} to the end"),
+            unseen => format!("↓ {unseen} new · {key} to the end"),
+        })
+    }
+
+    fn queue_height(&self) -> u16 {
+        let waiting = self.queue.steering.len() + self.queue.follow_up.len();
+        u16::try_from(waiting).unwrap_or(QUEUE_ROWS).min(QUEUE_ROWS)
+    }
+
+    fn draw_queue(&self, areas: Areas, buffer: &mut Buffer) {
+        let steering = self.queue.steering.iter().map(|message| ("next", message));
+        let follow_up = self.queue.follow_up.iter().map(|message| ("then", message));
+        let waiting: Vec<(&str, &String)> = steering.chain(follow_up).collect();
+        let shown = usize::from(areas.queue.height);
+        let width = usize::from(areas.queue.width);
+        let mut rows = Vec::with_capacity(shown);
+        for (place, (kind, message)) in waiting.iter().enumerate().take(shown) {
+            let hidden = waiting.len() - shown;
+            if place + 1 == shown && hidden > 0 {
+                rows.push(Row::plain(format!("  … and {} more", hidden + 1), Token::Muted));
+                break;
+            }
+            let line = format!("  {kind}: {}", text::single_line(message));
+            rows.push(Row::plain(text::truncate(&line, width).into_owned(), Token::Muted));
+        }
+        self.paint(&rows, areas.queue, buffer);
+    }
+
+    fn draw_editor(&mut self, areas: Areas, buffer: &mut Buffer) -> Option<Position> {
+        let is_shell = self.editor.is_shell();
+        let border = if is_shell { Token::Warning } else { Token::Border };
+        let (above, below) = self.editor.hidden_rows(areas.editor.height);
+        let mut rule = "─".repeat(usize::from(areas.rule.width));
+        if above + below > 0 {
+            let note = format!("── {above} rows above, {below} below ");
+            let rest = usize::from(areas.rule.width).saturating_sub(text::width(&note));
+            rule = format!("{note}{}", "─".repeat(rest));
+        }
+        self.paint(&[Row::plain(rule, border)], areas.rule, buffer);
+        let mark_width = text::width(PROMPT_MARK) as u16;
+        let mark_area = Rect { width: mark_width, height: 1, ..areas.editor };
+        let mark = if is_shell { Token::Warning } else { Token::Accent };
+        self.paint(&[Row::plain(PROMPT_MARK, mark)], mark_area, buffer);
+        let area = Rect {
+            x: areas.editor.x + mark_width,
+            width: areas.editor.width.saturating_sub(mark_width),
+            ..areas.editor
+        };
+        let (rows, cursor) = self.editor.rows(area.width, area.height);
+        paint_rows(&rows, area, buffer, |face| self.theme.style(face));
+        Some(Position { x: area.x + cursor.0, y: area.y + cursor.1 })
+    }
+
+    /// The list above the editor.
+    fn draw_completion(&self, areas: Areas, buffer: &mut Buffer) {
+        let Some(list) = self.editor.completion() else { return };
+        let room = areas.rule.y.saturating_sub(areas.transcript.y);
+        let height = u16::try_from(list.len()).unwrap_or(u16::MAX).min(room).min(8);
+        let area = Rect {
+            y: areas.rule.y - height,
+            height,
+            ..areas.rule
+        };
+        let rows = list.rows(usize::from(area.width), usize::from(height));
+        self.paint(&rows, area, buffer);
+    }
+}
+
+/// What an empty session shows.
+fn welcome_rows() -> Vec<Row> {
+    let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
+    let line = |text: &str| Row::plain(text, Token::Muted);
+    vec![
+        Row::default(),
+        Row::new(vec![
+            Span::new("  osier ", bold),
+            Span::new(env!("CARGO_PKG_VERSION"), Token::Muted),
+        ]),
+        Row::default(),
+        line("  Say what you want done. The agent reads, edits and runs things in this directory."),
+        Row::default(),
+        line("  /        commands            @        files"),
+        line("  !        run a command       !!       run one the model does not see"),
+        line("  ctrl+l   models              f1       help"),
+        line("  esc      interrupt           ctrl+d   exit"),
+    ]
+}

@@ -1,0 +1,164 @@
+//! What events of the host change in the app.
+
+use std::time::{Duration, Instant};
+
+use super::activity::Work;
+use super::app::{App, Effect, QueueView};
+use super::overlays;
+use crate::agent::{self, AgentMessage, RunOutcome, UserMessage};
+use crate::coding::host::Event;
+use crate::llm::Usage;
+
+/// Runs longer than this are worth a notification.
+const NOTIFY_AFTER: Duration = Duration::from_secs(5);
+
+impl App {
+    /// Applies one event of the host.
+    pub fn on_event(&mut self, event: &Event, now: Instant) {
+        let changed = self.transcript.apply(event);
+        self.dirty |= changed;
+        match event {
+            Event::Agent(event) => self.follow_agent(event, now),
+            event => self.follow_host(event, now),
+        }
+        self.apply_actions(now);
+    }
+
+    fn follow_host(&mut self, event: &Event, now: Instant) {
+        self.dirty = true;
+        match event {
+            Event::SessionOpened { session, messages } => {
+                self.session = (**session).clone();
+                self.footer.session_name.clone_from(&session.name);
+                self.activity.work = Work::Idle;
+                self.queue = QueueView::default();
+                self.usage = Usage::default();
+                self.footer.context_tokens = 0;
+                for message in messages {
+                    self.count(message);
+                }
+                self.tell_about_recovery();
+            }
+            Event::SessionRenamed { name } => {
+                self.session.name.clone_from(name);
+                self.footer.session_name.clone_from(name);
+            }
+            Event::Sessions { sessions, .. } => {
+                self.sessions.clone_from(sessions);
+                if self.layers.contains(overlays::session::ID) {
+                    self.layers
+                        .push(overlays::session::ID, overlays::session::picker(&self.sessions, now));
+                }
+            }
+            Event::Models { models } => {
+                self.models.clone_from(models);
+                if self.layers.contains(overlays::model::ID) {
+                    self.layers
+                        .push(overlays::model::ID, overlays::model::picker(&self.models, &self.footer));
+                }
+            }
+            Event::ModelSelected { model, level } => {
+                self.footer.model = Some((**model).clone());
+                self.footer.level = *level;
+            }
+            Event::ShellStart { .. } if self.activity.is_idle() => {
+                self.activity.work = Work::Shell { since: now };
+            }
+            Event::ShellEnd { .. } => {
+                if matches!(self.activity.work, Work::Shell { .. }) {
+                    self.activity.work = Work::Idle;
+                }
+            }
+            Event::Files { paths, .. } => self.editor.set_files(std::sync::Arc::clone(paths)),
+            Event::History { prompts } => self.editor.load_history(prompts.clone()),
+            Event::Workspace { cwd, branch } => {
+                self.footer.cwd.clone_from(cwd);
+                self.footer.branch.clone_from(branch);
+            }
+            Event::ShutDown => self.effects.push(Effect::Quit),
+            _ => {}
+        }
+    }
+
+    fn follow_agent(&mut self, event: &agent::Event, now: Instant) {
+        match event {
+            agent::Event::AgentStart => self.activity.work = Work::Working { since: now },
+            agent::Event::TurnStart { .. } | agent::Event::MessageUpdate { .. } => {
+                if let Work::Retrying { since, .. } = self.activity.work {
+                    self.activity.work = Work::Working { since };
+                }
+                return;
+            }
+            agent::Event::RetryScheduled { attempt, max_attempts, delay_ms, status } => {
+                let since = match self.activity.work {
+                    Work::Working { since } | Work::Retrying { since, .. } => since,
+                    _ => now,
+                };
+                self.activity.work = Work::Retrying {
+                    since,
+                    until: now + Duration::from_millis(*delay_ms),
+                    attempt: *attempt,
+                    attempts: *max_attempts,
+                    reason: status.message().to_owned(),
+                };
+            }
+            agent::Event::AgentSettled { outcome } => self.settled(outcome, now),
+            agent::Event::QueueUpdate { steering, follow_up } => {
+                let texts = |messages: &[UserMessage]| {
+                    messages.iter().map(|message| message.text.clone()).collect()
+                };
+                self.queue =
+                    QueueView { steering: texts(steering), follow_up: texts(follow_up) };
+            }
+            agent::Event::QueueRecalled { messages } => {
+                let texts: Vec<&str> = messages.iter().map(|message| message.text.as_str()).collect();
+                self.editor.put_before(&texts.join("\n\n"));
+            }
+            agent::Event::MessageEnd { message, .. } => self.count(message),
+            agent::Event::ThinkingLevelChanged { effective, .. } => self.footer.level = *effective,
+            _ => return,
+        }
+        self.dirty = true;
+    }
+
+    fn settled(&mut self, outcome: &RunOutcome, now: Instant) {
+        let since = match self.activity.work {
+            Work::Working { since } | Work::Retrying { since, .. } => Some(since),
+            _ => None,
+        };
+        self.activity.work = Work::Idle;
+        let long = since.is_some_and(|since| now.saturating_duration_since(since) > NOTIFY_AFTER);
+        if long && !self.focused && *outcome != RunOutcome::Interrupted {
+            let text = match outcome.error() {
+                None => "osier is done".to_owned(),
+                Some(error) => format!("osier stopped: {error}"),
+            };
+            self.effects.push(Effect::Notify(text));
+        }
+    }
+
+    fn count(&mut self, message: &AgentMessage) {
+        if let AgentMessage::Assistant(message) = message {
+            self.usage += message.usage;
+            self.footer.total = self.usage;
+            if message.usage.total_tokens() > 0 {
+                self.footer.context_tokens = message.usage.total_tokens();
+            }
+        }
+    }
+
+    fn tell_about_recovery(&mut self) {
+        if self.session.damaged_lines > 0 {
+            let text = format!(
+                "{} damaged lines of the session file were skipped; they are still in {}",
+                self.session.damaged_lines,
+                self.session.path.as_deref().unwrap_or("the file")
+            );
+            self.transcript.notice(agent::Severity::Warning, &text);
+        }
+        if self.session.recovered_draft {
+            let text = "the answer that was cut off by a crash was brought back";
+            self.transcript.notice(agent::Severity::Info, text);
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The last line: where, which model, how full, what it cost.
+
+use crate::base::text;
+use crate::coding::host::ModelInfo;
+use crate::llm::{ThinkingLevel, Usage};
+use crate::term::face::Token;
+use crate::term::row::{Row, Span};
+
+/// What the footer knows. Owned by the app, changed by events.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Footer {
+    /// Working directory with `~` for the home.
+    pub cwd: String,
+    pub branch: Option<String>,
+    pub session_name: Option<String>,
+    pub model: Option<ModelInfo>,
+    /// What is shown until the host has said which model it is.
+    pub model_hint: String,
+    pub level: ThinkingLevel,
+    /// Sum over the session.
+    pub total: Usage,
+    /// Tokens of the newest answer: how full the window is.
+    pub context_tokens: u64,
+}
+
+impl Footer {
+    /// One row, never wider than `width`. What matters most stays longest: the model, then how full
+    /// the context is, then the place.
+    pub fn row(&self, width: u16) -> Row {
+        let right = self.right();
+        let right_width: usize = right.iter().map(|span| text::width(&span.text)).sum();
+        let width = usize::from(width);
+        let room = width.saturating_sub(right_width + 2);
+        let left = self.left(room);
+        let left_width = text::width(&left);
+        let gap = width.saturating_sub(left_width + right_width);
+        let mut row = Row::new(vec![Span::new(left, Token::Footer)]);
+        row.push(" ".repeat(gap), Token::Footer);
+        row.spans.extend(right);
+        row
+    }
+
+    fn left(&self, room: usize) -> String {
+        let mut parts = self.cwd.clone();
+        if let Some(branch) = &self.branch {
+            parts = format!("{parts} ({branch})");
+        }
+        if let Some(name) = &self.session_name {
+            parts = format!("{parts} · {name}");
+        }
+        if room < 8 { String::new() } else { text::truncate_start(&parts, room).into_owned() }
+    }
+
+    fn right(&self) -> Vec<Span> {
+        let mut spans = Vec::new();
+        if self.total.total_tokens() > 0 {
+            let usage = self.total;
+            let mut counts = format!("↑{} ↓{}", tokens(usage.input + usage.cache_write), tokens(usage.output));
+            if usage.cache_read > 0 {
+                counts = format!("{counts} ↺{}", tokens(usage.cache_read));
+            }
+            if usage.cost.total > 0.0 {
+                counts = format!("{counts} ${:.3}", usage.cost.total);
+            }
+            spans.push(Span::new(format!("{counts}  "), Token::Footer));
+        }
+        if let Some(model) = &self.model {
+            if self.context_tokens > 0 && model.context_window > 0 {
+                let percent = self.context_tokens * 100 / model.context_window;
+                let token = match percent {
+                    0..70 => Token::Footer,
+                    70..90 => Token::Warning,
+                    _ => Token::Error,
+                };
+                let text = format!("{percent}% of {}  ", tokens(model.context_window));
+                spans.push(Span::new(text, token));
+            }
+            spans.push(Span::new(model.reference(), Token::FooterAccent));
+            if self.level != ThinkingLevel::Off {
+                spans.push(Span::new(format!(" {}", self.level.name()), Token::FooterAccent));
+            }
+        } else {
+            spans.push(Span::new(self.model_hint.as_str(), Token::FooterAccent));
+        }
+        spans
+    }
+}
+
+/// `999`, `1.2k`, `12k`, `1.2M`.
+pub fn tokens(count: u64) -> String {
+    match count {
+        0..1_000 => count.to_string(),
+        1_000..10_000 => format!("{}.{}k", count / 1_000, count % 1_000 / 100),
+        10_000..1_000_000 => format!("{}k", count / 1_000),
+        _ => format!("{}.{}M", count / 1_000_000, count % 1_000_000 / 100_000),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_short() {
+        for (count, shown) in
+            [(999, "999"), (1_250, "1.2k"), (12_500, "12k"), (200_000, "200k"), (1_250_000, "1.2M")]
+        {
+            assert_eq!(tokens(count), shown);
+        }
+    }
+
+    #[test]
+    fn a_narrow_footer_keeps_the_model() {
+        let footer = Footer { cwd: "~/very/long/path".into(), model_hint: "mock/mock".into(), ..Footer::default() };
+        assert_eq!(footer.row(12).text(), "   mock/mock");
+        assert_eq!(footer.row(30).text(), "~/very/long/path     mock/mock");
+    }
+}

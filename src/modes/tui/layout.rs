@@ -1,0 +1,82 @@
+//! How the screen is divided, from its size and what wants room.
+
+use ratatui::layout::Rect;
+
+/// Smallest screen osier draws on.
+pub const MIN_WIDTH: u16 = 40;
+pub const MIN_HEIGHT: u16 = 10;
+/// Queued messages shown at most.
+pub const QUEUE_ROWS: u16 = 4;
+
+/// The areas of the main screen, top to bottom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Areas {
+    pub transcript: Rect,
+    pub status: Rect,
+    pub queue: Rect,
+    pub rule: Rect,
+    pub editor: Rect,
+    pub footer: Rect,
+}
+
+/// Whether the screen is large enough.
+pub fn fits(screen: Rect) -> bool {
+    screen.width >= MIN_WIDTH && screen.height >= MIN_HEIGHT
+}
+
+/// Rows the editor may take at most: 40 % of the screen.
+pub fn editor_limit(height: u16) -> u16 {
+    (height * 2 / 5).max(1)
+}
+
+/// Divides `screen`. `editor` and `queue` are the rows they want.
+pub fn divide(screen: Rect, editor: u16, queue: u16) -> Areas {
+    let editor = editor.clamp(1, editor_limit(screen.height));
+    let queue = queue.min(QUEUE_ROWS);
+    let below = 1 + queue + 1 + editor + 1;
+    let transcript = screen.height.saturating_sub(below);
+    let mut y = screen.y;
+    let mut take = |height: u16| {
+        let area = Rect { x: screen.x, y, width: screen.width, height };
+        y += height;
+        area
+    };
+    Areas {
+        transcript: take(transcript),
+        status: take(1),
+        queue: take(queue),
+        rule: take(1),
+        editor: take(editor),
+        footer: take(1),
+    }
+}
+
+/// A box in the middle of `screen` for an overlay that wants this size.
+pub fn centred(screen: Rect, width: u16, height: u16) -> Rect {
+    let width = width.min(screen.width.saturating_sub(2)).max(1);
+    let height = height.min(screen.height.saturating_sub(2)).max(1);
+    Rect {
+        x: screen.x + (screen.width - width) / 2,
+        y: screen.y + (screen.height - height) / 3,
+        width,
+        height,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_areas_fill_the_screen() {
+        let screen = Rect::new(0, 0, 80, 24);
+        let areas = divide(screen, 3, 9);
+        assert_eq!(areas.transcript, Rect::new(0, 0, 80, 14));
+        assert_eq!(areas.status, Rect::new(0, 14, 80, 1));
+        assert_eq!(areas.queue, Rect::new(0, 15, 80, 4));
+        assert_eq!(areas.rule, Rect::new(0, 19, 80, 1));
+        assert_eq!(areas.editor, Rect::new(0, 20, 80, 3));
+        assert_eq!(areas.footer, Rect::new(0, 23, 80, 1));
+        assert_eq!(divide(screen, 100, 0).editor.height, 9);
+    }
+}

@@ -1,0 +1,156 @@
+//! One entry of the transcript: what it says and how it folds. A cell knows its rows for a width; it
+//! lays them out when it is first seen at that width, never before.
+
+use crate::agent::{Notice, Severity, UserMessage};
+use crate::term::face::{Emphasis, Face, Token};
+use crate::term::highlight::Highlighter;
+use crate::term::markdown::Markdown;
+use crate::term::row::{Row, Span};
+use crate::term::wrap;
+
+use super::shell::ShellCell;
+use super::tool::ToolCell;
+
+/// What decides how cells are laid out, beside the width.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Look {
+    pub show_thinking: bool,
+    pub expand_tools: bool,
+}
+
+/// The content of a cell.
+#[derive(Debug)]
+pub enum Body {
+    User(UserMessage),
+    Thinking { markdown: Markdown, open: bool },
+    Text(Markdown),
+    Tool(Box<ToolCell>),
+    Shell(Box<ShellCell>),
+    Notice(Notice),
+    Summary { title: &'static str, markdown: Markdown },
+}
+
+/// A body with its cached rows.
+#[derive(Debug)]
+pub struct Cell {
+    pub body: Body,
+    /// Overrides the look for this cell; toggled by a click.
+    pub expanded: Option<bool>,
+    /// Rows of the bodies that do not keep their own, for a width and look.
+    cache: Option<(u16, Look, Vec<Row>)>,
+}
+
+impl Cell {
+    pub fn new(body: Body) -> Self {
+        Self { body, expanded: None, cache: None }
+    }
+
+    /// Forgets the laid-out rows after a change of the body.
+    pub fn changed(&mut self) {
+        self.cache = None;
+    }
+
+    /// Whether the cell is the start of a turn of the user.
+    pub fn is_prompt(&self) -> bool {
+        matches!(self.body, Body::User(_))
+    }
+
+    /// Rows at `width`.
+    pub fn height(&mut self, width: u16, look: Look) -> usize {
+        if let Some(markdown) = self.markdown(look) {
+            return markdown.height(width);
+        }
+        self.rows(width, look).len()
+    }
+
+    /// Appends the rows of `range` at `width`.
+    pub fn append_rows(
+        &mut self,
+        width: u16,
+        look: Look,
+        range: std::ops::Range<usize>,
+        rows: &mut Vec<Row>,
+    ) {
+        if let Some(markdown) = self.markdown(look) {
+            markdown.row_range(width, range, rows);
+            return;
+        }
+        let all = self.rows(width, look);
+        rows.extend_from_slice(&all[range.start.min(all.len())..range.end.min(all.len())]);
+    }
+
+    /// Sends code that waits for its colours to the highlighter.
+    pub fn request_highlight(&mut self, highlighter: &mut Highlighter) {
+        if let Body::Text(markdown) = &mut self.body {
+            markdown.request_highlight(highlighter);
+        }
+    }
+
+    /// The document, when the cell is nothing but one.
+    fn markdown(&mut self, look: Look) -> Option<&mut Markdown> {
+        match &mut self.body {
+            Body::Text(markdown) => Some(markdown),
+            Body::Thinking { markdown, .. } if self.expanded.unwrap_or(look.show_thinking) => {
+                Some(markdown)
+            }
+            _ => None,
+        }
+    }
+
+    fn rows(&mut self, width: u16, look: Look) -> &[Row] {
+        let stale = self.cache.as_ref().is_none_or(|(at, with, _)| (*at, *with) != (width, look));
+        if stale {
+            let rows = self.lay_out(width, look);
+            self.cache = Some((width, look, rows));
+        }
+        self.cache.as_ref().map_or(&[], |(_, _, rows)| rows)
+    }
+
+    fn lay_out(&mut self, width: u16, look: Look) -> Vec<Row> {
+        match &mut self.body {
+            Body::User(message) => user_rows(message, width),
+            Body::Thinking { open, .. } => vec![thinking_row(*open)],
+            Body::Text(_) => Vec::new(),
+            Body::Tool(tool) => tool.rows(width, self.expanded.unwrap_or(look.expand_tools)),
+            Body::Shell(shell) => shell.rows(width, self.expanded.unwrap_or(look.expand_tools)),
+            Body::Notice(notice) => notice_rows(notice, width),
+            Body::Summary { title, markdown } => {
+                let mut rows = vec![Row::plain(*title, Token::Muted)];
+                let height = markdown.height(width);
+                markdown.row_range(width, 0..height, &mut rows);
+                rows
+            }
+        }
+    }
+}
+
+/// What was typed, literally, behind a bar.
+fn user_rows(message: &UserMessage, width: u16) -> Vec<Row> {
+    let bar = [Span::new("▌ ", Token::UserMarker)];
+    let fill = Face::from(Token::User);
+    let mut rows = wrap::plain(&message.text, Token::User, width, &bar, &bar);
+    for attachment in &message.attachments {
+        let label = format!("⎘ {} ({}, {} bytes)", attachment.file_name, attachment.mime_type, attachment.size);
+        rows.extend(wrap::plain(&label, Token::Muted, width, &bar, &bar));
+    }
+    for row in &mut rows {
+        row.fill = Some(fill);
+    }
+    rows
+}
+
+fn thinking_row(open: bool) -> Row {
+    let text = if open { "Thinking…" } else { "Thought" };
+    Row::plain(text, Face::from(Token::Thinking).emphasised(Emphasis::ITALIC))
+}
+
+fn notice_rows(notice: &Notice, width: u16) -> Vec<Row> {
+    let (mark, token) = match notice.severity {
+        Severity::Info => ("· ", Token::Muted),
+        Severity::Warning => ("! ", Token::Warning),
+        Severity::Error => ("✗ ", Token::Error),
+    };
+    let first = [Span::new(mark, token)];
+    let rest = [Span::new("  ", token)];
+    wrap::plain(&notice.text, token, width, &first, &rest)
+}

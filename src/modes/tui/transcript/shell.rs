@@ -1,0 +1,73 @@
+//! The cell of a command the user ran with `!` or `!!`.
+
+use crate::agent::{ShellRun, ToolUpdate};
+use crate::base::clock;
+use crate::term::face::{Emphasis, Face, Token};
+use crate::term::row::{Row, Span};
+use crate::term::wrap;
+
+use super::tool::tail_rows;
+
+/// Rows of output shown while folded: what the user ran, they want to see.
+const FOLDED_ROWS: usize = 20;
+const LIVE_LIMIT: usize = 64 * 1024;
+
+/// One command.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ShellCell {
+    pub id: String,
+    pub command: String,
+    pub exclude_from_context: bool,
+    /// Set when it has ended.
+    pub run: Option<ShellRun>,
+    live: ToolUpdate,
+}
+
+impl ShellCell {
+    pub fn running(id: String, command: String, exclude_from_context: bool) -> Self {
+        let live = ToolUpdate::Output { text: String::new(), skipped: 0 };
+        Self { id, command, exclude_from_context, run: None, live }
+    }
+
+    pub fn stored(run: &ShellRun) -> Self {
+        let mut cell = Self::running(String::new(), run.command.clone(), run.exclude_from_context);
+        cell.run = Some(run.clone());
+        cell
+    }
+
+    pub fn update(&mut self, text: &str, skipped: u64) {
+        self.live.merge(&ToolUpdate::Output { text: text.to_owned(), skipped }, LIVE_LIMIT);
+    }
+
+    pub fn rows(&self, width: u16, expanded: bool) -> Vec<Row> {
+        let mark = if self.exclude_from_context { "!! " } else { "! " };
+        let face = Face::from(Token::ToolName).emphasised(Emphasis::BOLD);
+        let first = [Span::new(mark, Token::UserMarker)];
+        let rest = [Span::new("  ", Token::UserMarker)];
+        let mut rows = wrap::plain(&self.command, face, width, &first, &rest);
+        let indent = [Span::new("  ", Token::ToolOutput)];
+        let ToolUpdate::Output { text: live, .. } = &self.live;
+        let output = self.run.as_ref().map_or(live, |run| &run.output);
+        if expanded {
+            rows.extend(wrap::plain(output.trim_end(), Token::ToolOutput, width, &indent, &indent));
+        } else {
+            rows.extend(tail_rows(output, width, &indent, FOLDED_ROWS));
+        }
+        if let Some(ending) = self.run.as_ref().and_then(ending) {
+            rows.push(Row::plain(format!("  {ending}"), Token::Muted));
+        }
+        rows
+    }
+}
+
+/// How it ended, when that is worth a row.
+fn ending(run: &ShellRun) -> Option<String> {
+    let how = match (run.cancelled, run.exit_code) {
+        (true, _) => "interrupted".to_owned(),
+        (false, Some(0)) if run.duration_ms < 1000 => return None,
+        (false, Some(0)) => "done".to_owned(),
+        (false, Some(code)) => format!("exit {code}"),
+        (false, None) => "killed by a signal".to_owned(),
+    };
+    Some(format!("{how} · {}", clock::human_duration(run.duration_ms)))
+}

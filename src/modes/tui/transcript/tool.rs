@@ -1,0 +1,313 @@
+//! The cell of a tool call, from the moment its name streams in to its result. One table says how each
+//! tool's call and result are shown; a tool that is not in it shows its arguments and its text.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::agent::{ToolResultMessage, ToolStatus, ToolUpdate};
+use crate::base::{clock, text};
+use crate::llm::{ContentBlock, ToolCall};
+use crate::term::face::{Emphasis, Face, Token};
+use crate::term::row::{Row, Span};
+use crate::term::widgets::diff;
+use crate::term::wrap;
+
+/// Rows of output shown while folded.
+const FOLDED_ROWS: usize = 5;
+/// Rows of a diff shown while folded.
+const FOLDED_DIFF_ROWS: usize = 16;
+/// Bytes of live output kept; the result brings what matters.
+const LIVE_LIMIT: usize = 64 * 1024;
+/// Bytes of a result that are laid out when unfolded.
+const EXPANDED_LIMIT: usize = 256 * 1024;
+
+/// Where the call is in its life.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Phase {
+    /// Its arguments stream in.
+    Streaming,
+    Running,
+    Done(Arc<ToolResultMessage>),
+}
+
+/// One call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolCell {
+    pub call_id: String,
+    pub name: String,
+    pub arguments: Value,
+    /// Raw arguments while they stream.
+    pub raw: String,
+    pub phase: Phase,
+    live: ToolUpdate,
+}
+
+/// How a tool is shown.
+struct ToolView {
+    name: &'static str,
+    /// The argument that says most.
+    subject: &'static str,
+    /// Whether the result's text is worth a look while folded.
+    preview: bool,
+}
+
+const VIEWS: &[ToolView] = &[
+    ToolView { name: "bash", subject: "command", preview: true },
+    ToolView { name: "edit", subject: "file_path", preview: false },
+    ToolView { name: "read", subject: "file_path", preview: false },
+    ToolView { name: "write", subject: "file_path", preview: false },
+];
+
+impl ToolCell {
+    /// A call whose arguments begin to stream.
+    pub fn streaming(call_id: String, name: String) -> Self {
+        Self {
+            call_id,
+            name,
+            arguments: Value::Null,
+            raw: String::new(),
+            phase: Phase::Streaming,
+            live: ToolUpdate::Output { text: String::new(), skipped: 0 },
+        }
+    }
+
+    /// A call of a stored message.
+    pub fn stored(call: &ToolCall) -> Self {
+        let mut cell = Self::streaming(call.id.clone(), call.name.clone());
+        cell.arguments = call.arguments.clone();
+        if let Some(raw) = &call.arguments_error {
+            cell.raw.clone_from(raw);
+        }
+        cell
+    }
+
+    /// More output of the running call.
+    pub fn update(&mut self, update: &ToolUpdate) {
+        self.live.merge(update, LIVE_LIMIT);
+    }
+
+    /// The call's end. Live output is no longer needed.
+    pub fn finish(&mut self, result: Arc<ToolResultMessage>) {
+        self.phase = Phase::Done(result);
+        self.live = ToolUpdate::Output { text: String::new(), skipped: 0 };
+        self.raw.clear();
+    }
+
+    pub fn rows(&self, width: u16, expanded: bool) -> Vec<Row> {
+        let view = VIEWS.iter().find(|view| view.name == self.name);
+        let mut rows = self.header_rows(view, width, expanded);
+        let indent = [Span::new("  ", Token::ToolOutput)];
+        let body_width = width;
+        match &self.phase {
+            Phase::Streaming => {}
+            Phase::Running => {
+                let ToolUpdate::Output { text, .. } = &self.live;
+                rows.extend(tail_rows(text, body_width, &indent, FOLDED_ROWS));
+            }
+            Phase::Done(result) => self.result_rows(view, result, (body_width, expanded), &mut rows),
+        }
+        rows
+    }
+
+    fn header_rows(&self, view: Option<&ToolView>, width: u16, expanded: bool) -> Vec<Row> {
+        let (mark, token) = self.mark();
+        let name = Face::from(Token::ToolName).emphasised(Emphasis::BOLD);
+        let first = [Span::new(mark, token), Span::new(self.name.as_str(), name), Span::new(" ", Token::Tool)];
+        let rest = [Span::new("  ", Token::Tool)];
+        let mut subject = self.subject(view);
+        if !expanded {
+            subject = fold_subject(&subject, width);
+        }
+        if let Some(ending) = self.ending() {
+            subject = format!("{subject} · {ending}");
+        }
+        wrap::plain(&subject, Token::Tool, width, &first, &rest)
+    }
+
+    fn mark(&self) -> (&'static str, Token) {
+        match &self.phase {
+            Phase::Streaming => ("○ ", Token::Muted),
+            Phase::Running => ("◐ ", Token::Working),
+            Phase::Done(result) => match &result.status {
+                ToolStatus::Success => ("● ", Token::Success),
+                ToolStatus::Aborted | ToolStatus::Denied { .. } => ("■ ", Token::Warning),
+                _ => ("● ", Token::Error),
+            },
+        }
+    }
+
+    /// What the call is about, on one or more lines.
+    fn subject(&self, view: Option<&ToolView>) -> String {
+        let arguments = match &self.arguments {
+            Value::Null => return partial_subject(&self.raw, view),
+            arguments => arguments,
+        };
+        let Some(subject) = view.and_then(|view| arguments.get(view.subject)?.as_str()) else {
+            return compact(arguments);
+        };
+        match (arguments.get("offset"), arguments.get("limit")) {
+            (None, None) => subject.to_owned(),
+            (offset, limit) => {
+                let from = offset.and_then(Value::as_u64).unwrap_or(1);
+                match limit.and_then(Value::as_u64) {
+                    Some(limit) => format!("{subject}:{from}-{}", from + limit.saturating_sub(1)),
+                    None => format!("{subject}:{from}-"),
+                }
+            }
+        }
+    }
+
+    /// Duration and how it ended, once it has.
+    fn ending(&self) -> Option<String> {
+        let Phase::Done(result) = &self.phase else { return None };
+        let mut parts = Vec::new();
+        match &result.status {
+            ToolStatus::Success => {}
+            ToolStatus::Aborted => parts.push("interrupted".to_owned()),
+            ToolStatus::Denied { .. } => parts.push("denied".to_owned()),
+            ToolStatus::Timeout { timeout_ms } => {
+                parts.push(format!("timed out after {}", clock::human_duration(*timeout_ms)));
+            }
+            _ => match result.details.get("exitCode").and_then(Value::as_i64) {
+                Some(code) => parts.push(format!("exit {code}")),
+                None => match result.details.get("signal").and_then(Value::as_str) {
+                    Some(signal) => parts.push(format!("killed by {signal}")),
+                    None => parts.push("failed".to_owned()),
+                },
+            },
+        }
+        if let Some(lines) = result.details.get("linesRead").and_then(Value::as_u64) {
+            parts.push(format!("{lines} lines"));
+        }
+        if result.duration_ms >= 100 {
+            parts.push(clock::human_duration(result.duration_ms));
+        }
+        (!parts.is_empty()).then(|| parts.join(" · "))
+    }
+
+    fn result_rows(
+        &self,
+        view: Option<&ToolView>,
+        result: &ToolResultMessage,
+        (width, expanded): (u16, bool),
+        rows: &mut Vec<Row>,
+    ) {
+        let indent = [Span::new("  ", Token::ToolOutput)];
+        if let Some(patch) = result.details.get("diff").and_then(Value::as_str) {
+            let limit = if expanded { usize::MAX } else { FOLDED_DIFF_ROWS };
+            rows.extend(diff::rows(patch, width, limit));
+            return;
+        }
+        let failed = !result.status.is_success();
+        let preview = failed || view.is_none_or(|view| view.preview);
+        if !expanded && !preview {
+            return;
+        }
+        let output = result_text(result);
+        if expanded {
+            let shown = text::head_bytes(&output, EXPANDED_LIMIT);
+            rows.extend(wrap::plain(shown, Token::ToolOutput, width, &indent, &indent));
+        } else {
+            rows.extend(tail_rows(&output, width, &indent, FOLDED_ROWS));
+        }
+    }
+}
+
+/// The last `limit` rows of `output`, with a line that says how much stands above.
+pub(super) fn tail_rows(output: &str, width: u16, indent: &[Span], limit: usize) -> Vec<Row> {
+    let output = output.trim_end();
+    if output.is_empty() {
+        return Vec::new();
+    }
+    // Only the last lines are laid out: the output may be long.
+    let start = output.rmatch_indices('\n').nth(limit - 1).map_or(0, |(newline, _)| newline + 1);
+    let hidden_lines = output[..start].matches('\n').count();
+    let rows = wrap::plain(&output[start..], Token::ToolOutput, width, indent, indent);
+    let cut = rows.len().saturating_sub(limit);
+    let mut shown = Vec::with_capacity(limit + 1);
+    match (hidden_lines, cut) {
+        (0, 0) => {}
+        (0, cut) => shown.push(Row::plain(format!("  … {cut} rows above"), Token::Muted)),
+        (lines, _) => shown.push(Row::plain(format!("  … {lines} lines above"), Token::Muted)),
+    }
+    shown.extend(rows.into_iter().skip(cut));
+    shown
+}
+
+/// The first line of the subject, and how many follow.
+fn fold_subject(subject: &str, width: u16) -> String {
+    let mut lines = subject.lines();
+    let first = lines.next().unwrap_or_default();
+    let columns = usize::from(width).saturating_sub(24).max(16);
+    let first = text::truncate(first, columns * 2);
+    match lines.count() {
+        0 => first.into_owned(),
+        more => format!("{first} (+{more} lines)"),
+    }
+}
+
+/// The subject while its JSON still streams: the value of the subject's key as far as it came.
+fn partial_subject(raw: &str, view: Option<&ToolView>) -> String {
+    let Some(view) = view else { return text::single_line(text::tail_bytes(raw, 200)) };
+    let key = format!("\"{}\"", view.subject);
+    let value = raw
+        .split_once(&key)
+        .and_then(|(_, rest)| rest.trim_start().strip_prefix(':'))
+        .and_then(|rest| rest.trim_start().strip_prefix('"'));
+    let Some(value) = value else { return "…".to_owned() };
+    let mut shown = String::new();
+    let mut characters = value.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '"' => break,
+            '\\' => match characters.next() {
+                Some('n') => shown.push('\n'),
+                Some('t') => shown.push('\t'),
+                Some(other) => shown.push(other),
+                None => break,
+            },
+            other => shown.push(other),
+        }
+    }
+    shown
+}
+
+/// `name: value, …` on one line.
+fn compact(arguments: &Value) -> String {
+    let Some(fields) = arguments.as_object() else { return text::single_line(&arguments.to_string()) };
+    let show = |value: &Value| match value.as_str() {
+        Some(text) => text::single_line(text::head_bytes(text, 200)),
+        None => value.to_string(),
+    };
+    fields.iter().map(|(name, value)| format!("{name}: {}", show(value))).collect::<Vec<_>>().join(", ")
+}
+
+fn result_text(result: &ToolResultMessage) -> String {
+    let parts = result.result.content.iter().map(|block| match block {
+        ContentBlock::Text { text } => text.clone(),
+        ContentBlock::Image { mime_type, data } => {
+            format!("[{mime_type}, {} bytes]", data.len() / 4 * 3)
+        }
+    });
+    parts.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_streaming_command_shows_as_far_as_it_came() {
+        let bash = VIEWS.iter().find(|view| view.name == "bash");
+        assert_eq!(partial_subject("{\"command\": \"ls -l\\n\\\"a", bash), "ls -l\n\"a");
+        assert_eq!(partial_subject("{\"comm", bash), "…");
+    }
+
+    #[test]
+    fn folded_output_says_how_much_stands_above() {
+        let rows = tail_rows("1\n2\n3\n4\n", 20, &[Span::new("  ", Token::ToolOutput)], 2);
+        let shown: Vec<String> = rows.iter().map(Row::text).collect();
+        assert_eq!(shown, ["  … 2 lines above", "  3", "  4"]);
+    }
+}

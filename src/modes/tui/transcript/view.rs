@@ -1,0 +1,179 @@
+//! Drawing and scrolling: both walk cells outward from the position, so their cost is bounded by the
+//! screen.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::{Position, Transcript};
+use crate::term::highlight::Highlighter;
+use crate::term::row::Row;
+use crate::term::theme::Theme;
+use crate::term::widgets::paint;
+
+impl Transcript {
+    /// Draws the visible rows.
+    pub fn render(&mut self, area: Rect, buffer: &mut Buffer, theme: &Theme) {
+        self.viewport = (area.width, area.height);
+        let rows = self.visible_rows();
+        paint::paint_rows(&rows, area, buffer, |face| theme.style(face));
+    }
+
+    /// Sends code that has come into view to the highlighter.
+    pub fn request_highlight(&mut self, highlighter: &mut Highlighter) {
+        let (first, _) = self.top();
+        let visible = usize::from(self.viewport.1);
+        for cell in self.cells.iter_mut().skip(first).take(visible) {
+            cell.request_highlight(highlighter);
+        }
+    }
+
+    /// Moves by `rows`, up when negative. Reaching the end follows it again.
+    pub fn scroll(&mut self, rows: isize) {
+        let (cell, row) = self.top();
+        self.position = match rows {
+            0.. => self.moved_down((cell, row), rows.unsigned_abs()),
+            _ => self.moved_up((cell, row), rows.unsigned_abs()),
+        };
+        if self.follows() {
+            self.unseen = 0;
+        }
+    }
+
+    /// Moves by a page, keeping two rows of the old one.
+    pub fn page(&mut self, down: bool) {
+        let page = isize::try_from(self.viewport.1.saturating_sub(2).max(1)).unwrap_or(1);
+        self.scroll(if down { page } else { -page });
+    }
+
+    pub fn go_top(&mut self) {
+        self.position = Position::At { cell: 0, row: 0 };
+        self.scroll(0);
+    }
+
+    pub fn go_bottom(&mut self) {
+        self.position = Position::Follow;
+        self.unseen = 0;
+    }
+
+    /// Puts the next prompt above or below the top row at the top.
+    pub fn go_prompt(&mut self, down: bool) {
+        let (cell, row) = self.top();
+        let found = if down {
+            (cell + 1..self.cells.len()).find(|place| self.cells[*place].is_prompt())
+        } else {
+            let last = if row > 0 { cell + 1 } else { cell };
+            (0..last.min(self.cells.len())).rev().find(|place| self.cells[*place].is_prompt())
+        };
+        match found {
+            Some(cell) => {
+                self.position = Position::At { cell, row: 0 };
+                self.scroll(0);
+            }
+            None if down => self.go_bottom(),
+            None => self.go_top(),
+        }
+    }
+
+    /// Folds or unfolds what stands on screen row `y` of the viewport; false when nothing does.
+    pub fn toggle_at(&mut self, y: u16) -> bool {
+        let (mut cell, row) = self.top();
+        let mut left = usize::from(y) + row;
+        while cell < self.cells.len() {
+            let height = self.full_height(cell);
+            if left < height {
+                let look = self.look;
+                let cell = &mut self.cells[cell];
+                let open = match cell.body {
+                    super::Body::Thinking { .. } => look.show_thinking,
+                    super::Body::Tool(_) | super::Body::Shell(_) => look.expand_tools,
+                    _ => return false,
+                };
+                cell.expanded = Some(!cell.expanded.unwrap_or(open));
+                cell.changed();
+                return true;
+            }
+            left -= height;
+            cell += 1;
+        }
+        false
+    }
+
+    fn visible_rows(&mut self) -> Vec<Row> {
+        let (width, height) = self.viewport;
+        let height = usize::from(height);
+        let (mut cell, mut skip) = self.top();
+        let mut rows = Vec::with_capacity(height);
+        while cell < self.cells.len() && rows.len() < height {
+            let gap = self.gap(cell);
+            let blank = gap.saturating_sub(skip);
+            rows.extend(std::iter::repeat_n(Row::default(), blank.min(height - rows.len())));
+            let start = skip.saturating_sub(gap);
+            let end = start + (height - rows.len());
+            let look = self.look;
+            self.cells[cell].append_rows(width, look, start..end, &mut rows);
+            skip = 0;
+            cell += 1;
+        }
+        rows.truncate(height);
+        rows
+    }
+
+    /// The cell and the row of it (its gap counted) that stand at the top.
+    fn top(&mut self) -> (usize, usize) {
+        match self.position {
+            Position::At { cell, row } => (cell, row),
+            Position::Follow => match self.moved_up((self.cells.len(), 0), usize::from(self.viewport.1)) {
+                Position::At { cell, row } => (cell, row),
+                Position::Follow => (0, 0),
+            },
+        }
+    }
+
+    /// Rows of a cell with its gap.
+    fn full_height(&mut self, cell: usize) -> usize {
+        let (width, _) = self.viewport;
+        let look = self.look;
+        self.gap(cell) + self.cells[cell].height(width, look)
+    }
+
+    fn moved_up(&mut self, (mut cell, mut row): (usize, usize), rows: usize) -> Position {
+        let mut left = rows;
+        loop {
+            if row >= left {
+                return Position::At { cell, row: row - left };
+            }
+            left -= row;
+            if cell == 0 {
+                return Position::At { cell: 0, row: 0 };
+            }
+            cell -= 1;
+            row = self.full_height(cell);
+        }
+    }
+
+    fn moved_down(&mut self, (mut cell, row): (usize, usize), rows: usize) -> Position {
+        let mut row = row + rows;
+        while cell < self.cells.len() {
+            let height = self.full_height(cell);
+            if row < height {
+                break;
+            }
+            row -= height;
+            cell += 1;
+        }
+        if self.is_past_end(cell, row) { Position::Follow } else { Position::At { cell, row } }
+    }
+
+    /// Whether less than a screen stands below the row.
+    fn is_past_end(&mut self, cell: usize, row: usize) -> bool {
+        let mut left = usize::from(self.viewport.1) + row;
+        for place in cell..self.cells.len() {
+            let height = self.full_height(place);
+            if left < height {
+                return false;
+            }
+            left -= height;
+        }
+        true
+    }
+}
