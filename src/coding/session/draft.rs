@@ -158,9 +158,14 @@ impl DraftFile {
 
     /// Removes the draft of the answer `generation`, which is stored or was given up.
     pub(super) fn clear(&mut self, generation: u64) {
-        if self.inbox.forget(generation) {
+        if self.inbox.forget(generation) && self.file.is_some() {
             self.remove();
         }
+    }
+
+    /// Lets what waits go on waiting until the next piece comes.
+    pub(super) fn postpone(&self) {
+        self.inbox.with(|waiting| waiting.announced = false);
     }
 
     /// Removes a draft that another run left and this one has stored.

@@ -4,11 +4,10 @@
 //! this version does not know are kept as they are: they stay links of the tree and go along when a
 //! session is forked.
 
-use std::borrow::Cow;
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::agent::AgentMessage;
@@ -194,53 +193,58 @@ impl EntryKind {
     }
 }
 
-/// The part of an entry that decides how to read the rest.
+/// A message entry whose message is known to be an `M`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Envelope<'a> {
-    #[serde(borrow)]
-    id: Cow<'a, str>,
-    #[serde(borrow)]
-    parent_id: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    timestamp: Cow<'a, str>,
-    #[serde(borrow, rename = "type")]
-    kind: Cow<'a, str>,
-    #[serde(borrow)]
-    message: Option<&'a RawValue>,
+struct MessageEntry<M> {
+    id: String,
+    parent_id: Option<String>,
+    timestamp: String,
+    #[serde(rename = "type")]
+    _tag: MessageTag,
+    message: M,
 }
 
 #[derive(Deserialize)]
-struct Role<'a> {
-    #[serde(borrow)]
-    role: Cow<'a, str>,
+#[serde(rename_all = "snake_case")]
+enum MessageTag {
+    Message,
 }
+
+/// How the two kinds of message that fill a file begin as this program writes them.
+const USER: &[u8] = br#""type":"message","message":{"role":"user","#;
+const ASSISTANT: &[u8] = br#""type":"message","message":{"role":"assistant","#;
+
+/// Bytes of a line within which its message begins.
+const ENVELOPE: usize = 160;
 
 impl Entry {
-    /// Reads one line. Messages, nearly all of a file, take a way that does not go through a copy of
-    /// their fields, as tagged and flattened types do.
+    /// Reads one line. Tagged and flattened types are read by way of a copy of their fields; nearly
+    /// all of a file is messages that begin in a known way, and those are read directly.
     pub fn parse(line: &[u8]) -> serde_json::Result<Self> {
-        let envelope: Envelope<'_> = serde_json::from_slice(line)?;
-        if let ("message", Some(raw)) = (&*envelope.kind, envelope.message)
-            && let Ok(message) = parse_message(raw)
-        {
-            return Ok(Self {
-                id: envelope.id.into_owned(),
-                parent_id: envelope.parent_id.map(Cow::into_owned),
-                timestamp: envelope.timestamp.into_owned(),
-                kind: EntryKind::Message { message },
-            });
-        }
-        serde_json::from_slice(line)
+        let start = &line[..line.len().min(ENVELOPE)];
+        let begins = |with: &[u8]| start.windows(with.len()).any(|part| part == with);
+        let direct = if begins(USER) {
+            Self::parse_as(line, AgentMessage::User)
+        } else if begins(ASSISTANT) {
+            Self::parse_as(line, AgentMessage::Assistant)
+        } else {
+            None
+        };
+        direct.map_or_else(|| serde_json::from_slice(line), Ok)
     }
-}
 
-fn parse_message(raw: &RawValue) -> serde_json::Result<AgentMessage> {
-    let role: Role<'_> = serde_json::from_str(raw.get())?;
-    match &*role.role {
-        "user" => serde_json::from_str(raw.get()).map(AgentMessage::User),
-        "assistant" => serde_json::from_str(raw.get()).map(AgentMessage::Assistant),
-        _ => serde_json::from_str(raw.get()),
+    fn parse_as<M: DeserializeOwned>(
+        line: &[u8],
+        message: impl FnOnce(M) -> AgentMessage,
+    ) -> Option<Self> {
+        let entry: MessageEntry<M> = serde_json::from_slice(line).ok()?;
+        Some(Self {
+            id: entry.id,
+            parent_id: entry.parent_id,
+            timestamp: entry.timestamp,
+            kind: EntryKind::message(message(entry.message)),
+        })
     }
 }
 

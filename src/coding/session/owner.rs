@@ -297,20 +297,20 @@ impl Owner {
         }
     }
 
-    /// A draft is worth writing only beside a session that exists.
+    /// A draft is worth writing only beside a session that exists, and must not take the place of one
+    /// that is not stored yet.
     fn write_draft(&mut self) {
-        if let Backend::File(file, draft) = &mut self.backend
-            && file.exists()
-            && !self.recovered
-        {
-            draft.write(self.leaf.as_deref());
+        if let Backend::File(file, draft) = &mut self.backend {
+            if file.exists() && !self.recovered {
+                draft.write(self.leaf.as_deref());
+            } else {
+                draft.postpone();
+            }
         }
     }
 
     fn clear_draft(&mut self, generation: u64) {
-        if let Backend::File(_, draft) = &mut self.backend
-            && !self.recovered
-        {
+        if let Backend::File(_, draft) = &mut self.backend {
             draft.clear(generation);
         }
     }

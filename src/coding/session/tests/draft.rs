@@ -113,6 +113,39 @@ async fn a_draft_given_up_or_never_begun_leaves_nothing() {
 }
 
 #[tokio::test]
+async fn a_draft_waits_for_its_session_and_for_the_one_before_it() {
+    let place = Place::new();
+    let store = place.create();
+    begin(&store);
+    store.flush_draft().await.unwrap();
+    assert!(!place.sessions.root().exists());
+    store.append(user("hi")).await.unwrap();
+    store.draft(&text_delta("early"));
+    store.flush_draft().await.unwrap();
+
+    let (_directory, path) = killed(&store);
+    let (store, _) = SessionStore::open(&path).unwrap();
+    store.begin_draft(answer("late"));
+    store.flush_draft().await.unwrap();
+    let waiting = load(&path).unwrap().recovered_draft;
+    assert_eq!(waiting, None, "another store still writes it");
+    store.close().await.unwrap();
+    let text = |path: &Path| {
+        let loaded = load(path).unwrap();
+        let message = loaded.entries.last().unwrap().kind.as_message();
+        (loaded.entries.len(), message.map(AgentMessage::text))
+    };
+    assert_eq!(text(&path), (2, Some("early".into())));
+
+    let (store, _) = SessionStore::open(&path).unwrap();
+    store.begin_draft(answer("late"));
+    store.append(user("again")).await.unwrap();
+    store.flush_draft().await.unwrap();
+    let (_directory, path) = killed(&store);
+    assert_eq!(text(&path), (4, Some("late".into())));
+}
+
+#[tokio::test]
 async fn a_torn_draft_gives_what_came_before() {
     let place = Place::new();
     let store = place.create();
