@@ -1,1 +1,9 @@
-//! (being written)
+//! What screens are made of. Widgets hold state and give rows; what an input means is their owner's
+//! business.
+
+pub mod diff;
+pub mod line_input;
+pub mod paint;
+pub mod select;
+pub mod spinner;
+pub mod textarea;

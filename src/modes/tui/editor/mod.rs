@@ -1,0 +1,321 @@
+//! The prompt editor: the text area, what it completes to, and earlier prompts.
+
+pub mod complete;
+pub mod history;
+
+use std::sync::Arc;
+
+use crate::base::path;
+use crate::term::row::Row;
+use crate::term::widgets::select::{Item, Select};
+use crate::term::widgets::textarea::{Motion, Position, TextArea};
+
+use super::command::Command;
+use complete::{Candidate, Completion};
+use history::History;
+
+const PLACEHOLDER: &str = "Ask, or type / for commands";
+
+/// The editor and the lists that belong to it.
+#[derive(Debug)]
+pub struct Editor {
+    area: TextArea,
+    history: History,
+    history_asked: bool,
+    files: Option<Arc<Vec<String>>>,
+    files_asked: bool,
+    completion: Option<Offer>,
+    /// Rows of the last view above and below it.
+    hidden: (usize, usize),
+}
+
+/// A completion that is on screen.
+#[derive(Debug)]
+struct Offer {
+    completion: Completion,
+    list: Select,
+}
+
+impl Editor {
+    pub fn new() -> Self {
+        Self {
+            area: TextArea::new(PLACEHOLDER),
+            history: History::default(),
+            history_asked: false,
+            files: None,
+            files_asked: false,
+            completion: None,
+            hidden: (0, 0),
+        }
+    }
+
+    /// The text to send, pastes expanded.
+    pub fn text(&self) -> String {
+        self.area.text()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.area.is_empty()
+    }
+
+    /// Whether the text would run as a command of the user.
+    pub fn is_shell(&self) -> bool {
+        self.area.line(0).trim_start().starts_with('!')
+    }
+
+    pub fn clear(&mut self) {
+        self.set_text("");
+        self.history.leave();
+    }
+
+    /// Replaces the text; undo brings the old one back.
+    pub fn set_text(&mut self, text: &str) {
+        self.area.set_text(text);
+        self.completion = None;
+    }
+
+    /// Puts text in front of what is there, with a blank line between.
+    pub fn put_before(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        let rest = self.area.text();
+        let joined = if rest.is_empty() { text.to_owned() } else { format!("{text}\n\n{rest}") };
+        self.set_text(&joined);
+    }
+
+    pub fn insert_char(&mut self, character: char) {
+        let mut buffer = [0; 4];
+        self.area.insert(character.encode_utf8(&mut buffer));
+        self.history.leave();
+    }
+
+    pub fn paste(&mut self, text: &str) {
+        self.area.paste(text);
+        self.history.leave();
+        self.completion = None;
+    }
+
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    pub fn load_history(&mut self, prompts: Vec<String>) {
+        self.history.load(prompts);
+    }
+
+    /// Whether earlier prompts have to be asked for; true once.
+    pub fn wants_history(&mut self) -> bool {
+        !std::mem::replace(&mut self.history_asked, true)
+    }
+
+    pub fn remember(&mut self, text: &str) {
+        self.history.push(text);
+    }
+
+    pub fn set_files(&mut self, files: Arc<Vec<String>>) {
+        self.files = Some(files);
+        self.offer_completion(&[]);
+    }
+
+    /// Runs an editing command; false when it is not the editor's.
+    pub fn on_command(&mut self, command: Command) -> bool {
+        if self.completion.is_some() && self.on_completion(command) {
+            return true;
+        }
+        let moved = match command {
+            Command::Up => self.area.move_by(Motion::Up(1)) || self.recall(true),
+            Command::Down => self.area.move_by(Motion::Down(1)) || self.recall(false),
+            Command::DeleteForward if self.area.is_empty() => return false,
+            command => self.edit(command),
+        };
+        moved || is_editing(command)
+    }
+
+    fn edit(&mut self, command: Command) -> bool {
+        let area = &mut self.area;
+        match command {
+            Command::Newline => {
+                area.insert("\n");
+                true
+            }
+            Command::Left => area.move_by(Motion::Left),
+            Command::Right => area.move_by(Motion::Right),
+            Command::WordLeft => area.move_by(Motion::WordLeft),
+            Command::WordRight => area.move_by(Motion::WordRight),
+            Command::LineStart => area.move_by(Motion::LineStart),
+            Command::LineEnd => area.move_by(Motion::LineEnd),
+            Command::BufferStart => area.move_by(Motion::BufferStart),
+            Command::BufferEnd => area.move_by(Motion::BufferEnd),
+            Command::DeleteBackward => area.delete(Motion::Left),
+            Command::DeleteForward => area.delete(Motion::Right),
+            Command::DeleteWordBackward => area.kill(Motion::WordLeft),
+            Command::DeleteWordForward => area.kill(Motion::WordRight),
+            Command::KillToLineStart => area.kill(Motion::LineStart),
+            Command::KillToLineEnd => area.kill(Motion::LineEnd),
+            Command::Yank => area.yank(),
+            Command::YankPop => area.yank_pop(),
+            Command::Undo => area.undo(),
+            Command::Redo => area.redo(),
+            _ => false,
+        }
+    }
+
+    fn recall(&mut self, earlier: bool) -> bool {
+        let shown = if earlier {
+            self.history.previous(&self.area.text()).map(str::to_owned)
+        } else {
+            self.history.next().map(str::to_owned)
+        };
+        let Some(text) = shown else { return false };
+        self.set_text(&text);
+        true
+    }
+
+    /// Shows what the word at the cursor may become. True when the file list has to be asked for.
+    pub fn offer_completion(&mut self, models: &[String]) -> bool {
+        self.completion = None;
+        let before = self.area.before_cursor().to_owned();
+        let first_line = self.area.cursor().line == 0;
+        let word = complete::word(&before);
+        let offered = match &word {
+            complete::Word::Command(_) | complete::Word::Argument { .. } if first_line => {
+                complete::commands(&word, models)
+            }
+            complete::Word::File { .. } => match &self.files {
+                Some(files) => complete::files(&word, files),
+                None => return !std::mem::replace(&mut self.files_asked, true),
+            },
+            _ => None,
+        };
+        self.offer(offered);
+        false
+    }
+
+    /// Completes on request: the offered list, else the path at the cursor.
+    pub fn complete_path(&mut self, models: &[String]) {
+        self.offer_completion(models);
+        if self.completion.is_some() {
+            return;
+        }
+        let before = self.area.before_cursor().to_owned();
+        let Some(found) = complete::path(&complete::word(&before), list_folder) else { return };
+        let shared = complete::common_prefix(&found.candidates).to_owned();
+        if shared.len() > found.range.len() || found.candidates.len() == 1 {
+            self.replace(found.range.clone(), &shared);
+        }
+        if found.candidates.len() > 1 {
+            let range = found.range.start..found.range.start + shared.len();
+            self.offer(Some(Completion { range, ..found }));
+        }
+    }
+
+    /// The list above the editor.
+    pub fn completion(&mut self) -> Option<&mut Select> {
+        self.completion.as_mut().map(|offer| &mut offer.list)
+    }
+
+    /// Rows the text wants at `width`.
+    pub fn height(&mut self, width: u16, limit: u16) -> u16 {
+        self.area.height(usize::from(width), usize::from(limit)) as u16
+    }
+
+    /// The visible rows and the cursor's cell among them.
+    pub fn rows(&mut self, width: u16, height: u16) -> (Vec<Row>, (u16, u16)) {
+        let view = self.area.view(usize::from(width), usize::from(height));
+        self.hidden = (view.above, view.below);
+        (view.rows, view.cursor)
+    }
+
+    /// Rows above and below the last view.
+    pub fn hidden_rows(&self) -> (usize, usize) {
+        self.hidden
+    }
+
+    fn offer(&mut self, offered: Option<Completion>) {
+        self.completion = offered.map(|completion| {
+            let items = completion.candidates.iter().enumerate().map(item).collect();
+            Offer { completion, list: Select::new(items) }
+        });
+    }
+
+    /// A command while the list is on screen; false when it is not the list's.
+    fn on_completion(&mut self, command: Command) -> bool {
+        let Some(offer) = &mut self.completion else { return false };
+        match command {
+            Command::Up => offer.list.step(false),
+            Command::Down => offer.list.step(true),
+            Command::Interrupt | Command::Cancel => self.completion = None,
+            Command::Complete => self.accept(),
+            Command::Submit => {
+                // A whole command is sent, not completed to itself.
+                let whole = offer.completion.candidates.iter().any(|candidate| {
+                    candidate.text.trim_end() == self.area.text().trim_end()
+                });
+                if whole {
+                    self.completion = None;
+                    return false;
+                }
+                self.accept();
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn accept(&mut self) {
+        let Some(offer) = self.completion.take() else { return };
+        let Some(place) = offer.list.selected().and_then(|item| item.key.parse::<usize>().ok()) else {
+            return;
+        };
+        let Some(candidate) = offer.completion.candidates.get(place) else { return };
+        let is_folder = candidate.text.ends_with(['/', ' ']);
+        let text = match candidate.text.starts_with('@') && !is_folder {
+            true => format!("{} ", candidate.text),
+            false => candidate.text.clone(),
+        };
+        self.replace(offer.completion.range, &text);
+    }
+
+    /// Replaces bytes of the cursor's line, counted from its start.
+    fn replace(&mut self, range: std::ops::Range<usize>, text: &str) {
+        let line = self.area.cursor().line;
+        self.area.replace(Position::new(line, range.start)..Position::new(line, range.end), text);
+    }
+}
+
+impl Default for Editor {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn item((place, candidate): (usize, &Candidate)) -> Item {
+    Item {
+        key: place.to_string(),
+        label: candidate.label.clone(),
+        detail: candidate.detail.clone(),
+        ..Item::default()
+    }
+}
+
+/// Commands that belong to the editor even when they change nothing.
+fn is_editing(command: Command) -> bool {
+    let place = command as usize;
+    (Command::Newline as usize..=Command::Redo as usize).contains(&place)
+}
+
+/// Names in a folder, for path completion; folders with a trailing slash.
+fn list_folder(folder: &str) -> Vec<String> {
+    let place = if folder.is_empty() { "." } else { folder };
+    let Ok(cwd) = std::env::current_dir() else { return Vec::new() };
+    let Ok(entries) = std::fs::read_dir(path::resolve(&cwd, place)) else { return Vec::new() };
+    entries
+        .filter_map(Result::ok)
+        .filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let is_folder = entry.path().is_dir();
+            Some(if is_folder { format!("{name}/") } else { name })
+        })
+        .collect()
+}

@@ -1,0 +1,8 @@
+//! Layers above the main screen. Most are pickers: a query, a list, and what taking an item does.
+
+pub mod help;
+pub mod history;
+pub mod model;
+pub mod palette;
+pub mod picker;
+pub mod session;

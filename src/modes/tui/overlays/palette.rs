@@ -1,0 +1,48 @@
+//! Every action by name, with its keys.
+
+use super::picker::Picker;
+use crate::modes::tui::action::Action;
+use crate::modes::tui::command::{COMMANDS, Command};
+use crate::modes::tui::slash::SLASH_COMMANDS;
+use crate::term::keymap::Keymap;
+use crate::term::widgets::select::Item;
+
+pub const ID: &str = "palette";
+
+/// The picker over commands and slash commands.
+pub fn picker(keymap: &Keymap) -> Picker {
+    let commands = COMMANDS.iter().filter(|info| info.in_palette).map(|info| Item {
+        key: info.name.to_owned(),
+        label: info.description.to_owned(),
+        detail: keys(keymap, info.name),
+        keywords: info.name.to_owned(),
+        dimmed: false,
+    });
+    let with_argument = SLASH_COMMANDS.iter().filter(|command| !command.argument.is_empty());
+    let slash = with_argument.map(|command| Item {
+        key: format!("/{}", command.name),
+        label: command.description.to_owned(),
+        detail: format!("/{} {}", command.name, command.argument),
+        keywords: command.name.to_owned(),
+        dimmed: false,
+    });
+    let items = commands.chain(slash).collect();
+    Picker::new("Actions", "no action matches", items, Box::new(take))
+}
+
+fn take(key: &str) -> Vec<Action> {
+    match (key.strip_prefix('/'), Command::from_name(key)) {
+        (Some(name), _) => vec![Action::SetEditor { text: format!("/{name} ") }],
+        (None, Some(command)) => vec![Action::Run(command)],
+        (None, None) => Vec::new(),
+    }
+}
+
+/// The keys of an action in whichever context has it.
+pub fn keys(keymap: &Keymap, action: &str) -> String {
+    let bound = keymap.all().filter(|(context, _, bound)| *bound == action && *context != "transcript");
+    let mut keys: Vec<String> = bound.map(|(_, keys, _)| keys).collect();
+    keys.dedup();
+    keys.truncate(3);
+    keys.join(", ")
+}

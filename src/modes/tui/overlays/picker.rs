@@ -1,0 +1,179 @@
+//! The one picker: a query line over a list. What it lists and what taking an item does is given.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use crate::base::text;
+use crate::modes::tui::action::Action;
+use crate::modes::tui::command::Command;
+use crate::modes::tui::layout::centred;
+use crate::term::component::{Component, Cx, Handled, View};
+use crate::term::face::{Emphasis, Face, Token};
+use crate::term::input::KeyPress;
+use crate::term::row::{Row, Span};
+use crate::term::widgets::line_input::LineInput;
+use crate::term::widgets::paint::paint_rows;
+use crate::term::widgets::select::{Item, Select};
+
+/// What taking the item with this key does.
+pub type Take = Box<dyn Fn(&str) -> Vec<Action>>;
+
+/// A picker on screen.
+pub struct Picker {
+    title: String,
+    /// Shown when nothing matches.
+    empty: &'static str,
+    query: LineInput,
+    list: Select,
+    take: Take,
+    /// Rows the list had in the last draw: a page.
+    page: usize,
+    cursor: Option<Position>,
+}
+
+impl Picker {
+    pub fn new(title: impl Into<String>, empty: &'static str, items: Vec<Item>, take: Take) -> Self {
+        Self {
+            title: title.into(),
+            empty,
+            query: LineInput::default(),
+            list: Select::new(items),
+            take,
+            page: 10,
+            cursor: None,
+        }
+    }
+
+    /// Selects the item with this key.
+    #[must_use]
+    pub fn with_selected(mut self, key: &str) -> Self {
+        self.list.select_key(key);
+        self
+    }
+
+    fn narrow(&mut self) {
+        self.list.set_query(self.query.text());
+    }
+
+    fn rows(&mut self, width: usize, height: usize) -> Vec<Row> {
+        let inner = width.saturating_sub(2);
+        let mut query = Row::plain(" ❯ ", Token::Accent);
+        query.push(self.query.text(), Token::Text);
+        let mut rows = vec![self.title_row(width), boxed(query, inner)];
+        self.page = height.saturating_sub(3).max(1);
+        if self.list.is_empty() {
+            rows.push(boxed(Row::plain(format!("   {}", self.empty), Token::Muted), inner));
+        } else {
+            let listed = self.list.rows(inner, self.page);
+            rows.extend(listed.into_iter().map(|row| boxed(row, inner)));
+        }
+        while rows.len() + 1 < height {
+            rows.push(boxed(Row::default(), inner));
+        }
+        rows.push(Row::plain(format!("╰{}╯", "─".repeat(inner)), Token::BorderActive));
+        rows
+    }
+
+    fn title_row(&self, width: usize) -> Row {
+        let title = Face::from(Token::Title).emphasised(Emphasis::BOLD);
+        let count = format!(" {}/{} ", self.list.len(), self.list.total());
+        let room = width.saturating_sub(text::width(&count) + 6);
+        let mut row = Row::plain("╭ ", Token::BorderActive);
+        row.push(text::truncate(&self.title, room).into_owned(), title);
+        row.push(" ", Token::BorderActive);
+        let line = width.saturating_sub(row.width() + text::width(&count) + 2);
+        row.push("─".repeat(line), Token::BorderActive);
+        row.push(count, Token::Muted);
+        row.push("─╮", Token::BorderActive);
+        row
+    }
+}
+
+/// A row between two sides, cut or filled to `inner` columns.
+pub fn boxed(mut row: Row, inner: usize) -> Row {
+    let mut left = inner;
+    for span in &mut row.spans {
+        let kept = text::take_width(&span.text, left);
+        left -= text::width(kept);
+        if kept.len() < span.text.len() {
+            span.text = kept.into();
+        }
+    }
+    let fill = row.fill.take().unwrap_or_default();
+    row.push(" ".repeat(left), fill);
+    row.spans.insert(0, Span::new("│", Token::BorderActive));
+    row.push("│", Token::BorderActive);
+    row
+}
+
+impl Component<Command, Action> for Picker {
+    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
+        let wanted = u16::try_from(self.list.total()).unwrap_or(u16::MAX).saturating_add(3);
+        let height = wanted.clamp(8, (area.height * 7 / 10).max(8));
+        let area = centred(area, 100, height);
+        let rows = self.rows(usize::from(area.width), usize::from(area.height));
+        paint_rows(&rows, area, buffer, view.links, |face| view.theme.style(face));
+        let column = 4 + self.query.cursor_column();
+        let column = u16::try_from(column).unwrap_or(u16::MAX).min(area.width.saturating_sub(2));
+        self.cursor = Some(Position { x: area.x + column, y: area.y + 1 });
+    }
+
+    fn on_key(&mut self, key: KeyPress, _cx: &mut Cx<'_, Action>) -> Handled {
+        if let Some(character) = key.typed() {
+            self.query.insert(character.encode_utf8(&mut [0; 4]));
+            self.narrow();
+        }
+        Handled::Yes
+    }
+
+    fn on_paste(&mut self, text: &str, _cx: &mut Cx<'_, Action>) -> Handled {
+        self.query.insert(text.trim_end());
+        self.narrow();
+        Handled::Yes
+    }
+
+    fn on_command(&mut self, command: Command, cx: &mut Cx<'_, Action>) -> Handled {
+        match command {
+            Command::Up => self.list.step(false),
+            Command::Down => self.list.step(true),
+            Command::PageUp => self.list.page(false, self.page),
+            Command::PageDown => self.list.page(true, self.page),
+            Command::First => self.list.first(),
+            Command::Last => self.list.last(),
+            Command::Left => self.query.left(),
+            Command::Right => self.query.right(),
+            Command::LineStart => self.query.home(),
+            Command::LineEnd => self.query.end(),
+            Command::DeleteBackward => self.query.delete_backward(),
+            Command::DeleteForward => self.query.delete_forward(),
+            Command::DeleteWordBackward => self.query.delete_word_backward(),
+            Command::KillToLineStart => self.query.clear(),
+            Command::Accept => {
+                if let Some(item) = self.list.selected() {
+                    cx.push(Action::CloseLayer);
+                    cx.actions.extend((self.take)(&item.key));
+                }
+            }
+            Command::Cancel | Command::Interrupt | Command::ClearOrExit => {
+                cx.push(Action::CloseLayer);
+            }
+            _ => return Handled::No,
+        }
+        self.narrow();
+        Handled::Yes
+    }
+
+    fn context(&self) -> &'static str {
+        "list"
+    }
+
+    fn cursor(&self) -> Option<Position> {
+        self.cursor
+    }
+}
+
+impl std::fmt::Debug for Picker {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Picker").field("title", &self.title).finish_non_exhaustive()
+    }
+}
