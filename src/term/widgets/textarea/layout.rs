@@ -1,0 +1,217 @@
+//! The rows of the editor's text for one width. Only lines that an edit touched are laid out again.
+//!
+//! One column on the right is kept free, so that the cursor behind a full row has a cell.
+
+use std::ops::Range;
+
+use super::buffer::{Buffer, Line, Position};
+use crate::base::text;
+use crate::term::face::Token;
+use crate::term::row::{Row, Span};
+use crate::term::wrap::row_starts;
+
+/// Row breaks per logical line.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Layout {
+    width: usize,
+    /// Byte offsets at which the rows after the first start, per line.
+    breaks: Vec<Vec<u32>>,
+    rows: usize,
+}
+
+impl Layout {
+    /// Total rows.
+    pub(super) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Lays everything out when the width is new.
+    pub(super) fn set_width(&mut self, width: usize, buffer: &Buffer) {
+        if self.width != width {
+            self.width = width;
+            self.reset(buffer);
+        }
+    }
+
+    pub(super) fn reset(&mut self, buffer: &Buffer) {
+        self.breaks = buffer
+            .lines()
+            .iter()
+            .map(|line| self.lay_out(line))
+            .collect();
+        self.rows = self.breaks.iter().map(|breaks| breaks.len() + 1).sum();
+    }
+
+    /// Lines `old` became lines `new`.
+    pub(super) fn replaced(&mut self, old: Range<usize>, new: Range<usize>, buffer: &Buffer) {
+        if self.width == 0 {
+            return;
+        }
+        let fresh: Vec<Vec<u32>> = buffer.lines()[new]
+            .iter()
+            .map(|line| self.lay_out(line))
+            .collect();
+        self.rows += fresh.iter().map(|breaks| breaks.len() + 1).sum::<usize>();
+        let gone = self.breaks.splice(old, fresh);
+        let gone: usize = gone.map(|breaks| breaks.len() + 1).sum();
+        self.rows -= gone;
+    }
+
+    /// Row and column of a position.
+    pub(super) fn locate(&self, position: Position, buffer: &Buffer) -> (usize, usize) {
+        let before: usize = self
+            .breaks
+            .iter()
+            .take(position.line)
+            .map(|breaks| breaks.len() + 1)
+            .sum();
+        let Some(breaks) = self.breaks.get(position.line) else {
+            return (before, 0);
+        };
+        let row = breaks.partition_point(|start| *start as usize <= position.byte);
+        let line = &buffer.lines()[position.line];
+        let start = row_bytes(breaks, row, line).start;
+        (before + row, self.columns(line, start..position.byte))
+    }
+
+    /// The position nearest to a row and column.
+    pub(super) fn position(&self, row: usize, column: usize, buffer: &Buffer) -> Position {
+        let (line, row) = self.line_of(row);
+        let Some(breaks) = self.breaks.get(line) else {
+            return buffer.end();
+        };
+        let bytes = row_bytes(breaks, row, &buffer.lines()[line]);
+        let last = row == breaks.len();
+        let mut at = 0;
+        let mut best = bytes.start;
+        for (start, element, chip) in buffer.lines()[line].elements() {
+            if start < bytes.start {
+                continue;
+            }
+            if start >= bytes.end {
+                break;
+            }
+            best = start;
+            let width = self.element_width(element, chip.map(|chip| &*chip.label));
+            if at + width > column {
+                break;
+            }
+            at += width;
+            // The end of a row that goes on below is shown as the start of the next one.
+            if last || start + element.len() < bytes.end {
+                best = start + element.len();
+            }
+        }
+        Position::new(line, best)
+    }
+
+    /// Start of the row that shows `position`, and its last position.
+    pub(super) fn row_ends(&self, position: Position, buffer: &Buffer) -> (Position, Position) {
+        let (row, _) = self.locate(position, buffer);
+        (
+            self.position(row, 0, buffer),
+            self.position(row, usize::MAX, buffer),
+        )
+    }
+
+    /// Builds a range of rows.
+    pub(super) fn build(&self, rows: Range<usize>, buffer: &Buffer) -> Vec<Row> {
+        let mut built = Vec::with_capacity(rows.len());
+        let (mut line, mut row) = self.line_of(rows.start);
+        while built.len() < rows.len() {
+            let Some(breaks) = self.breaks.get(line) else {
+                break;
+            };
+            let source = &buffer.lines()[line];
+            built.push(Row {
+                continues: row > 0,
+                ..self.build_row(source, row_bytes(breaks, row, source))
+            });
+            row += 1;
+            if row > breaks.len() {
+                (line, row) = (line + 1, 0);
+            }
+        }
+        built
+    }
+
+    fn build_row(&self, line: &Line, bytes: Range<usize>) -> Row {
+        let mut row = Row::default();
+        let mut plain = bytes.start;
+        if line.chips_are_absent() {
+            row.push(&line.text[bytes], Token::Text);
+            return row;
+        }
+        for (start, element, chip) in line.elements() {
+            let Some(chip) = chip.filter(|_| bytes.contains(&start)) else {
+                continue;
+            };
+            if plain < start {
+                row.push(&line.text[plain..start], Token::Text);
+            }
+            plain = start + element.len();
+            let label = text::truncate(&chip.label, self.text_width());
+            row.spans.push(Span::new(&*label, Token::Chip));
+        }
+        if plain < bytes.end {
+            row.push(&line.text[plain..bytes.end], Token::Text);
+        }
+        row
+    }
+
+    /// The line that shows a row, and the row within it.
+    fn line_of(&self, row: usize) -> (usize, usize) {
+        let mut left = row;
+        for (line, breaks) in self.breaks.iter().enumerate() {
+            if left <= breaks.len() {
+                return (line, left);
+            }
+            left -= breaks.len() + 1;
+        }
+        (self.breaks.len(), 0)
+    }
+
+    fn lay_out(&self, line: &Line) -> Vec<u32> {
+        let width = self.text_width();
+        if line.text.len() <= width && line.chips_are_absent() {
+            return Vec::new();
+        }
+        let mut starts = Vec::new();
+        let elements = line.elements().map(|(start, element, chip)| {
+            let width = self.element_width(element, chip.map(|chip| &*chip.label));
+            (start, element, width)
+        });
+        row_starts(elements, width, false, &mut starts);
+        starts.into_iter().map(|start| start as u32).collect()
+    }
+
+    fn columns(&self, line: &Line, bytes: Range<usize>) -> usize {
+        if line.chips_are_absent() {
+            return text::width(&line.text[bytes]);
+        }
+        line.elements()
+            .filter(|(start, _, _)| bytes.contains(start))
+            .map(|(_, element, chip)| self.element_width(element, chip.map(|chip| &*chip.label)))
+            .sum()
+    }
+
+    fn element_width(&self, element: &str, chip: Option<&str>) -> usize {
+        match chip {
+            Some(label) => text::width(label).clamp(1, self.text_width()),
+            None => text::grapheme_width(element),
+        }
+    }
+
+    fn text_width(&self) -> usize {
+        self.width.saturating_sub(1).max(1)
+    }
+}
+
+fn row_bytes(breaks: &[u32], row: usize, line: &Line) -> Range<usize> {
+    let start = match row {
+        0 => 0,
+        _ => breaks[row - 1] as usize,
+    };
+    let end = breaks.get(row).map_or(line.text.len(), |end| *end as usize);
+    start..end
+}
