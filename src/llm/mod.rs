@@ -1,7 +1,9 @@
 //! One model call: what goes in (`Request`), what comes out (`StreamEvent`), and how each vendor's
 //! wire format is spoken. Knows nothing of tools, files, sessions or terminals.
 
+pub mod auth;
 pub mod builder;
+pub mod catalogue;
 mod errors;
 pub mod event;
 pub mod handover;

@@ -189,6 +189,8 @@ pub enum ThinkingFormat {
     Effort,
     /// OpenRouter: `reasoning: {effort}`.
     Openrouter,
+    /// Together: `reasoning: {enabled}`.
+    ReasoningEnabled,
     /// DeepSeek, Z.ai: `thinking: {type: enabled|disabled}`.
     Thinking,
     /// Qwen: `enable_thinking: bool`.

@@ -64,6 +64,7 @@ fn ask_for_thinking(request: &Request, body: &mut Map<String, Value>) {
     let (field, value) = match model.compat.thinking_format {
         ThinkingFormat::Effort => ("reasoning_effort", effort.into()),
         ThinkingFormat::Openrouter => ("reasoning", json!({"effort": effort})),
+        ThinkingFormat::ReasoningEnabled => ("reasoning", json!({"enabled": on})),
         ThinkingFormat::Thinking => {
             let state = if on { "enabled" } else { "disabled" };
             ("thinking", json!({"type": state}))

@@ -488,6 +488,11 @@ fn thinking_is_asked_for_as_the_server_has_it() {
             json!({"reasoning": {"effort": "none"}}),
         ),
         (
+            Format::ReasoningEnabled,
+            json!({"reasoning": {"enabled": true}}),
+            json!({"reasoning": {"enabled": false}}),
+        ),
+        (
             Format::Thinking,
             json!({"thinking": {"type": "enabled"}}),
             json!({"thinking": {"type": "disabled"}}),
