@@ -129,10 +129,10 @@ pub(in crate::term) fn row_hash(row: &[Cell]) -> u64 {
     })
 }
 
-/// Number of cells of a row that are not blank.
+/// Number of cells of a row that show more than a background.
 pub(in crate::term) fn inked(row: &[Cell]) -> i64 {
     row.iter()
-        .map(|cell| i64::from(!is_default_blank(cell)))
+        .map(|cell| i64::from(!is_plain_blank(cell)))
         .sum()
 }
 

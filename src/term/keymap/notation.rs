@@ -84,15 +84,12 @@ pub fn describe(key: KeyPress) -> String {
             text.push('+');
         }
     }
-    match key.code {
-        KeyCode::F(number) => text.push_str(&format!("f{number}")),
-        code => match NAMES.iter().find(|(_, known)| *known == code) {
-            Some((name, _)) => text.push_str(name),
-            None => match code {
-                KeyCode::Char(char) => text.push(char),
-                other => text.push_str(&format!("{other:?}").to_ascii_lowercase()),
-            },
-        },
+    let named = NAMES.iter().find(|(_, known)| *known == key.code);
+    match (named, key.code) {
+        (Some((name, _)), _) => text.push_str(name),
+        (None, KeyCode::Char(char)) => text.push(char),
+        (None, KeyCode::F(number)) => text.extend(["f", &number.to_string()]),
+        (None, other) => text.push_str(&format!("{other:?}").to_ascii_lowercase()),
     }
     text
 }

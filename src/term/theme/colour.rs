@@ -209,11 +209,11 @@ fn nearest_ansi(colour: (u8, u8, u8)) -> usize {
 
 /// Distance as the eye weighs it ("redmean").
 fn distance(a: (u8, u8, u8), b: (u8, u8, u8)) -> i32 {
-    let mean = (i32::from(a.0) + i32::from(b.0)) / 2;
+    let mean = i32::midpoint(i32::from(a.0), i32::from(b.0));
     let square = |a: u8, b: u8| (i32::from(a) - i32::from(b)).pow(2);
-    ((512 + mean) * square(a.0, b.0) >> 8)
+    (((512 + mean) * square(a.0, b.0)) >> 8)
         + 4 * square(a.1, b.1)
-        + ((767 - mean) * square(a.2, b.2) >> 8)
+        + (((767 - mean) * square(a.2, b.2)) >> 8)
 }
 
 #[cfg(test)]

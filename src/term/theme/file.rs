@@ -179,15 +179,14 @@ impl Reader<'_> {
         let mut all = Modifier::empty();
         for item in list {
             let name = item.get_ref().as_str().unwrap_or_default();
-            match MODIFIERS.iter().find(|(known, _)| *known == name) {
-                Some((_, modifier)) => all |= *modifier,
-                None => {
-                    let hint = "known are bold, dim, italic, underline, reverse, strike";
-                    let message = format!("unknown modifier `{name}`");
-                    self.document
-                        .report(item.span(), message, Some(hint.to_owned()));
-                }
+            if let Some((_, modifier)) = MODIFIERS.iter().find(|(known, _)| *known == name) {
+                all |= *modifier;
+                continue;
             }
+            let hint = "known are bold, dim, italic, underline, reverse, strike";
+            let message = format!("unknown modifier `{name}`");
+            self.document
+                .report(item.span(), message, Some(hint.to_owned()));
         }
         all
     }
