@@ -15,6 +15,8 @@
 
 pub mod agent;
 pub mod base;
+pub mod cli;
 pub mod coding;
 pub mod llm;
+pub mod modes;
 pub mod term;

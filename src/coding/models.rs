@@ -2,24 +2,26 @@
 //! walks.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt};
 
 use super::host::{HostSetup, KeyState, ModelInfo};
-use super::scripts::ScriptedModels;
+use super::scripts;
 use crate::agent::KeySource;
 use crate::base::problem::Problem;
-use crate::base::process;
+use crate::base::process::{self, Invocation};
 use crate::llm::auth::{CommandRunner, KeyStatus, Keys, Store};
-use crate::llm::catalogue::discovery::Discovery;
+use crate::llm::catalogue::discovery::{self, PROBES};
 use crate::llm::catalogue::{Catalogue, FindError, ModelsFile, ProviderEntry};
-use crate::llm::http::{HttpOptions, HttpProvider};
+use crate::llm::http::HttpOptions;
+use crate::llm::providers::Providers;
 use crate::llm::{Api, EventStream, Model, Provider, Request, Secret, ThinkingLevel, TurnStatus};
 
-/// A command that prints a key may take this long, in seconds.
-const KEY_COMMAND_SECONDS: u64 = 30;
+/// A command that prints a key may take this long.
+const KEY_COMMAND_TIME: Duration = Duration::from_secs(30);
 
 /// Why the model asked for cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -35,8 +37,9 @@ pub enum ModelError {
 pub struct Models {
     catalogue: Catalogue,
     keys: Arc<Keys>,
-    scripts: Arc<ScriptedModels>,
-    http: HttpProvider,
+    /// One for all sessions of the host, so that connections are shared.
+    providers: Providers,
+    cwd: PathBuf,
     embedded: Option<(Arc<Model>, Arc<dyn Provider>)>,
     chosen: Arc<Model>,
     /// The level named with the model, as in `sonnet:high`.
@@ -90,21 +93,21 @@ impl Models {
         let environment = Arc::new(move |name: &str| variables.get(name).cloned());
         let keys = Keys::new(environment, store).with_runner(command_runner(&setup.cwd));
         let catalogue = Catalogue::new(file);
-        let scripts = Arc::new(ScriptedModels::default());
+        let providers = Providers::new(HttpOptions::default(), scripts::provider(&setup.cwd));
         let embedded =
             setup.embedded.as_ref().map(|(model, provider)| (Arc::new(model.clone()), Arc::clone(provider)));
         let default = match &embedded {
-            Some((model, _)) => Arc::clone(model),
-            None => catalogue.default_model(&keys).unwrap_or_else(|| Arc::new(ScriptedModels::tour())),
+            Some((model, _)) => Some(Arc::clone(model)),
+            None => catalogue.default_model(&keys).or_else(|| catalogue.get(scripts::TOUR).cloned()),
         };
         let cycle = if setup.cycle.is_empty() { &setup.settings.models } else { &setup.cycle };
         let models = Self {
             catalogue,
             keys: Arc::new(keys),
-            scripts,
-            http: HttpProvider::new(HttpOptions::default()),
+            providers,
+            cwd: setup.cwd.clone(),
             embedded,
-            chosen: default,
+            chosen: default.unwrap_or_else(|| Arc::new(unknown_model())),
             level: None,
             fallback: Vec::new(),
             cycle: cycle.clone(),
@@ -120,10 +123,8 @@ impl Models {
         {
             return Ok((Arc::clone(model), None));
         }
-        if let Some(model) = self.scripts.find(reference).map_err(ModelError::Script)? {
-            return Ok((Arc::new(model), None));
-        }
-        let found = self.catalogue.find(reference, &self.keys)?;
+        let found = self.catalogue.find(reference, &|model| self.is_usable(model))?;
+        scripts::check(&self.cwd, &found.model).map_err(ModelError::Script)?;
         Ok((found.model, found.level))
     }
 
@@ -196,10 +197,8 @@ impl Models {
     /// Every model as pickers show them: the chosen provider's and those with a key first.
     pub fn list(&self) -> Vec<ModelInfo> {
         let cycle: Vec<String> = self.cycle_set().iter().map(|model| model.reference()).collect();
-        let tour = Arc::new(ScriptedModels::tour());
         let embedded = self.embedded.as_ref().map(|(model, _)| model);
-        let known = self.catalogue.list().iter().filter(|model| model.api != Api::Scripted);
-        let all = embedded.into_iter().chain(known).chain(std::iter::once(&tour));
+        let all = embedded.into_iter().chain(self.catalogue.list());
         let mut infos: Vec<ModelInfo> = all
             .map(|model| {
                 let in_cycle = cycle.contains(&model.reference());
@@ -252,11 +251,8 @@ impl Models {
 
     /// What answers the requests of a session.
     pub fn provider(&self) -> Arc<dyn Provider> {
-        Arc::new(Dispatch {
-            http: self.http.clone(),
-            scripts: Arc::clone(&self.scripts),
-            embedded: self.embedded.clone(),
-        })
+        let embedded = self.embedded.clone();
+        Arc::new(Dispatch { providers: self.providers.clone(), embedded })
     }
 
     /// What finds the keys of a session.
@@ -265,9 +261,9 @@ impl Models {
         Arc::new(SessionKeys { keys: Arc::clone(&self.keys), entries })
     }
 
-    /// The search for local servers.
-    pub fn discovery(&self) -> Discovery {
-        Discovery::default()
+    /// Whether a call of `model` may succeed.
+    fn is_usable(&self, model: &Model) -> bool {
+        self.key_state(model) != KeyState::Absent
     }
 
     /// Applies the flags that belong to the named model alone.
@@ -292,10 +288,12 @@ impl Models {
 
     fn cycle_set(&self) -> Vec<Arc<Model>> {
         if !self.cycle.is_empty() {
-            return self.catalogue.matching(&self.cycle, &self.keys);
+            let patterns: Vec<&str> = self.cycle.iter().map(String::as_str).collect();
+            let chosen = self.catalogue.select(&patterns, &|model| self.is_usable(model));
+            return chosen.unwrap_or_default().into_iter().map(|found| found.model).collect();
         }
         let usable = |model: &&Arc<Model>| {
-            model.api != Api::Scripted && self.catalogue.key_status(model, &self.keys).is_usable()
+            model.api != Api::Scripted && self.key_state(model) == KeyState::Present
         };
         let mut set: Vec<Arc<Model>> = self.catalogue.list().iter().filter(usable).cloned().collect();
         if let Some((model, _)) = &self.embedded {
@@ -308,8 +306,7 @@ impl Models {
 /// Sends each request to whoever speaks its format.
 #[derive(Debug)]
 struct Dispatch {
-    http: HttpProvider,
-    scripts: Arc<ScriptedModels>,
+    providers: Providers,
     embedded: Option<(Arc<Model>, Arc<dyn Provider>)>,
 }
 
@@ -319,8 +316,7 @@ impl Provider for Dispatch {
             Some((model, provider)) if model.reference() == request.model.reference() => {
                 provider.stream(request)
             }
-            _ if request.model.api == Api::Scripted => self.scripts.stream(request),
-            _ => self.http.stream(request),
+            _ => self.providers.stream(request),
         }
     }
 }
@@ -358,13 +354,13 @@ fn read_models_file(path: &Path, problems: &mut Vec<Problem>) -> ModelsFile {
     };
     match ModelsFile::parse(&text, &path.to_string_lossy()) {
         Ok(file) => {
-            for warning in file.warnings() {
-                problems.push(Problem::of_file(path, warning.to_string(), ""));
+            for warning in &file.warnings {
+                problems.push(Problem::of_file(path, warning.as_str(), ""));
             }
             file
         }
         Err(error) => {
-            problems.push(Problem::of_file(path, error.to_string(), "the bundled models are used"));
+            problems.push(Problem::of_file(path, error.to_string(), error.hint()));
             ModelsFile::default()
         }
     }
@@ -384,9 +380,40 @@ fn command_runner(cwd: &Path) -> CommandRunner {
     Arc::new(move |command: String| {
         let cwd = cwd.clone();
         async move {
-            let timeout = std::time::Duration::from_secs(KEY_COMMAND_SECONDS);
-            process::capture_shell(&command, &cwd, timeout).await
+            let mut shell = Invocation::new("sh", ["-c", command.as_str()]);
+            shell.cwd = Some(cwd);
+            let ran = process::run_quietly(&shell, None, KEY_COMMAND_TIME).await;
+            match ran {
+                Ok(output) if output.exit.is_success() => {
+                    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+                }
+                Ok(output) => Err(format!("it ended with exit code {}", output.exit.shell_code())),
+                Err(error) => Err(error.to_string()),
+            }
         }
         .boxed()
     })
+}
+
+/// Finds the models of servers on this machine.
+pub async fn discover() -> Vec<Model> {
+    discovery::discover(PROBES, discovery::DEADLINE).await
+}
+
+/// Stands where no model is known at all, which a damaged build alone could bring about.
+fn unknown_model() -> Model {
+    Model {
+        provider: "none".to_owned(),
+        id: "none".to_owned(),
+        name: "none".to_owned(),
+        api: Api::Scripted,
+        base_url: String::new(),
+        context_window: 0,
+        max_tokens: 0,
+        thinking_levels: Vec::new(),
+        input: Vec::new(),
+        price: crate::llm::usage::Price::default(),
+        headers: std::collections::BTreeMap::new(),
+        compat: crate::llm::model::Compat::default(),
+    }
 }

@@ -3,3 +3,4 @@
 pub mod json;
 pub mod print;
 pub mod prompt;
+pub mod tui;

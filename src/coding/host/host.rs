@@ -12,7 +12,7 @@ use super::session::{OpenError, OpenSession};
 use super::setup::{HostSetup, SessionChoice};
 use super::shell::RunningShell;
 use crate::agent::{self, AgentMessage, Publisher, Severity, Subscription};
-use crate::coding::models::{ModelError, Models};
+use crate::coding::models::{ModelError, Models, discover};
 use crate::coding::session::EntryKind;
 use crate::coding::{files, history};
 use crate::llm::{Model, ThinkingLevel};
@@ -107,7 +107,7 @@ impl Task {
                     None | Some(Op::ShutDown) => break,
                     Some(op) => self.apply(op).await,
                 },
-                Some(job) = finished.recv() => self.finish(job),
+                Some(job) = finished.recv() => self.finish(job).await,
                 event = next_event(&mut self.session) => self.forward(event),
             }
         }
@@ -302,12 +302,15 @@ impl Task {
         self.shell = Some(shell);
     }
 
-    fn finish(&mut self, job: Job) {
+    async fn finish(&mut self, job: Job) {
         match job {
             Job::Publish(event) => self.publish(*event),
             Job::Discovered(found) => {
                 if self.models.discovered(found) {
                     self.publish_models();
+                    if let Some(model) = self.models.better_default() {
+                        self.choose(model, None).await;
+                    }
                 }
             }
             Job::ShellEnded(run) => {
@@ -332,10 +335,8 @@ impl Task {
             return;
         }
         let jobs = self.jobs.clone();
-        let probe = self.models.discovery();
         tokio::spawn(async move {
-            let found = probe.run().await;
-            let _ = jobs.send(Job::Discovered(found));
+            let _ = jobs.send(Job::Discovered(discover().await));
         });
     }
 

@@ -162,7 +162,7 @@ fn open_file(data: &Path, cwd: &Path, choice: SessionChoice) -> Result<Opened, O
     let path = match choice {
         SessionChoice::New => None,
         SessionChoice::Unstored => {
-            return Ok(Opened::empty(SessionStore::in_memory(Header::new(cwd))?));
+            return Ok(Opened::empty(SessionStore::in_memory(Header::new(cwd), &[])?));
         }
         SessionChoice::Continue => directory.latest(cwd).map(|summary| summary.path),
         SessionChoice::Resume(target) => Some(directory.find(&target)?),

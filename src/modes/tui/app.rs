@@ -7,7 +7,7 @@ use crate::agent::Severity;
 use crate::base::problem::Problem;
 use crate::coding::host::{ModelInfo, Op, SessionInfo, SessionSummary};
 use crate::llm::Usage;
-use crate::term::highlight::Highlighter;
+use crate::term::highlight::{HighlightResult, Highlighter};
 use crate::term::input::{InputEvent, KeyPress, MouseEventKind, MouseInput};
 use crate::term::keymap::{Keymap, Lookup};
 use crate::term::layers::Layers;
@@ -170,6 +170,34 @@ impl App {
             self.transcript.notice(Severity::Warning, &problem.to_string());
         }
         self.dirty |= !problems.is_empty();
+    }
+
+    pub fn set_theme(&mut self, theme: Theme) {
+        self.theme = theme;
+        self.dirty = true;
+    }
+
+    pub fn set_keymap(&mut self, keymap: Keymap) {
+        self.keymap = keymap;
+        self.pending_keys.clear();
+        self.dirty = true;
+    }
+
+    /// Shows a line for a moment.
+    pub fn toast(&mut self, text: &str, error: bool, now: Instant) {
+        self.activity.toast(text, error, now);
+        self.dirty = true;
+    }
+
+    /// Runs a command as if its key had been pressed.
+    pub fn run_command(&mut self, command: Command, now: Instant) {
+        self.actions.push(Action::Run(command));
+        self.apply_actions(now);
+    }
+
+    /// Colours for code came back from the highlighter.
+    pub fn on_highlight(&mut self, result: HighlightResult) {
+        self.dirty |= self.transcript.on_highlight(result);
     }
 
     /// When the screen looks different without anything having happened.

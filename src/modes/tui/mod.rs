@@ -1,0 +1,24 @@
+//! The full-screen interface.
+//!
+//! `App` is the whole of it as one value; `run` connects it to the terminal and the host. The app is
+//! drawn only when something changed, and only while the terminal accepts bytes.
+
+pub mod action;
+pub mod activity;
+pub mod app;
+mod apply;
+pub mod command;
+mod draw;
+pub mod editor;
+mod follow;
+pub mod footer;
+pub mod layout;
+mod looks;
+pub mod overlays;
+mod run;
+pub mod slash;
+pub mod transcript;
+
+pub use app::{App, AppOptions, Effect};
+pub use looks::{Looks, check_files};
+pub use run::{Options, run};

@@ -1,0 +1,427 @@
+//! Connects the app to the terminal and the host: one loop, input first, then frames, then events.
+//!
+//! While a frame is due, events are left in their queue, where deltas merge: a fast stream wakes this
+//! loop once a frame, not once a delta.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write;
+use std::time::Instant;
+
+use anyhow::Context as _;
+use tokio::sync::mpsc;
+use tokio::time::sleep_until;
+
+use super::app::{App, AppOptions, Effect};
+use super::command::Command;
+use super::looks::{Looks, terminal_kind};
+use crate::agent::{self, AgentMessage, Subscription};
+use crate::base::problem::Problem;
+use crate::base::process::{self, Invocation};
+use crate::base::text::sanitize;
+use crate::coding::folders::Folders;
+use crate::coding::host::{Event, Host, HostSetup, Op};
+use crate::coding::settings::{ExitOutput, Settings};
+use crate::modes::prompt::Prompt;
+use crate::term::clipboard::{Clipboard, ClipboardError, Copied};
+use crate::term::frame::{Cursor, FrameClock, FrameWriter};
+use crate::term::highlight::{HighlightResult, Highlighter};
+use crate::term::input::{InputEvent, TerminalReply};
+use crate::term::terminal::{Signal, Signals, Terminal, TerminalOptions};
+use crate::term::watch::Watcher;
+
+/// Events applied between two looks at the keyboard.
+const EVENT_BATCH: usize = 512;
+
+/// What the interface starts with, beside the host's setup.
+#[derive(Debug)]
+pub struct Options {
+    pub prompts: Vec<Prompt>,
+    pub problems: Vec<Problem>,
+    pub settings: Settings,
+    pub folders: Folders,
+    pub environment: BTreeMap<String, String>,
+    /// Open the session picker at once.
+    pub pick_session: bool,
+    pub accounting: Option<File>,
+}
+
+/// Runs the interface until the user leaves.
+pub async fn run(setup: HostSetup, options: Options) -> anyhow::Result<()> {
+    let kind = terminal_kind(&options.environment);
+    let looks = Looks::new(&options.folders, &kind);
+    let (theme, theme_problems) = looks.theme(&options.settings.theme);
+    let (keymap, keymap_problems) = looks.keymap(&options.settings.keymap);
+    let (highlighter, highlighted) = Highlighter::new();
+    let mut app = App::new(AppOptions {
+        theme,
+        keymap,
+        highlighter,
+        show_thinking: options.settings.show_thinking,
+        reduced_motion: options.settings.reduced_motion,
+        cwd: setup.cwd.display().to_string(),
+        model_hint: setup.model.clone().or(setup.settings.model.clone()).unwrap_or_default(),
+    });
+    let mut problems = options.problems.clone();
+    problems.extend(theme_problems);
+    problems.extend(keymap_problems);
+    app.report(&problems);
+    let terminal_options =
+        TerminalOptions { mouse: options.settings.mouse, ..TerminalOptions::default() };
+    // What the setup names must exist before the screen is taken: the error belongs on a plain line.
+    let (host, events) = Host::start(setup)?;
+    let display = ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| options.environment.contains_key(*name));
+    let clipboard =
+        Clipboard::new(&kind, display, options.folders.data.join("clipboard.txt"));
+    let (terminal, input) = Terminal::enter(kind, terminal_options)?;
+    let writer = FrameWriter::new(terminal.size(), terminal.features());
+    let (results, finished) = mpsc::unbounded_channel();
+    let mut screen = Screen {
+        app,
+        host,
+        terminal,
+        writer,
+        clock: FrameClock::default(),
+        looks,
+        clipboard,
+        results,
+        options,
+        waiting: Vec::new(),
+        running: false,
+        transcript: Vec::new(),
+    };
+    screen.draw();
+    let left = screen.serve(input, events, highlighted, finished).await;
+    let Screen { terminal, options, transcript, app, .. } = screen;
+    let panics = terminal.leave();
+    leave_behind(&options.settings, &transcript, app.session.path.as_deref(), &app.session.id);
+    left?;
+    match panics.first() {
+        Some(panic) => Err(anyhow::anyhow!("a part of osier failed: {}", sanitize(panic))),
+        None => Ok(()),
+    }
+}
+
+/// What comes back from work done beside the loop.
+#[derive(Debug)]
+enum Finished {
+    Copied(Result<Copied, ClipboardError>),
+}
+
+/// The loop's state.
+struct Screen {
+    app: App,
+    host: Host,
+    terminal: Terminal,
+    writer: FrameWriter,
+    clock: FrameClock,
+    looks: Looks,
+    clipboard: Clipboard,
+    results: mpsc::UnboundedSender<Finished>,
+    options: Options,
+    /// Prompts of the command line that have not been sent.
+    waiting: Vec<Prompt>,
+    running: bool,
+    /// What was said, for the scrollback.
+    transcript: Vec<String>,
+}
+
+impl Screen {
+    async fn serve(
+        &mut self,
+        mut input: mpsc::UnboundedReceiver<InputEvent>,
+        mut events: Subscription<Event>,
+        mut highlighted: mpsc::UnboundedReceiver<HighlightResult>,
+        mut finished: mpsc::UnboundedReceiver<Finished>,
+    ) -> anyhow::Result<()> {
+        let mut signals = Signals::listen().context("signals cannot be listened to")?;
+        self.waiting = std::mem::take(&mut self.options.prompts);
+        self.waiting.reverse();
+        let (_watcher, mut changes) = self.watch();
+        self.host.send(Op::ListModels);
+        self.host.send(Op::ListHistory);
+        if self.options.pick_session {
+            self.app.run_command(Command::SessionPicker, Instant::now());
+            self.after_change();
+        }
+        loop {
+            let deadline = self.clock.deadline();
+            let idle = self.terminal.output().is_idle();
+            tokio::select! {
+                biased;
+                signal = signals.next() => {
+                    if self.on_signal(signal)? {
+                        return Ok(());
+                    }
+                }
+                event = input.recv() => {
+                    let Some(event) = event else { return Ok(()) };
+                    self.on_input(event);
+                    while let Ok(event) = input.try_recv() {
+                        self.on_input(event);
+                    }
+                    self.clock.request_now(Instant::now());
+                }
+                () = self.terminal.output().ready(), if deadline.is_some() && !idle => {}
+                () = sleep_to(deadline), if deadline.is_some() && idle => {
+                    self.take_events(&mut events);
+                    self.draw();
+                }
+                () = events.ready(), if deadline.is_none() => {
+                    if events.is_closed() {
+                        return Ok(());
+                    }
+                    self.take_events(&mut events);
+                }
+                Some(result) = highlighted.recv() => self.app.on_highlight(result),
+                Some(result) = finished.recv() => self.on_finished(result),
+                Some(_) = changes.recv() => self.reload_looks(),
+            }
+            if self.after_change() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Applies what waits in the queue, a bounded number at a time.
+    fn take_events(&mut self, events: &mut Subscription<Event>) {
+        let now = Instant::now();
+        for _ in 0..EVENT_BATCH {
+            let Some(event) = events.try_recv() else { break };
+            self.remember(&event);
+            self.app.on_event(&event, now);
+        }
+    }
+
+    /// Sends ops, carries effects out, and asks for a frame when something changed. True when the user
+    /// leaves.
+    fn after_change(&mut self) -> bool {
+        let now = Instant::now();
+        self.send_waiting_prompt();
+        for op in self.app.take_ops() {
+            self.host.send(op);
+        }
+        for effect in self.app.take_effects() {
+            if self.carry_out(effect) {
+                return true;
+            }
+        }
+        if self.app.take_dirty() {
+            self.clock.request(now);
+        }
+        if !self.clock.is_slow()
+            && let Some(then) = self.app.next_change(now)
+        {
+            self.clock.request_at(then);
+        }
+        false
+    }
+
+    /// The prompts of the command line run one after the other.
+    fn send_waiting_prompt(&mut self) {
+        if self.running {
+            return;
+        }
+        if let Some(prompt) = self.waiting.pop() {
+            self.running = true;
+            self.host.send(prompt.into());
+        }
+    }
+
+    fn on_input(&mut self, event: InputEvent) {
+        if let InputEvent::Reply(reply) = &event {
+            self.on_reply(reply);
+        }
+        self.app.on_input(event, Instant::now());
+    }
+
+    fn on_reply(&mut self, reply: &TerminalReply) {
+        if self.terminal.on_reply(reply) {
+            self.writer.set_features(self.terminal.features());
+        }
+    }
+
+    fn on_signal(&mut self, signal: Signal) -> anyhow::Result<bool> {
+        match signal {
+            Signal::Resize => {
+                self.writer.resize(self.terminal.size());
+                self.clock.request_now(Instant::now());
+            }
+            Signal::Continue => {
+                self.terminal.resume()?;
+                self.repaint();
+            }
+            Signal::Leave(_) => return Ok(true),
+        }
+        Ok(false)
+    }
+
+    fn on_finished(&mut self, result: Finished) {
+        let Finished::Copied(copied) = result;
+        let now = Instant::now();
+        match copied {
+            Ok(Copied { route, bytes }) => {
+                self.writer.queue(bytes);
+                self.app.toast(&route.to_string(), false, now);
+            }
+            Err(error) => self.app.toast(&error.to_string(), true, now),
+        }
+    }
+
+    /// Carries one effect out. True when the user leaves.
+    fn carry_out(&mut self, effect: Effect) -> bool {
+        let now = Instant::now();
+        match effect {
+            Effect::Quit => return true,
+            Effect::Repaint => self.repaint(),
+            Effect::Copy(text) => {
+                let (clipboard, results) = (self.clipboard.clone(), self.results.clone());
+                tokio::spawn(async move {
+                    let _ = results.send(Finished::Copied(clipboard.copy(&text).await));
+                });
+            }
+            Effect::Suspend => {
+                if let Err(error) = self.terminal.suspend() {
+                    self.app.toast(&error.to_string(), true, now);
+                }
+                self.repaint();
+            }
+            Effect::ExternalEditor(text) => self.edit_externally(&text),
+            Effect::Notify(text) => {
+                if self.options.settings.notifications {
+                    self.writer.queue(self.terminal.kind().notification("osier", &text));
+                }
+            }
+            Effect::LoadTheme(name) => {
+                if self.looks.has_theme(&name) {
+                    let (theme, problems) = self.looks.theme(&name);
+                    self.options.settings.theme = name;
+                    self.app.set_theme(theme);
+                    self.app.report(&problems);
+                } else {
+                    self.app.toast(&format!("there is no theme `{name}`"), true, now);
+                }
+            }
+            Effect::ReloadLooks => self.reload_looks(),
+        }
+        false
+    }
+
+    fn reload_looks(&mut self) {
+        let (settings, mut problems) = Settings::load(&self.options.folders.settings());
+        let (theme, found) = self.looks.theme(&settings.theme);
+        problems.extend(found);
+        let (keymap, found) = self.looks.keymap(&settings.keymap);
+        problems.extend(found);
+        self.options.settings = settings;
+        self.app.set_theme(theme);
+        self.app.set_keymap(keymap);
+        self.app.report(&problems);
+    }
+
+    fn repaint(&mut self) {
+        self.writer.resize(self.terminal.size());
+        self.writer.repaint();
+        self.clock.request_now(Instant::now());
+    }
+
+    /// Lets the user write the prompt in their editor.
+    fn edit_externally(&mut self, text: &str) {
+        let now = Instant::now();
+        let variable = |name: &str| self.options.environment.get(name).filter(|value| !value.is_empty());
+        let editor = variable("VISUAL").or_else(|| variable("EDITOR")).cloned();
+        let editor = editor.unwrap_or_else(|| "vi".to_owned());
+        let edited = self.terminal.with_released(|| edit(&editor, text));
+        match edited {
+            Ok(Ok(text)) => self.app.edited(text.trim_end_matches('\n')),
+            Ok(Err(error)) => self.app.toast(&format!("`{editor}` failed: {error}"), true, now),
+            Err(error) => self.app.toast(&error.to_string(), true, now),
+        }
+        self.repaint();
+    }
+
+    fn draw(&mut self) {
+        let now = Instant::now();
+        let (canvas, links) = self.writer.canvas();
+        let cursor = self.app.draw(canvas, links, now).map(Cursor::from);
+        let mut frame = self.terminal.output().buffer();
+        self.writer.finish(cursor, &mut frame);
+        let drain = self.terminal.output().drain();
+        self.terminal.output().send(frame);
+        self.clock.drawn(Instant::now(), drain);
+    }
+
+    /// Follows theme, keymap and settings files while they are edited.
+    fn watch(&mut self) -> (Option<Watcher>, mpsc::UnboundedReceiver<Vec<std::path::PathBuf>>) {
+        let folders = &self.options.folders;
+        let paths = [folders.settings(), folders.themes().join("x"), folders.keymaps().join("x")];
+        match Watcher::start(&paths) {
+            Ok((watcher, changes)) => (Some(watcher), changes),
+            // Without watching, `/reload` does the same.
+            Err(_) => (None, mpsc::unbounded_channel().1),
+        }
+    }
+
+    /// Keeps what the scrollback and the accounting file want.
+    fn remember(&mut self, event: &Event) {
+        let Event::Agent(event) = event else { return };
+        match event {
+            agent::Event::AgentSettled { .. } => self.running = false,
+            agent::Event::AgentStart => self.running = true,
+            agent::Event::Accounting { entry } => {
+                if let Some(file) = &mut self.options.accounting
+                    && let Ok(line) = serde_json::to_string(entry)
+                {
+                    // A full disk must not end the conversation.
+                    let _ = writeln!(file, "{line}");
+                }
+            }
+            agent::Event::MessageEnd { message, .. } => match (&**message, self.options.settings.exit_output) {
+                (AgentMessage::Assistant(answer), ExitOutput::Answer) => {
+                    self.transcript = vec![answer.text()];
+                }
+                (AgentMessage::Assistant(answer), ExitOutput::Transcript) => {
+                    self.transcript.push(answer.text());
+                }
+                (AgentMessage::User(prompt), ExitOutput::Transcript) => {
+                    self.transcript.push(format!("> {}", prompt.text));
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+}
+
+async fn sleep_to(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => sleep_until(deadline.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Runs the editor on a file with `text` and gives back what it holds afterwards.
+fn edit(editor: &str, text: &str) -> std::io::Result<String> {
+    let mut file = tempfile::Builder::new().prefix("osier-").suffix(".md").tempfile()?;
+    file.write_all(text.as_bytes())?;
+    file.flush()?;
+    let path = file.path().to_string_lossy().into_owned();
+    let command = format!("{editor} \"$1\"");
+    let invocation = Invocation::new("sh", ["-c", command.as_str(), "osier", path.as_str()]);
+    process::run_in_foreground(&invocation)?;
+    std::fs::read_to_string(file.path())
+}
+
+/// What stays in the terminal: the answer or the transcript, and how to come back.
+fn leave_behind(settings: &Settings, transcript: &[String], path: Option<&str>, id: &str) {
+    let mut out = std::io::stdout().lock();
+    if settings.exit_output != ExitOutput::Nothing {
+        for text in transcript.iter().filter(|text| !text.trim().is_empty()) {
+            let _ = writeln!(out, "{}\n", sanitize(text).trim_end());
+        }
+    }
+    let stored = path.is_some_and(|path| std::path::Path::new(path).exists());
+    if stored {
+        let _ = writeln!(out, "to go on: osier --resume {id}");
+    }
+}
