@@ -47,10 +47,9 @@ impl TurnStatus {
     /// Whether the same request may succeed later or elsewhere.
     pub fn is_retryable(&self) -> bool {
         match self {
-            Self::RateLimit { .. } | Self::Timeout { .. } => true,
-            Self::ModelError { retryable, .. } | Self::NetworkError { retryable, .. } => *retryable,
             // A cut or garbled stream is most often a proxy's passing fault.
-            Self::InvalidResponse { .. } => true,
+            Self::RateLimit { .. } | Self::Timeout { .. } | Self::InvalidResponse { .. } => true,
+            Self::ModelError { retryable, .. } | Self::NetworkError { retryable, .. } => *retryable,
             _ => false,
         }
     }

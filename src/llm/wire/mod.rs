@@ -10,6 +10,8 @@ mod openai_chat;
 #[cfg(test)]
 pub(crate) mod testing;
 
+pub(crate) use answer::parse_arguments;
+
 use std::borrow::Cow;
 
 use serde_json::Value;
