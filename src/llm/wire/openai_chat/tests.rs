@@ -481,7 +481,8 @@ fn thinking_is_asked_for_as_the_server_has_it() {
             "chat_template_kwargs",
         ]
         .into_iter()
-        .find_map(|key| body.get(key).map(|value| json!({ key: value })))
+        .filter_map(|key| Some((key.to_owned(), body.get(key)?.clone())))
+        .collect::<Value>()
     };
     for (format, on, off) in [
         (
@@ -501,7 +502,7 @@ fn thinking_is_asked_for_as_the_server_has_it() {
         ),
         (
             ThinkingFormat::Thinking,
-            json!({"thinking": {"type": "enabled"}}),
+            json!({"reasoning_effort": "medium", "thinking": {"type": "enabled"}}),
             json!({"thinking": {"type": "disabled"}}),
         ),
         (
@@ -515,10 +516,13 @@ fn thinking_is_asked_for_as_the_server_has_it() {
             json!({"chat_template_kwargs": {"enable_thinking": false}}),
         ),
     ] {
-        assert_eq!(asked(format, ThinkingLevel::Medium), Some(on));
-        assert_eq!(asked(format, ThinkingLevel::Off), Some(off));
+        assert_eq!(asked(format, ThinkingLevel::Medium), on);
+        assert_eq!(asked(format, ThinkingLevel::Off), off);
     }
-    assert_eq!(asked(ThinkingFormat::None, ThinkingLevel::Medium), None);
+    assert_eq!(
+        asked(ThinkingFormat::None, ThinkingLevel::Medium),
+        json!({})
+    );
 }
 
 #[test]
