@@ -24,6 +24,8 @@ const WANTED = {
   together: ["moonshotai/Kimi-K3.1-Pro", "zai-org/GLM-5.3", "deepseek-ai/DeepSeek-V4-Pro-0813", "Qwen/Qwen3.7-Max", "openai/gpt-oss-120b"],
 };
 const LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh", "max"];
+// Cannot be told not to think, whatever the data leaves out.
+const NEVER_OFF = new Set(["gemini-2.5-pro"]);
 const BY_DEFAULT = new Set(LEVELS.slice(0, 5));
 
 function levels(model) {
@@ -31,7 +33,7 @@ function levels(model) {
   const map = model.thinkingLevelMap ?? {};
   const has = (level) => (level in map ? map[level] !== null : BY_DEFAULT.has(level));
   const effort = model.compat?.forceAdaptiveThinking;
-  return LEVELS.filter((level) => has(level) && !(effort && level === "minimal"));
+  return LEVELS.filter((level) => has(level) && !(level === "off" && NEVER_OFF.has(model.id)) && !(effort && level === "minimal"));
 }
 
 function compat(provider, model) {

@@ -290,15 +290,12 @@ impl Fault {
         match (self.status, self.shape()) {
             (Some(402), _) => Kind::Quota,
             (Some(413), _) => Kind::Overflow,
-            (Some(401), _) => Kind::Auth,
-            (Some(429), Some(kind @ (Kind::Quota | Kind::Overflow))) => kind,
-            (Some(429), _) => Kind::Rate,
-            // A server that broke may quote anything; only what no server error says is believed.
-            (Some(500..), Some(kind @ (Kind::Quota | Kind::Overflow | Kind::Rate))) => kind,
-            (Some(500..), _) => Kind::Transient,
-            (Some(403), None) => Kind::Auth,
+            (Some(401), _) | (Some(403), None) => Kind::Auth,
+            // Servers that are busy or broke may quote anything; what they cannot mean is not believed.
+            (Some(429 | 500..), Some(kind @ (Kind::Quota | Kind::Overflow))) => kind,
+            (Some(429), _) | (Some(500..), Some(Kind::Rate)) => Kind::Rate,
+            (Some(500..), _) | (_, None) => Kind::Transient,
             (_, Some(kind)) => kind,
-            (_, None) => Kind::Transient,
         }
     }
 
@@ -383,6 +380,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::too_many_lines, reason = "one table")]
     fn vendor_errors_get_their_status() {
         let anthropic = |kind: &str, message: &str| json!({"type": "error", "error": {"type": kind, "message": message}});
         let openai = |code: &str, message: &str| json!({"error": {"message": message, "type": "x", "code": code}});

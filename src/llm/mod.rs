@@ -11,13 +11,18 @@ pub mod http;
 pub mod message;
 pub mod model;
 pub mod provider;
+pub mod providers;
+pub mod scripted;
 pub mod sse;
 pub mod status;
 pub mod usage;
 mod wire;
 
+pub use auth::{KeyStatus, Keys};
 pub use builder::MessageBuilder;
+pub use catalogue::{Catalogue, ModelsFile, ProviderEntry};
 pub use event::{Delta, StreamEvent};
+pub use http::{HttpOptions, HttpProvider};
 pub use message::{
     AssistantBlock, AssistantMessage, ContentBlock, Message, StopReason, ToolCall, ToolResult,
     UserMessage,
@@ -26,5 +31,7 @@ pub use model::{Api, Modality, Model, ThinkingLevel};
 pub use provider::{
     CallOptions, Context, EventStream, Provider, Request, Secret, ToolChoice, ToolSpec,
 };
+pub use providers::Providers;
+pub use scripted::{Script, ScriptedProvider};
 pub use status::TurnStatus;
 pub use usage::{Cost, Usage};

@@ -214,10 +214,11 @@ mod tests {
                 ("(data|event|:|id|)", "[a-zé漢😀: ]{0,8}", "(\n|\r\n|\r|\n\n|\r\n\r\n)"), 0..20),
             cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
         ) {
-            let stream: String = lines
+            let lines: Vec<String> = lines
                 .iter()
                 .map(|(field, value, end)| format!("{field}: {value}{end}"))
                 .collect();
+            let stream = lines.concat();
             let bytes = stream.as_bytes();
             let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
             cuts.extend([0, bytes.len()]);

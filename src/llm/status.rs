@@ -47,7 +47,7 @@ impl TurnStatus {
     /// Whether the same request may succeed later or elsewhere.
     pub fn is_retryable(&self) -> bool {
         match self {
-            // A garbled or cut stream is most often a proxy's passing fault.
+            // A cut or garbled stream is most often a proxy's passing fault.
             Self::RateLimit { .. } | Self::Timeout { .. } | Self::InvalidResponse { .. } => true,
             Self::ModelError { retryable, .. } | Self::NetworkError { retryable, .. } => *retryable,
             _ => false,

@@ -116,7 +116,7 @@ impl Keys {
                 KeySource::Env(name) => self.variable(name).is_some(),
                 KeySource::Command(_) => self.runner.is_some(),
             })
-            || self.from_environment(entry).is_some();
+            || self.environment_key(entry).is_some();
         match found {
             true => KeyStatus::Present,
             false if entry.needs_key => KeyStatus::Absent,
@@ -139,7 +139,7 @@ impl Keys {
                 return Ok(key);
             }
         }
-        match self.from_environment(entry) {
+        match self.environment_key(entry) {
             Some(key) => Ok(Some(key)),
             None if entry.needs_key => Err(KeyError::Missing {
                 provider: entry.name.clone(),
@@ -160,7 +160,7 @@ impl Keys {
         stored.into_iter().chain(entry.key.as_ref())
     }
 
-    fn from_environment(&self, entry: &ProviderEntry) -> Option<Secret> {
+    fn environment_key(&self, entry: &ProviderEntry) -> Option<Secret> {
         entry.env_keys.iter().find_map(|name| self.variable(name))
     }
 

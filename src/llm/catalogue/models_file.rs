@@ -335,15 +335,15 @@ const API_NAMES: &str = "one of `openai-chat-completions`, `openai-responses`, `
 
 /// The fields of one object, taken out one by one so that what stays is unknown.
 struct Fields {
-    fields: Map<String, Value>,
+    left: Map<String, Value>,
     place: String,
     warnings: Vec<String>,
 }
 
 impl Fields {
-    fn new(fields: Map<String, Value>, place: String) -> Self {
+    fn new(left: Map<String, Value>, place: String) -> Self {
         Self {
-            fields,
+            left,
             place,
             warnings: Vec::new(),
         }
@@ -355,7 +355,7 @@ impl Fields {
 
     /// The field `key`, or a warning that it is not `what`. `null` means not set.
     fn take<T: DeserializeOwned>(&mut self, key: &str, what: &str) -> Option<T> {
-        let value = self.fields.remove(key).filter(|value| !value.is_null())?;
+        let value = self.left.remove(key).filter(|value| !value.is_null())?;
         let parsed = serde_json::from_value(value).ok();
         if parsed.is_none() {
             self.warn(&format!(".{key}"), &format!("is not {what}: ignored"));
@@ -377,7 +377,7 @@ impl Fields {
     }
 
     fn warn_of_rest(&mut self, joint: &str) {
-        let rest: Vec<String> = self.fields.keys().cloned().collect();
+        let rest: Vec<String> = self.left.keys().cloned().collect();
         for key in rest {
             let place = if joint.is_empty() { ": " } else { joint };
             self.warn(&format!("{place}{key}"), "is not known: ignored");

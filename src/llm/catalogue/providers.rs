@@ -118,6 +118,8 @@ pub const PROVIDERS: &[ProviderRow] = &[
         &["MISTRAL_API_KEY"],
         || Compat {
             max_tokens_field: true,
+            // Refused there, and told without being asked for.
+            no_stream_usage: true,
             short_tool_ids: true,
             ..Compat::default()
         },

@@ -138,7 +138,7 @@ pub(super) async fn answered(
     // A prompt that is too long is sometimes refused without a word.
     let empty = body.iter().all(u8::is_ascii_whitespace);
     if empty && code == 400 && request_bytes as u64 / 4 > model.context_window / 2 {
-        fault.code = "request_too_large".to_owned();
+        "request_too_large".clone_into(&mut fault.code);
     }
     if fault.message.is_empty() {
         let came = excerpt(&body, key);

@@ -33,7 +33,7 @@ impl Default for HttpOptions {
         Self {
             connect_timeout: Duration::from_secs(15),
             // Models may think for minutes without a word.
-            idle_timeout: Duration::from_secs(300),
+            idle_timeout: Duration::from_mins(5),
         }
     }
 }

@@ -166,11 +166,11 @@ async fn a_stream_arrives_as_events_and_the_request_as_the_vendor_wants_it() {
 
 #[tokio::test]
 async fn http_errors_end_in_their_status() {
-    let limited = format!("429 Too Many\r\nretry-after: 7");
+    let limited = "429 Too Many\r\nretry-after: 7";
     let forbidden = "500 Oops\r\nx-should-retry: false";
     for (head, body, expected) in [
         (
-            limited.as_str(),
+            limited,
             error("rate_limit_error", "slow down"),
             TurnStatus::RateLimit {
                 message: "`vendor` answered 429: slow down".to_owned(),

@@ -221,7 +221,7 @@ impl Answer {
 }
 
 /// The arguments object that `raw` is, or `Null` and `raw` itself. No text at all means no arguments.
-fn parse_arguments(raw: String) -> (Value, Option<String>) {
+pub(crate) fn parse_arguments(raw: String) -> (Value, Option<String>) {
     if raw.trim().is_empty() {
         return (Value::Object(serde_json::Map::new()), None);
     }

@@ -10,6 +10,8 @@ mod openai_chat;
 #[cfg(test)]
 pub(crate) mod testing;
 
+pub(crate) use answer::parse_arguments;
+
 use std::borrow::Cow;
 
 use serde_json::Value;
@@ -92,7 +94,48 @@ pub(crate) fn or_note(text: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
+    use super::testing::{model, play};
     use super::*;
+    use proptest::prelude::*;
+
+    /// Pieces of both formats, and of none.
+    const PIECES: &[&str] = &[
+        r#"{"type":"message_start","message":{"id":"m","usage":{"input_tokens":3}}}"#,
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"a"}}"#,
+        r#"{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"t","name":"n","input":{}}}"#,
+        r#"{"type":"content_block_start","index":1,"content_block":{"type":"thinking"}}"#,
+        r#"{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"a\":"}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"b"}}"#,
+        r#"{"type":"content_block_stop","index":1}"#,
+        r#"{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":null}}"#,
+        r#"{"type":"message_stop"}"#,
+        r#"{"type":"error","error":{"type":"overloaded_error","message":"busy"}}"#,
+        r#"{"choices":[{"index":0,"delta":{"content":"a","reasoning":"b"}}]}"#,
+        r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"x","function":{"name":"n","arguments":"{"}}]}}]}"#,
+        r#"{"choices":[{"delta":{"tool_calls":[{"function":{"arguments":"}"}},{"id":"y"}]}}]}"#,
+        r#"{"choices":[{"delta":null,"finish_reason":"length"}],"usage":{"prompt_tokens":1,"prompt_tokens_details":{"cached_tokens":9}}}"#,
+        r#"{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":null}}"#,
+        r#"{"choices":7}"#,
+        "[DONE]",
+        "",
+        "{",
+        "null",
+    ];
+
+    proptest! {
+        #[test]
+        fn whatever_comes_ends_once(
+            pieces in prop::collection::vec(prop::sample::select(PIECES), 0..12),
+            cut in 0_usize..40,
+        ) {
+            let mut stream: String = pieces.iter().flat_map(|piece| ["data: ", piece, "\n\n"]).collect();
+            stream.truncate(stream.len().saturating_sub(cut));
+            for wire in WIRES {
+                // Checks that exactly one event is the last, and that the message can be built.
+                play(&model(wire.api), stream.as_bytes());
+            }
+        }
+    }
 
     #[test]
     fn a_version_is_not_repeated_in_the_address() {

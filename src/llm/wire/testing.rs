@@ -148,9 +148,9 @@ pub(crate) fn play(model: &Model, bytes: &[u8]) -> (AssistantMessage, TurnStatus
 
 /// The same for a stream given as the data of its events.
 pub(crate) fn play_data(model: &Model, data: &[Value]) -> (AssistantMessage, TurnStatus) {
-    let stream: String = data
+    let events: Vec<String> = data
         .iter()
         .map(|data| format!("data: {data}\n\n"))
         .collect();
-    play(model, stream.as_bytes())
+    play(model, events.concat().as_bytes())
 }

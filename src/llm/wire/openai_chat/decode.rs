@@ -121,12 +121,11 @@ impl ChatDecoder {
             return;
         }
         self.spoke = true;
-        let index = match self.open {
-            Open::Text(index) => index,
-            _ => {
-                self.close(out);
-                self.answer.open_text(out)
-            }
+        let index = if let Open::Text(index) = self.open {
+            index
+        } else {
+            self.close(out);
+            self.answer.open_text(out)
         };
         self.open = Open::Text(index);
         self.answer.text(index, delta, out);
@@ -137,12 +136,11 @@ impl ChatDecoder {
             return;
         }
         self.spoke = true;
-        let index = match self.open {
-            Open::Thinking(index) => index,
-            _ => {
-                self.close(out);
-                self.answer.open_thinking(out)
-            }
+        let index = if let Open::Thinking(index) = self.open {
+            index
+        } else {
+            self.close(out);
+            self.answer.open_thinking(out)
         };
         self.open = Open::Thinking(index);
         out.push(StreamEvent::Delta(Delta::ThinkingDelta { index, delta }));

@@ -67,6 +67,10 @@ fn ask_for_thinking(request: &Request, body: &mut Map<String, Value>) {
         ThinkingFormat::ReasoningEnabled => ("reasoning", json!({"enabled": on})),
         ThinkingFormat::Thinking => {
             let state = if on { "enabled" } else { "disabled" };
+            // Told apart only where the model has more than on and off.
+            if on && model.thinking_levels.len() > 2 {
+                body.insert("reasoning_effort".into(), effort.into());
+            }
             ("thinking", json!({"type": state}))
         }
         ThinkingFormat::EnableThinking => ("enable_thinking", on.into()),

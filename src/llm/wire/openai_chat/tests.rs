@@ -77,7 +77,7 @@ fn a_recorded_tool_call_is_read() {
 }
 
 #[test]
-fn the_norm_and_every_known_quirk_of_tool_calls_is_read() {
+fn calls_are_put_together_by_index_and_id() {
     let two = [
         call("a", json!({"path": "x"})),
         call("b", json!({"path": "y"})),
@@ -123,6 +123,14 @@ fn the_norm_and_every_known_quirk_of_tool_calls_is_read() {
             "{index:?}"
         );
     }
+}
+
+#[test]
+fn calls_of_odd_servers_are_read() {
+    let two = [
+        call("a", json!({"path": "x"})),
+        call("b", json!({"path": "y"})),
+    ];
     // The id repeated with every fragment, null name, and `stop` as the reason.
     let (message, _) = play_data(
         &chat(),
@@ -473,45 +481,48 @@ fn thinking_is_asked_for_as_the_server_has_it() {
             "chat_template_kwargs",
         ]
         .into_iter()
-        .find_map(|key| body.get(key).map(|value| json!({ key: value })))
+        .filter_map(|key| Some((key.to_owned(), body.get(key)?.clone())))
+        .collect::<Value>()
     };
-    use ThinkingFormat as Format;
     for (format, on, off) in [
         (
-            Format::Effort,
+            ThinkingFormat::Effort,
             json!({"reasoning_effort": "medium"}),
             json!({"reasoning_effort": "none"}),
         ),
         (
-            Format::Openrouter,
+            ThinkingFormat::Openrouter,
             json!({"reasoning": {"effort": "medium"}}),
             json!({"reasoning": {"effort": "none"}}),
         ),
         (
-            Format::ReasoningEnabled,
+            ThinkingFormat::ReasoningEnabled,
             json!({"reasoning": {"enabled": true}}),
             json!({"reasoning": {"enabled": false}}),
         ),
         (
-            Format::Thinking,
-            json!({"thinking": {"type": "enabled"}}),
+            ThinkingFormat::Thinking,
+            json!({"reasoning_effort": "medium", "thinking": {"type": "enabled"}}),
             json!({"thinking": {"type": "disabled"}}),
         ),
         (
-            Format::EnableThinking,
+            ThinkingFormat::EnableThinking,
             json!({"enable_thinking": true}),
             json!({"enable_thinking": false}),
         ),
         (
-            Format::ChatTemplate,
+            ThinkingFormat::ChatTemplate,
             json!({"chat_template_kwargs": {"enable_thinking": true}}),
             json!({"chat_template_kwargs": {"enable_thinking": false}}),
         ),
     ] {
-        assert_eq!(asked(format, ThinkingLevel::Medium), Some(on));
-        assert_eq!(asked(format, ThinkingLevel::Off), Some(off));
+        assert_eq!(asked(format, ThinkingLevel::Medium), on);
+        assert_eq!(asked(format, ThinkingLevel::Off), off);
     }
-    assert_eq!(asked(Format::None, ThinkingLevel::Medium), None);
+    assert_eq!(
+        asked(ThinkingFormat::None, ThinkingLevel::Medium),
+        json!({})
+    );
 }
 
 #[test]
