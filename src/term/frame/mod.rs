@@ -31,7 +31,7 @@ use ratatui::layout::Position;
 pub struct Features {
     /// Scroll regions with insert and delete line.
     pub margins: bool,
-    /// `CSI n b` repeats the last character.
+    /// `CSI n b` repeats the last character; used for ASCII.
     pub repeat: bool,
     /// Erased cells take the background colour in force.
     pub erase_background: bool,

@@ -153,6 +153,7 @@ fn text() -> impl Strategy<Value = String> {
         1 => Just("e\u{301}".to_owned()),
         1 => Just("🦀".to_owned()),
         1 => Just("────────────".to_owned()),
+        1 => Just("------------".to_owned()),
     ];
     proptest::collection::vec(piece, 1..5).prop_map(|pieces| pieces.concat())
 }
