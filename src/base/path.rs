@@ -112,9 +112,10 @@ pub fn display(path: &Path, cwd: &Path) -> String {
 
 fn display_with_home(path: &Path, cwd: &Path, home: Option<&Path>) -> String {
     if let Ok(rest) = path.strip_prefix(cwd) {
-        return match rest.as_os_str().is_empty() {
-            true => ".".to_owned(),
-            false => rest.display().to_string(),
+        return if rest.as_os_str().is_empty() {
+            ".".to_owned()
+        } else {
+            rest.display().to_string()
         };
     }
     match home.and_then(|home| path.strip_prefix(home).ok()) {

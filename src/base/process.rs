@@ -260,14 +260,18 @@ impl Running {
 
     /// When something is due although nothing happens.
     fn wake(&self, idle_at: Instant) -> Option<Instant> {
-        let end = self.read_until.map(|until| match self.output_ended {
-            true => Instant::now(),
-            false => until.min(idle_at.max(Instant::now())),
+        let now = Instant::now();
+        let end = self.read_until.map(|until| {
+            if self.output_ended {
+                now
+            } else {
+                until.min(idle_at)
+            }
         });
         match &self.stop {
             None => end,
             Some(stop) if stop.killed => Some(end.unwrap_or(stop.kill_at + GIVE_UP)),
-            Some(stop) if end.is_some() => Some(stop.kill_at.min(Instant::now() + RECOUNT)),
+            Some(stop) if end.is_some() => Some(stop.kill_at.min(now + RECOUNT)),
             Some(stop) => Some(stop.kill_at),
         }
     }
@@ -405,7 +409,7 @@ mod tests {
     #[tokio::test]
     async fn a_flood_that_ignores_the_request_is_killed_too() {
         let mut running = shell("trap '' TERM; yes");
-        let mut buffer = [0; 65536];
+        let mut buffer = [0; 8192];
         running.read(&mut buffer).await.unwrap();
         running.stop();
         while running.read(&mut buffer).await.unwrap() > 0 {}

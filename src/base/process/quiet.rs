@@ -123,7 +123,7 @@ async fn collect(stream: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>) {
 mod tests {
     use super::*;
 
-    const LONG: Duration = Duration::from_secs(60);
+    const LONG: Duration = Duration::from_mins(1);
 
     #[tokio::test]
     async fn input_goes_in_and_both_streams_come_out() {
