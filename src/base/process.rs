@@ -160,8 +160,8 @@ pub fn signal_name(signal: i32) -> String {
 pub struct Running {
     child: Child,
     group: ChildGroup,
-    output: pipe::Receiver,
-    output_ended: bool,
+    /// Not set once it has ended.
+    output: Option<pipe::Receiver>,
     exit: Option<Exit>,
     /// When reading ends although output still comes; set once the child has ended.
     read_until: Option<Instant>,
@@ -179,8 +179,36 @@ struct Stop {
 #[derive(Debug)]
 pub struct Ended {
     pub exit: Exit,
-    /// What the child left running in its group. Dropping it kills that.
-    pub left_running: Option<ChildGroup>,
+    /// What the child left running.
+    pub left_running: Option<LeftRunning>,
+}
+
+/// Processes that outlived the child that started them. Dropping it kills those of the child's group.
+#[derive(Debug)]
+pub struct LeftRunning {
+    group: ChildGroup,
+    output: Option<pipe::Receiver>,
+}
+
+impl LeftRunning {
+    /// Reads on, so that nobody dies of writing to a closed pipe, and ends when no one is left.
+    pub async fn stay(mut self) {
+        let mut buffer = vec![0; 16 * 1024];
+        while read_some(&mut self.output, &mut buffer)
+            .await
+            .is_ok_and(|length| length > 0)
+        {}
+        if self.group.has_members() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+async fn read_some(output: &mut Option<pipe::Receiver>, buffer: &mut [u8]) -> io::Result<usize> {
+    match output {
+        Some(output) => output.read(buffer).await,
+        None => Ok(0),
+    }
 }
 
 /// Starts `invocation`. Needs a tokio runtime.
@@ -202,8 +230,7 @@ pub fn spawn(invocation: &Invocation) -> io::Result<Running> {
     Ok(Running {
         child,
         group: ChildGroup::new(pid, format!("{MARKER}={marker}")),
-        output,
-        output_ended: false,
+        output: Some(output),
         exit: None,
         read_until: None,
         stop: None,
@@ -244,8 +271,8 @@ impl Running {
                     }
                 }
                 status = self.child.wait(), if self.exit.is_none() => self.note_exit(status?.into()),
-                length = self.output.read(buffer), if !self.output_ended => match length? {
-                    0 => self.output_ended = true,
+                length = read_some(&mut self.output, buffer), if self.output.is_some() => match length? {
+                    0 => self.output = None,
                     length => return Ok(length),
                 },
             }
@@ -262,7 +289,7 @@ impl Running {
     fn wake(&self, idle_at: Instant) -> Option<Instant> {
         let now = Instant::now();
         let end = self.read_until.map(|until| {
-            if self.output_ended {
+            if self.output.is_none() {
                 now
             } else {
                 until.min(idle_at)
@@ -279,7 +306,7 @@ impl Running {
     /// Whether nothing more is to be waited for. Kills when the time has come.
     fn is_over(&mut self, idle_at: Instant) -> bool {
         let now = Instant::now();
-        let quiet = self.output_ended
+        let quiet = self.output.is_none()
             || now >= idle_at
             || self.read_until.is_some_and(|until| now >= until);
         let Some(stop) = &mut self.stop else {
@@ -308,10 +335,14 @@ impl Running {
             code: None,
             signal: Some(Signal::KILL.as_raw()),
         };
-        let group = (self.finished && self.group.has_members()).then(|| self.group.take());
+        let outlived = self.output.is_some() || self.group.has_members();
+        let left_running = (self.finished && outlived).then(|| LeftRunning {
+            group: self.group.take(),
+            output: self.output.take(),
+        });
         Ended {
             exit: self.exit.unwrap_or(killed),
-            left_running: group,
+            left_running,
         }
     }
 }
@@ -402,7 +433,9 @@ mod tests {
             shell("trap 'echo cleaned; exit 7' TERM; echo $$; while :; do sleep 0.01; done");
         first_line(&mut running).await;
         running.stop();
-        assert_eq!(read_all(&mut running).await, "cleaned\n");
+        // The shell may first tell of the `sleep` that was ended with it.
+        let output = read_all(&mut running).await;
+        assert!(output.ends_with("cleaned\n"), "{output}");
         assert_eq!(running.finish().exit.code, Some(7));
     }
 

@@ -6,18 +6,37 @@ use serde_json::Value;
 
 use crate::agent::{ToolOutput, ToolStatus};
 
-/// The arguments as `T`, or the answer to a model whose arguments are none.
-pub(super) fn parse<T: DeserializeOwned>(arguments: Value) -> Result<T, ToolOutput> {
-    serde_json::from_value(arguments).map_err(|error| invalid(&error.to_string()))
+/// Why a call was not carried out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// The arguments make no sense.
+    Invalid(String),
+    /// They do, but it failed.
+    Failed(String),
 }
 
-/// The answer to arguments that cannot be used.
-pub(super) fn invalid(message: &str) -> ToolOutput {
-    let status = ToolStatus::InvalidParameters {
-        path: String::new(),
-        message: message.to_owned(),
-    };
-    ToolOutput::failed(status, format!("invalid arguments: {message}"))
+impl Refusal {
+    pub(super) fn invalid(message: &str) -> Self {
+        Self::Invalid(message.to_owned())
+    }
+}
+
+impl From<Refusal> for ToolOutput {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Failed(message) => Self::error(message),
+            Refusal::Invalid(message) => {
+                let text = format!("invalid arguments: {message}");
+                let path = String::new();
+                Self::failed(ToolStatus::InvalidParameters { path, message }, text)
+            }
+        }
+    }
+}
+
+/// The arguments as `T`.
+pub(super) fn parse<T: DeserializeOwned>(arguments: Value) -> Result<T, Refusal> {
+    serde_json::from_value(arguments).map_err(|error| Refusal::Invalid(error.to_string()))
 }
 
 /// A count that may come as `3`, `3.0` or `"3"`.
@@ -69,8 +88,11 @@ mod tests {
             json!({"limit": 1.5}),
             json!({"limit": "x"}),
         ] {
-            let output = parse::<Arguments>(arguments).unwrap_err();
-            assert_eq!(output.status.name(), "invalid_parameters");
+            let refusal = parse::<Arguments>(arguments).unwrap_err();
+            assert_eq!(
+                ToolOutput::from(refusal).status.name(),
+                "invalid_parameters"
+            );
         }
     }
 }

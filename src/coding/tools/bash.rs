@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::arguments;
+use super::arguments::{self, Refusal};
 use super::details::{BashDetails, JobListDetails, to_value};
 use super::jobs::Job;
 use super::shell::{ShellEnd, ShellOutcome, ShellRequest, describe, run_shell};
@@ -73,11 +73,7 @@ impl BashTool {
         }
     }
 
-    async fn execute(
-        &self,
-        arguments: Arguments,
-        cx: ToolContext,
-    ) -> Result<ToolOutput, ToolOutput> {
+    async fn execute(&self, arguments: Arguments, cx: ToolContext) -> Result<ToolOutput, Refusal> {
         let timeout = timeout(arguments.timeout)?;
         let action = match (arguments.action, &arguments.job, &arguments.command) {
             // A job without an action can only mean to be read.
@@ -91,7 +87,7 @@ impl BashTool {
         }
         let command = arguments.command.unwrap_or_default();
         if command.trim().is_empty() {
-            return Err(arguments::invalid("give a command, or an action and a job"));
+            return Err(Refusal::invalid("give a command, or an action and a job"));
         }
         if arguments.background == Some(true) {
             return self.start(&command);
@@ -103,11 +99,11 @@ impl BashTool {
             .map_err(|error| self.not_started(&error))
     }
 
-    fn start(&self, command: &str) -> Result<ToolOutput, ToolOutput> {
+    fn start(&self, command: &str) -> Result<ToolOutput, Refusal> {
         let job = self.workspace.jobs.start(&self.workspace, command);
         let job = job.map_err(|error| match error.kind() {
             std::io::ErrorKind::QuotaExceeded => {
-                ToolOutput::error("too many jobs are running; kill one first")
+                Refusal::Failed("too many jobs are running; kill one first".to_owned())
             }
             _ => self.not_started(&error),
         })?;
@@ -122,7 +118,7 @@ impl BashTool {
         id: Option<&str>,
         timeout: Option<Duration>,
         cx: &ToolContext,
-    ) -> Result<ToolOutput, ToolOutput> {
+    ) -> Result<ToolOutput, Refusal> {
         let jobs = self.workspace.jobs.all();
         if action == Action::List {
             return Ok(list(&jobs));
@@ -136,9 +132,7 @@ impl BashTool {
                 known.join(", ")
             };
             let given = id.unwrap_or_default();
-            return Err(ToolOutput::error(format!(
-                "no job `{given}`; jobs: {known}"
-            )));
+            return Err(Refusal::Failed(format!("no job `{given}`; jobs: {known}")));
         };
         match (action, timeout) {
             (Action::Kill, _) => job.kill().await,
@@ -152,12 +146,13 @@ impl BashTool {
         Ok(job_output(&job))
     }
 
-    fn not_started(&self, error: &std::io::Error) -> ToolOutput {
+    fn not_started(&self, error: &std::io::Error) -> Refusal {
         let cwd = self.workspace.cwd();
-        if !cwd.is_dir() {
-            return ToolOutput::error(format!("the working directory `{}` is gone", cwd.display()));
-        }
-        ToolOutput::error(format!("cannot start the shell: {error}"))
+        Refusal::Failed(if cwd.is_dir() {
+            format!("cannot start the shell: {error}")
+        } else {
+            format!("the working directory `{}` is gone", cwd.display())
+        })
     }
 }
 
@@ -170,22 +165,22 @@ impl Tool for BashTool {
         Box::pin(async move {
             let arguments = match arguments::parse(arguments) {
                 Ok(arguments) => arguments,
-                Err(output) => return output,
+                Err(refusal) => return refusal.into(),
             };
             self.execute(arguments, cx)
                 .await
-                .unwrap_or_else(|output| output)
+                .unwrap_or_else(ToolOutput::from)
         })
     }
 }
 
-fn timeout(seconds: Option<f64>) -> Result<Option<Duration>, ToolOutput> {
+fn timeout(seconds: Option<f64>) -> Result<Option<Duration>, Refusal> {
     match seconds {
         None => Ok(None),
         Some(seconds) if seconds > 0.0 => {
             Ok(Some(Duration::from_secs_f64(seconds.min(MAX_TIMEOUT))))
         }
-        Some(_) => Err(arguments::invalid("timeout must be more than 0 seconds")),
+        Some(_) => Err(Refusal::invalid("timeout must be more than 0 seconds")),
     }
 }
 
@@ -460,6 +455,20 @@ mod tests {
         assert_eq!(kept.lines().count(), 100_000);
         drop(bench);
         assert!(!std::path::Path::new(&path).exists());
+    }
+
+    #[tokio::test]
+    async fn what_a_command_leaves_running_may_go_on_writing() {
+        let bench = Bench::new();
+        let command = "(until [ -e go ]; do sleep 0.01; done; echo x; echo y; echo z >done; \
+            exec sleep 600) & echo $!";
+        let output = bench.run("bash", json!({"command": command})).await;
+        let pid = text(&output).trim().to_owned();
+        fs::File::create(bench.path("go")).unwrap();
+        while !bench.path("done").exists() {
+            assert!(is_alive(&pid));
+            tokio::task::yield_now().await;
+        }
     }
 
     #[tokio::test]

@@ -197,15 +197,12 @@ impl Writer {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::numbered;
     use super::*;
-
-    fn numbered(lines: Range<usize>) -> String {
-        lines.map(|line| format!("{line}\n")).collect()
-    }
 
     #[test]
     fn a_change_deep_in_a_file_has_its_true_line_numbers() {
-        let old = numbered(1..1001);
+        let old = numbered(1..=1000);
         let new = old.replace("\n500\n", "\nfive hundred\nand more\n");
         let expected = FileDiff {
             text: "--- a/f\n+++ b/f\n@@ -497,7 +497,8 @@\n 497\n 498\n 499\n-500\n+five hundred\n+and more\n 501\n 502\n 503\n".to_owned(),
@@ -238,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_long_diff_is_cut_and_counted() {
-        let diff = unified("f", None, &numbered(0..5000));
+        let diff = unified("f", None, &numbered(1..=5000));
         assert_eq!(diff.added, 5000);
         assert_eq!(diff.text.lines().count(), MAX_LINES + 3);
         assert!(

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use super::arguments;
+use super::arguments::{self, Refusal};
 use super::details::{EditDetails, SingleEdit, to_value};
 use super::diff::{FileDiff, unified};
 use super::edit_closest::closest;
@@ -130,12 +130,12 @@ impl Tool for EditTool {
     fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
         Box::pin(async move {
             let parsed = arguments::parse(arguments).and_then(|arguments: Arguments| {
-                let edits = edits(&arguments).map_err(arguments::invalid)?;
+                let edits = edits(&arguments).map_err(Refusal::invalid)?;
                 Ok((arguments.file_path, edits))
             });
             let (file_path, edits) = match parsed {
                 Ok(parsed) => parsed,
-                Err(output) => return output,
+                Err(refusal) => return refusal.into(),
             };
             if cx.cancel.is_cancelled() {
                 return ToolOutput::failed(ToolStatus::Aborted, "interrupted; nothing was changed");
@@ -211,19 +211,18 @@ fn edit(workspace: &Workspace, given: &str, edits: &[Edit]) -> Result<ToolOutput
 }
 
 fn load(workspace: &Workspace, given: &str) -> Result<Original, EditError> {
-    let path = resolve_existing(workspace.cwd(), given);
-    let name = workspace.display(&path);
-    let failed = |source: io::Error| match is_missing(&source) {
-        true => EditError::Missing {
-            path: name.clone(),
-            suggestion: suggestion(workspace, &path),
-        },
-        false => EditError::Io {
-            path: name.clone(),
-            source,
-        },
+    let target = resolve_existing(workspace.cwd(), given);
+    let name = workspace.display(&target);
+    let failed = |source: io::Error| {
+        let path = name.clone();
+        if is_missing(&source) {
+            let suggestion = suggestion(workspace, &target);
+            EditError::Missing { path, suggestion }
+        } else {
+            EditError::Io { path, source }
+        }
     };
-    let metadata = fs::metadata(&path).map_err(failed)?;
+    let metadata = fs::metadata(&target).map_err(failed)?;
     if !metadata.is_file() {
         return Err(EditError::NotRegular { path: name });
     }
@@ -233,15 +232,15 @@ fn load(workspace: &Workspace, given: &str) -> Result<Original, EditError> {
             size: metadata.len(),
         });
     }
-    let bytes = fs::read(&path).map_err(failed)?;
+    let bytes = fs::read(&target).map_err(failed)?;
     let stamp = Stamp::of(&metadata, &bytes);
     let text = String::from_utf8(bytes).map_err(|error| EditError::NotText {
         path: name.clone(),
         offset: error.utf8_error().valid_up_to(),
     })?;
     Ok(Original {
-        freshness: workspace.ledger.freshness(&path, &stamp),
-        path,
+        freshness: workspace.ledger.freshness(&target, &stamp),
+        path: target,
         name,
         text,
         stamp,

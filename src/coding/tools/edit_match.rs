@@ -10,6 +10,7 @@ use std::ops::Range;
 use similar::{DiffTag, TextDiff};
 
 use super::edit_view::View;
+use super::scan::count_newlines;
 
 /// Occurrences that are told apart when a text is not unique.
 const MAX_PLACES: usize = 20;
@@ -288,10 +289,7 @@ fn ends_line(text: &str, end: usize) -> bool {
 
 /// The line, from 1, in which `offset` lies.
 pub(super) fn line_of(text: &str, offset: usize) -> usize {
-    1 + text.as_bytes()[..offset]
-        .iter()
-        .filter(|byte| **byte == b'\n')
-        .count()
+    1 + count_newlines(&text.as_bytes()[..offset]) as usize
 }
 
 /// Lines of the pattern that become other lines.

@@ -76,10 +76,9 @@ impl<'a> View<'a> {
 
     /// Unseen text at a boundary stays outside of the range.
     fn map(&self, offset: usize, is_start: bool) -> Option<usize> {
-        let before = self.pieces.partition_point(|piece| match is_start {
-            true => piece.view.end <= offset,
-            // At an end, unseen text right here is not yet behind.
-            false => piece.view.end <= offset && piece.view.start < offset,
+        // At an end, unseen text right here is not yet behind.
+        let before = self.pieces.partition_point(|piece| {
+            piece.view.end <= offset && (is_start || piece.view.start < offset)
         });
         if let Some(piece) = self.pieces.get(before)
             && piece.view.start < offset

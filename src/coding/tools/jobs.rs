@@ -90,7 +90,7 @@ impl Job {
         let mut running = spawn(&workspace.shell().invocation(command))?;
         let mut recorder = Recorder::new(workspace, UpdateSink::discard());
         let capture = Arc::clone(&recorder.capture);
-        let left_running = Arc::clone(workspace.left_running());
+        let survivors = Arc::clone(workspace.survivors());
         let started = Instant::now();
         let cancel = CancellationToken::new();
         let stopped = cancel.clone();
@@ -102,9 +102,7 @@ impl Job {
             };
             drive(&mut running, &mut recorder, stop).await;
             let ended = running.finish();
-            if let Some(group) = ended.left_running {
-                left_running.keep(group);
-            }
+            survivors.keep(ended.left_running);
             sender.send_replace(Progress {
                 kept: recorder.spill.kept().clone(),
                 ended: Some((ended.exit, started.elapsed())),

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::path::Path;
 
-use super::scan::whole_characters;
+use super::scan::{count_newlines, whole_characters};
 use crate::base::text::{head_bytes, sanitize, tail_bytes};
 
 /// Bytes kept of the start and of the end.
@@ -29,7 +29,7 @@ pub(super) struct Capture {
 impl Capture {
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
-        self.newlines += bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+        self.newlines += count_newlines(bytes);
         let (head, rest) = bytes.split_at(bytes.len().min(HEAD - self.head.len()));
         self.head.extend_from_slice(head);
         let rest = &rest[rest.len().saturating_sub(TAIL)..];
@@ -75,10 +75,6 @@ impl Capture {
             tail,
         }
     }
-}
-
-fn count_newlines(bytes: &[u8]) -> u64 {
-    bytes.iter().filter(|byte| **byte == b'\n').count() as u64
 }
 
 /// A part of an output, perhaps with a hole between its start and its end.
@@ -220,6 +216,7 @@ fn cut_start(text: &str, lines: usize, bytes: usize) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::numbered;
     use super::*;
 
     fn shown(bytes: &[u8]) -> Shown {
@@ -228,10 +225,6 @@ mod tests {
             capture.push(chunk);
         }
         capture.since(0).for_model(&FullOutput::NotKept)
-    }
-
-    fn numbered(count: usize) -> String {
-        (1..=count).map(|line| format!("{line}\n")).collect()
     }
 
     #[test]
@@ -244,12 +237,12 @@ mod tests {
 
     #[test]
     fn many_lines_keep_their_start_and_end() {
-        let output = shown(numbered(5000).as_bytes());
+        let output = shown(numbered(1..=5000).as_bytes());
         let lines: Vec<&str> = output.text.lines().collect();
         assert_eq!((lines[0], lines[799]), ("1", "800"));
-        let bytes = numbered(5000).len()
-            - numbered(800).len()
-            - (numbered(5000).len() - numbered(3800).len());
+        let bytes = numbered(1..=5000).len()
+            - numbered(1..=800).len()
+            - (numbered(1..=5000).len() - numbered(1..=3800).len());
         assert_eq!(
             lines[800],
             format!("[… 3000 lines, {bytes} bytes left out …]")
@@ -261,7 +254,7 @@ mod tests {
 
     #[test]
     fn more_than_is_kept_is_still_counted() {
-        let text = numbered(500_000);
+        let text = numbered(1..=500_000);
         let output = shown(text.as_bytes());
         assert!(output.text.len() <= MODEL_BYTES + 200);
         assert!(output.text.starts_with("1\n2\n"));
@@ -283,7 +276,7 @@ mod tests {
     fn memory_is_bounded() {
         let mut capture = Capture::default();
         for _ in 0..100 {
-            capture.push(&[b'x'; 100_000]);
+            capture.push(&vec![b'x'; 100_000]);
         }
         assert_eq!(capture.total(), 10_000_000);
         assert_eq!((capture.head.len(), capture.tail.len()), (HEAD, TAIL));

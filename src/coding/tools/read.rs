@@ -121,7 +121,7 @@ impl Tool for ReadTool {
         Box::pin(async move {
             let arguments: Arguments = match arguments::parse(arguments) {
                 Ok(arguments) => arguments,
-                Err(output) => return output,
+                Err(refusal) => return refusal.into(),
             };
             let workspace = Arc::clone(&self.workspace);
             let work = move || read(&workspace, &arguments, &cx.cancel);
@@ -346,7 +346,7 @@ fn listing(directory: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Bench, text};
+    use super::super::testing::{Bench, numbered, text};
     use super::*;
 
     async fn read_text(bench: &Bench, arguments: Value) -> String {
@@ -377,8 +377,7 @@ mod tests {
     #[tokio::test]
     async fn a_window_says_how_to_go_on() {
         let bench = Bench::new();
-        let lines: String = (1..=6000).map(|line| format!("{line}\n")).collect();
-        bench.put("long", lines);
+        bench.put("long", numbered(1..=6000));
         let part = read_text(
             &bench,
             json!({"file_path": "long", "offset": 3, "limit": 2}),

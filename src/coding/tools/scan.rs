@@ -1,6 +1,7 @@
 //! One pass over a file that keeps a window of its lines and counts the rest, in bounded memory
 //! however long the file or a line is.
 
+use std::fmt::Write as _;
 use std::io::{self, BufRead};
 
 use tokio_util::sync::CancellationToken;
@@ -103,7 +104,7 @@ impl Scanner {
 
     /// Nothing but the number of lines matters any more.
     fn count(&mut self, chunk: &[u8]) {
-        self.scan.total_lines += chunk.iter().filter(|byte| **byte == b'\n').count() as u64;
+        self.scan.total_lines += count_newlines(chunk);
         let tail = chunk
             .iter()
             .rposition(|byte| *byte == b'\n')
@@ -152,10 +153,18 @@ impl Scanner {
         let mut text = String::from_utf8_lossy(line).replace('\0', "␀");
         if cut {
             let left_out = self.line_length - self.line.len();
-            text.push_str(&format!("… [{left_out} more bytes in this line]"));
+            let _ = write!(text, "… [{left_out} more bytes in this line]");
         }
         text
     }
+}
+
+#[expect(
+    clippy::naive_bytecount,
+    reason = "the compiler makes vector code of it"
+)]
+pub(super) fn count_newlines(bytes: &[u8]) -> u64 {
+    bytes.iter().filter(|byte| **byte == b'\n').count() as u64
 }
 
 /// `bytes` without a character at the end that was cut in two.

@@ -74,22 +74,18 @@ pub async fn run_shell(
     let mut running = spawn(&workspace.shell().invocation(&request.command))?;
     let mut recorder = Recorder::new(workspace, updates);
     let stop = async {
-        match request.timeout {
-            Some(timeout) => tokio::select! {
-                () = cancel.cancelled() => ShellEnd::Aborted,
-                () = sleep(timeout) => ShellEnd::TimedOut(timeout),
-            },
-            None => {
-                cancel.cancelled().await;
-                ShellEnd::Aborted
-            }
+        let Some(timeout) = request.timeout else {
+            cancel.cancelled().await;
+            return ShellEnd::Aborted;
+        };
+        tokio::select! {
+            () = cancel.cancelled() => ShellEnd::Aborted,
+            () = sleep(timeout) => ShellEnd::TimedOut(timeout),
         }
     };
     let end = drive(&mut running, &mut recorder, stop).await;
     let ended = running.finish();
-    if let Some(group) = ended.left_running {
-        workspace.left_running().keep(group);
-    }
+    workspace.survivors().keep(ended.left_running);
     let shown = recorder.shown();
     if !shown.truncated {
         recorder.spill.discard().await;

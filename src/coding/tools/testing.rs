@@ -1,6 +1,8 @@
 //! A workspace in a temporary directory, and calls to its tools.
 
+use std::fmt::Write as _;
 use std::fs;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -69,6 +71,15 @@ impl Bench {
         };
         tools[0].run(arguments, cx).await
     }
+}
+
+/// The numbers of `range`, one a line.
+pub(super) fn numbered(range: RangeInclusive<usize>) -> String {
+    let mut text = String::new();
+    for number in range {
+        let _ = writeln!(text, "{number}");
+    }
+    text
 }
 
 /// The text a model reads.

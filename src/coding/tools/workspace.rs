@@ -9,11 +9,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tempfile::TempDir;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::jobs::Jobs;
 use super::ledger::Ledger;
 use crate::base::path;
-use crate::base::process::{ChildGroup, Invocation};
+use crate::base::process::{Invocation, LeftRunning};
 
 /// One session's place of work.
 #[derive(Debug)]
@@ -22,8 +23,7 @@ pub struct Workspace {
     pub(super) ledger: Ledger,
     pub(super) jobs: Jobs,
     pub(super) outputs: Arc<OutputDirectory>,
-    /// What finished commands left running in their groups; killed with the workspace.
-    left_running: Arc<LeftRunning>,
+    survivors: Arc<Survivors>,
 }
 
 impl Workspace {
@@ -38,7 +38,7 @@ impl Workspace {
             ledger: Ledger::default(),
             jobs: Jobs::default(),
             outputs: Arc::default(),
-            left_running: Arc::default(),
+            survivors: Arc::default(),
         }
     }
 
@@ -69,8 +69,8 @@ impl Workspace {
         &self.shell
     }
 
-    pub(super) fn left_running(&self) -> &Arc<LeftRunning> {
-        &self.left_running
+    pub(super) fn survivors(&self) -> &Arc<Survivors> {
+        &self.survivors
     }
 
     /// The key under which calls that change `given` run one after the other.
@@ -132,14 +132,17 @@ impl OutputDirectory {
     }
 }
 
-/// Guards of the groups that outlived their command.
+/// What outlived the commands that started it: each is a task that ends with it, or ends it.
 #[derive(Debug, Default)]
-pub(super) struct LeftRunning(Mutex<Vec<ChildGroup>>);
+pub(super) struct Survivors(Mutex<Vec<AbortOnDropHandle<()>>>);
 
-impl LeftRunning {
-    pub(super) fn keep(&self, group: ChildGroup) {
-        let mut groups = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        groups.retain(ChildGroup::has_members);
-        groups.push(group);
+impl Survivors {
+    pub(super) fn keep(&self, left_running: Option<LeftRunning>) {
+        let Some(left_running) = left_running else {
+            return;
+        };
+        let mut tasks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        tasks.retain(|task| !task.is_finished());
+        tasks.push(AbortOnDropHandle::new(tokio::spawn(left_running.stay())));
     }
 }

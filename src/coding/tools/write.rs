@@ -66,7 +66,7 @@ impl Tool for WriteTool {
         Box::pin(async move {
             let arguments: Arguments = match arguments::parse(arguments) {
                 Ok(arguments) => arguments,
-                Err(output) => return output,
+                Err(refusal) => return refusal.into(),
             };
             if cx.cancel.is_cancelled() {
                 return ToolOutput::failed(ToolStatus::Aborted, "interrupted; nothing was written");
@@ -136,10 +136,9 @@ struct Old {
 }
 
 fn old_contents(path: &std::path::Path) -> io::Result<Option<Old>> {
-    let metadata = match fs::metadata(path) {
-        Ok(metadata) => metadata,
-        // What stands in the way is named when it comes to writing.
-        Err(_) => return Ok(None),
+    // What stands in the way is named when it comes to writing.
+    let Ok(metadata) = fs::metadata(path) else {
+        return Ok(None);
     };
     if !metadata.is_file() {
         return Ok(None);
