@@ -90,6 +90,7 @@ pub(super) fn apply(
     allow_normalized: bool,
 ) -> Result<Applied, MatchError> {
     let mut search = Search::new(original);
+    let has_crlf = original.contains("\r\n");
     let mut places: Vec<(Range<usize>, usize)> = Vec::new();
     let mut splices = Vec::new();
     let mut matches = Vec::new();
@@ -104,16 +105,11 @@ pub(super) fn apply(
             actual: (found.level == Level::Normalized).then(|| actual.to_owned()),
         });
         let hunks = hunks(edit, &found.pattern);
-        let literal = found.level == Level::Exact && edit.old.contains('\r');
+        let endings = Endings::of(edit, found.level, has_crlf);
         for place in &found.places {
             places.push((place.original.clone(), index));
-            splices.extend(splice(
-                original,
-                search.view(found.level),
-                place,
-                &hunks,
-                literal,
-            ));
+            let view = search.view(found.level);
+            splices.extend(splice(original, view, place, &hunks, endings));
         }
     }
     check_overlap(places)?;
@@ -333,23 +329,23 @@ fn hunks(edit: &Edit, pattern: &str) -> Vec<Hunk> {
         .collect()
 }
 
-/// The replacements that an edit makes at one place.
+/// The replacements that an edit makes at one place. New lines end as those around them when `endings`
+/// are kept.
 fn splice(
     original: &str,
     view: &View<'_>,
     place: &Place,
     hunks: &[Hunk],
-    literal: bool,
+    endings: Endings,
 ) -> Vec<Splice> {
     let one = |hunk: &Hunk| {
         let seen = place.view.start + hunk.pattern.start..place.view.start + hunk.pattern.end;
         let range = view.original(&seen)?;
         // Unseen white space before the place is not part of it, nor is what follows.
         let range = range.start.max(place.original.start)..range.end.min(place.original.end);
-        let text = if literal {
-            hunk.new.clone()
-        } else {
-            with_local_ending(original, range.start, &hunk.new)
+        let text = match endings {
+            Endings::AsGiven => hunk.new.clone(),
+            Endings::Local => with_local_ending(original, range.start, &hunk.new),
         };
         Some(Splice { range, text })
     };
@@ -357,20 +353,35 @@ fn splice(
     splices.unwrap_or_default()
 }
 
-/// `new` with the line ending used at `offset` of a file that has CRLF endings.
+/// How the lines of a new text end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Endings {
+    AsGiven,
+    /// As the line that begins or goes on where they are put.
+    Local,
+}
+
+impl Endings {
+    /// A model that wrote carriage returns where the file has them means those it writes; in a file
+    /// without any there is nothing to keep.
+    fn of(edit: &Edit, level: Level, has_crlf: bool) -> Self {
+        if !has_crlf || (level == Level::Exact && edit.old.contains('\r')) {
+            Self::AsGiven
+        } else {
+            Self::Local
+        }
+    }
+}
+
+/// `new` with the line ending used at `offset` of the original.
 fn with_local_ending(original: &str, offset: usize, new: &str) -> String {
-    if !new.contains('\n') || !original.contains("\r\n") {
+    if !new.contains('\n') {
         return new.to_owned();
     }
     let plain = new.replace("\r\n", "\n");
-    let bytes = original.as_bytes();
-    let here = bytes[offset..]
-        .iter()
-        .position(|byte| *byte == b'\n')
-        .map(|found| offset + found);
-    let newline = here.or_else(|| bytes[..offset].iter().rposition(|byte| *byte == b'\n'));
-    let is_crlf = newline.is_some_and(|newline| newline > 0 && bytes[newline - 1] == b'\r');
-    if is_crlf {
+    let here = original[offset..].find('\n').map(|found| offset + found);
+    let newline = here.or_else(|| original[..offset].rfind('\n'));
+    if newline.is_some_and(|newline| original[..newline].ends_with('\r')) {
         plain.replace('\n', "\r\n")
     } else {
         plain

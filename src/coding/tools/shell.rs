@@ -206,3 +206,48 @@ pub(super) async fn drive(
     recorder.end().await;
     end
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Bench;
+    use super::*;
+
+    #[tokio::test]
+    async fn a_command_of_the_user_becomes_a_message() {
+        let bench = Bench::new();
+        let request = ShellRequest {
+            command: "echo out; exit 2".to_owned(),
+            timeout: None,
+        };
+        let cancel = CancellationToken::new();
+        let outcome = run_shell(&bench.workspace, &request, &cancel, UpdateSink::discard()).await;
+        let run = outcome.unwrap().into_shell_run(true, 7);
+        let expected = ShellRun {
+            command: request.command,
+            output: "out\n".to_owned(),
+            exit_code: Some(2),
+            exclude_from_context: true,
+            duration_ms: run.duration_ms,
+            timestamp: 7,
+            ..ShellRun::default()
+        };
+        assert_eq!(run, expected);
+    }
+
+    #[tokio::test]
+    async fn the_workspace_lists_and_kills_jobs() {
+        let bench = Bench::new();
+        let workspace = &bench.workspace;
+        workspace.jobs.start(workspace, "sleep 600").unwrap();
+        let running = |workspace: &Workspace| -> Vec<bool> {
+            let jobs = workspace.background_jobs();
+            jobs.into_iter()
+                .filter_map(|details| Some(details.job?.running))
+                .collect()
+        };
+        assert_eq!(running(workspace), [true]);
+        assert!(workspace.kill_job("job1").await);
+        assert!(!workspace.kill_job("job2").await);
+        assert_eq!(running(workspace), [false]);
+    }
+}

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tempfile::TempDir;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::details::BashDetails;
 use super::jobs::Jobs;
 use super::ledger::Ledger;
 use crate::base::path;
@@ -63,6 +64,20 @@ impl Workspace {
     /// `path` as messages name it.
     pub fn display(&self, path: &Path) -> String {
         path::display(path, self.cwd())
+    }
+
+    /// The background jobs of the session, oldest first.
+    pub fn background_jobs(&self) -> Vec<BashDetails> {
+        self.jobs.all().iter().map(|job| job.details()).collect()
+    }
+
+    /// Kills a background job and waits until it is gone; false when there is none of that id.
+    pub async fn kill_job(&self, id: &str) -> bool {
+        let Some(job) = self.jobs.find(id) else {
+            return false;
+        };
+        job.kill().await;
+        true
     }
 
     pub(super) fn shell(&self) -> &Shell {
