@@ -80,7 +80,8 @@ impl Invocation {
         }
     }
 
-    fn command(&self, wrapper: Option<&Path>) -> Command {
+    /// The command, run through `wrapper`; `defaults` are variables that `env` may change.
+    fn command(&self, wrapper: Option<&Path>, defaults: &[(&str, &str)]) -> Command {
         #[expect(clippy::disallowed_methods, reason = "this is the one place that may")]
         let mut command = Command::new(wrapper.map_or(self.program.as_os_str(), Path::as_os_str));
         if wrapper.is_some() {
@@ -93,6 +94,7 @@ impl Invocation {
         }
         command
             .args(&self.args)
+            .envs(defaults.iter().copied())
             .envs(self.env.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .kill_on_drop(true);
@@ -215,9 +217,8 @@ async fn read_some(output: &mut Option<pipe::Receiver>, buffer: &mut [u8]) -> io
 pub fn spawn(invocation: &Invocation) -> io::Result<Running> {
     let (reader, writer) = io::pipe()?;
     let marker = uuid::Uuid::new_v4().simple().to_string();
-    let mut command = invocation.command(*SETSID);
+    let mut command = invocation.command(*SETSID, &QUIET_TERMINAL);
     command
-        .envs(QUIET_TERMINAL)
         .env(MARKER, &marker)
         .stdout(writer.try_clone()?)
         .stderr(writer);

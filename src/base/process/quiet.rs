@@ -52,7 +52,7 @@ pub async fn run_quietly<A: Into<OsString>>(
             source,
         },
     };
-    let mut command = Invocation::new(program, args).command(None);
+    let mut command = Invocation::new(program, args).command(None, &[]);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     if input.is_some() {
         command.stdin(Stdio::piped());

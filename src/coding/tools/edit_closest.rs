@@ -11,7 +11,7 @@ const MAX_PLACES: usize = 3;
 const MAX_LINES: usize = 12;
 const MAX_LINE: usize = 300;
 /// Bytes of the file that are looked at.
-const MAX_SEARCHED: usize = 16 * 1024 * 1024;
+const MAX_SEARCHED: usize = 8 * 1024 * 1024;
 /// Candidates compared as a whole.
 const MAX_CANDIDATES: usize = 50;
 /// Lines of the sought text that are compared.
@@ -22,25 +22,25 @@ const NEAR: f32 = 0.4;
 /// The closest places, best first, numbered as `read` numbers lines; empty when nothing is like `old`.
 pub(super) fn closest(text: &str, old: &str) -> Vec<String> {
     let lines: Vec<&str> = head_bytes(text, MAX_SEARCHED).lines().collect();
-    let wanted: Vec<&str> = old.lines().map(str::trim).take(MAX_COMPARED).collect();
+    let mut wanted: Vec<Pairs> = old.lines().take(MAX_COMPARED).map(Pairs::new).collect();
     // The longest line says most about where the text belongs.
-    let Some((anchor, line)) = wanted.iter().enumerate().max_by_key(|(_, line)| line.len()) else {
+    let longest = wanted
+        .iter_mut()
+        .enumerate()
+        .max_by_key(|(_, pairs)| pairs.line.len());
+    let Some((index, anchor)) = longest.filter(|(_, pairs)| !pairs.line.is_empty()) else {
         return Vec::new();
     };
-    if line.is_empty() {
-        return Vec::new();
-    }
-    let pairs = Pairs::new(line);
     let mut candidates: Vec<(f32, usize)> = lines
         .iter()
         .enumerate()
-        .map(|(index, line)| (pairs.likeness(line.trim()), index.saturating_sub(anchor)))
+        .map(|(line, text)| (anchor.likeness(text), line.saturating_sub(index)))
         .filter(|(likeness, _)| *likeness >= NEAR)
         .collect();
     best_first(&mut candidates);
     candidates.truncate(MAX_CANDIDATES);
     for (likeness, start) in &mut candidates {
-        *likeness = whole(&lines[*start..], &wanted);
+        *likeness = whole(&lines[*start..], &mut wanted);
     }
     best_first(&mut candidates);
     let mut shown: Vec<usize> = Vec::new();
@@ -52,10 +52,10 @@ pub(super) fn closest(text: &str, old: &str) -> Vec<String> {
             shown.push(start);
         }
     }
-    shown
+    let excerpts = shown
         .iter()
-        .map(|start| excerpt(&lines, *start, wanted.len()))
-        .collect()
+        .map(|start| excerpt(&lines, *start, wanted.len()));
+    excerpts.collect()
 }
 
 fn best_first(candidates: &mut [(f32, usize)]) {
@@ -63,14 +63,13 @@ fn best_first(candidates: &mut [(f32, usize)]) {
 }
 
 /// The mean likeness of the wanted lines to those at the start of `lines`, long lines counting more.
-fn whole(lines: &[&str], wanted: &[&str]) -> f32 {
-    let mut score = 0.0;
-    let mut all = 0.0;
-    for (index, wanted) in wanted.iter().enumerate() {
-        let weight = wanted.len() as f32 + 1.0;
+fn whole(lines: &[&str], wanted: &mut [Pairs]) -> f32 {
+    let (mut score, mut all) = (0.0, 0.0);
+    for (index, pairs) in wanted.iter_mut().enumerate() {
+        let weight = pairs.line.len() as f32 + 1.0;
         all += weight;
         if let Some(line) = lines.get(index) {
-            score += weight * Pairs::new(wanted).likeness(line.trim());
+            score += weight * pairs.likeness(line);
         }
     }
     score / all
@@ -89,53 +88,60 @@ fn excerpt(lines: &[&str], start: usize, length: usize) -> String {
     text
 }
 
-/// The pairs of neighbouring bytes of a line, sorted.
+/// A line by its pairs of neighbouring bytes.
 struct Pairs {
-    sorted: Vec<[u8; 2]>,
+    /// Without the white space around it.
     line: String,
+    length: usize,
+    /// How often each pair occurs.
+    counts: Vec<u8>,
 }
 
 impl Pairs {
     fn new(line: &str) -> Self {
-        let mut sorted = pairs(line);
-        sorted.sort_unstable();
+        let line = line.trim();
+        let mut counts = vec![0_u8; 1 << 16];
+        for pair in pairs(line) {
+            counts[pair] = counts[pair].saturating_add(1);
+        }
         Self {
-            sorted,
             line: line.to_owned(),
+            length: pairs(line).count(),
+            counts,
         }
     }
 
-    /// Twice the shared pairs over all pairs (Dice): 1 for the same line, 0 for nothing in common.
-    fn likeness(&self, line: &str) -> f32 {
+    /// Twice the shared pairs over all pairs (Dice): 1 for the same line but for the white space around
+    /// it, 0 for nothing in common. Leaves the counts as they were.
+    fn likeness(&mut self, line: &str) -> f32 {
+        let line = line.trim();
         if line == self.line {
             return 1.0;
         }
-        let count = line.len().saturating_sub(1);
-        let (fewer, more) = (self.sorted.len().min(count), self.sorted.len().max(count));
-        // The most it could be; most lines of a file end here.
-        if 2.0 * (fewer as f32) < NEAR * (fewer + more) as f32 || fewer == 0 {
+        let length = line.len().min(MAX_LINE).saturating_sub(1);
+        let (fewer, more) = (self.length.min(length), self.length.max(length));
+        // The most it could be.
+        if fewer == 0 || 2.0 * (fewer as f32) < NEAR * (fewer + more) as f32 {
             return 0.0;
         }
-        let mut other = pairs(line);
-        other.sort_unstable();
-        2.0 * shared(&self.sorted, &other) as f32 / (self.sorted.len() + other.len()) as f32
+        let shared: Vec<usize> = pairs(line)
+            .filter(|pair| {
+                let left = self.counts[*pair].checked_sub(1);
+                self.counts[*pair] = left.unwrap_or(0);
+                left.is_some()
+            })
+            .collect();
+        for pair in &shared {
+            self.counts[*pair] += 1;
+        }
+        2.0 * shared.len() as f32 / (self.length + length) as f32
     }
 }
 
-fn pairs(line: &str) -> Vec<[u8; 2]> {
+fn pairs(line: &str) -> impl Iterator<Item = usize> {
     let line = head_bytes(line, MAX_LINE).as_bytes();
-    line.windows(2).map(|pair| [pair[0], pair[1]]).collect()
-}
-
-/// Elements in both of two sorted lists, repeated ones as often as in both.
-fn shared(left: &[[u8; 2]], right: &[[u8; 2]]) -> usize {
-    let (mut here, mut there, mut count) = (0, 0, 0);
-    while let (Some(a), Some(b)) = (left.get(here), right.get(there)) {
-        count += usize::from(a == b);
-        here += usize::from(a <= b);
-        there += usize::from(b <= a);
-    }
-    count
+    line.windows(2)
+        .map(|pair| usize::from(pair[0]) << 8 | usize::from(pair[1]))
 }
 
 #[cfg(test)]
