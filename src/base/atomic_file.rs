@@ -1,1 +1,326 @@
-//! (being written)
+//! Files replaced in one step: a reader sees the old bytes or the new ones, never half of either, and
+//! after a crash one of the two is there.
+//!
+//! The new bytes go to a temporary file in the directory of the target, are synced, and take the
+//! target's name. A symbolic link is written through: its target is replaced, the link stays. Mode and,
+//! as far as the process may, owner of an existing file are kept. Nothing is left behind on failure.
+
+use std::fs::{self, File, Metadata, Permissions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, Gid, Uid};
+use thiserror::Error;
+
+/// Links followed before a path is taken for a loop, as Linux does.
+const MAX_LINKS: usize = 40;
+
+/// How a file is written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Create missing parent directories.
+    pub parents: bool,
+    /// Permission bits of the file, old or new. Without them an existing file keeps its own and a new
+    /// one gets what the umask leaves of 0666.
+    pub mode: Option<u32>,
+}
+
+/// Why a file was not written. The file is as it was.
+#[derive(Debug, Error)]
+pub enum WriteError {
+    #[error("no permission to write `{}`", path.display())]
+    Permission { path: PathBuf },
+    #[error("no space left to write `{}`", path.display())]
+    NoSpace { path: PathBuf },
+    #[error("`{}` is on a read-only file system", path.display())]
+    ReadOnly { path: PathBuf },
+    #[error("the directory of `{}` does not exist", path.display())]
+    MissingParent { path: PathBuf },
+    #[error("a parent of `{}` is not a directory", path.display())]
+    ParentNotDirectory { path: PathBuf },
+    #[error("`{}` is a directory", path.display())]
+    Directory { path: PathBuf },
+    #[error("`{}` is not a regular file", path.display())]
+    NotRegular { path: PathBuf },
+    #[error("cannot write `{}`: {source}", path.display())]
+    Other { path: PathBuf, source: io::Error },
+}
+
+impl WriteError {
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Permission { .. } => {
+                "change the permissions of the file and its directory, or write elsewhere"
+            }
+            Self::NoSpace { .. } => "free some space and try again; nothing was changed",
+            Self::ReadOnly { .. } => "write elsewhere, or remount the file system",
+            Self::MissingParent { .. } => "create the directory first",
+            Self::ParentNotDirectory { .. } | Self::Directory { .. } | Self::NotRegular { .. } => {
+                "choose another path"
+            }
+            Self::Other { .. } => "check the path and try again; nothing was changed",
+        }
+    }
+
+    fn new(path: &Path, source: io::Error) -> Self {
+        let path = path.to_path_buf();
+        match source.kind() {
+            io::ErrorKind::PermissionDenied => Self::Permission { path },
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::NoSpace { path },
+            io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly { path },
+            io::ErrorKind::NotFound => Self::MissingParent { path },
+            // Creating parents where a file is in the way reports either.
+            io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
+                Self::ParentNotDirectory { path }
+            }
+            io::ErrorKind::IsADirectory => Self::Directory { path },
+            _ => Self::Other { path, source },
+        }
+    }
+}
+
+/// Replaces the contents of `path` with `bytes`, or creates it. Its directory must exist.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
+    write_with(path, bytes, Options::default())
+}
+
+/// `write` with a choice of mode and of creating parents.
+pub fn write_with(path: &Path, bytes: &[u8], options: Options) -> Result<(), WriteError> {
+    let fail = |source| WriteError::new(path, source);
+    let target = follow_links(path).map_err(fail)?;
+    let existing = existing(path, &target)?;
+    let directory = parent(&target);
+    if options.parents {
+        fs::create_dir_all(directory).map_err(fail)?;
+    }
+    replace(&target, directory, bytes, existing.as_ref(), options.mode).map_err(fail)
+}
+
+/// The file to be replaced, if there is one that may be.
+fn existing(path: &Path, target: &Path) -> Result<Option<Metadata>, WriteError> {
+    let metadata = match fs::symlink_metadata(target) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(WriteError::new(path, error)),
+    };
+    let path = path.to_path_buf();
+    if metadata.is_dir() {
+        return Err(WriteError::Directory { path });
+    }
+    if !metadata.is_file() {
+        return Err(WriteError::NotRegular { path });
+    }
+    // A rename would get past a file's own protection.
+    if rustix::fs::access(target, Access::WRITE_OK)
+        .is_err_and(|error| error == rustix::io::Errno::ACCESS)
+    {
+        return Err(WriteError::Permission { path });
+    }
+    Ok(Some(metadata))
+}
+
+fn replace(
+    target: &Path,
+    directory: &Path,
+    bytes: &[u8],
+    existing: Option<&Metadata>,
+    mode: Option<u32>,
+) -> io::Result<()> {
+    // The mode given at creation passes through the umask, as that of any new file.
+    let mut temporary = tempfile::Builder::new()
+        .prefix(".osier-")
+        .suffix(".tmp")
+        .permissions(Permissions::from_mode(mode.unwrap_or(match existing {
+            Some(_) => 0o600,
+            None => 0o666,
+        })))
+        .tempfile_in(directory)?;
+    temporary.write_all(bytes)?;
+    if let Some(metadata) = existing {
+        keep_owner(temporary.as_file(), metadata);
+    }
+    // After the change of owner, which clears set-id bits.
+    if let Some(mode) = mode.or(existing.map(|metadata| metadata.mode() & 0o7777)) {
+        temporary
+            .as_file()
+            .set_permissions(Permissions::from_mode(mode))?;
+    }
+    temporary.as_file().sync_all()?;
+    temporary.persist(target).map_err(|error| error.error)?;
+    sync_directory(directory);
+    Ok(())
+}
+
+/// Only root can give a file away; for anybody else the group at least is tried.
+fn keep_owner(file: &File, existing: &Metadata) {
+    let Ok(own) = file.metadata() else { return };
+    if own.uid() != existing.uid() {
+        let _ = rustix::fs::fchown(file, Some(Uid::from_raw(existing.uid())), None);
+    }
+    if own.gid() != existing.gid() {
+        let _ = rustix::fs::fchown(file, None, Some(Gid::from_raw(existing.gid())));
+    }
+}
+
+/// Makes the rename itself durable. File systems that cannot sync a directory lose nothing by it.
+fn sync_directory(directory: &Path) {
+    if let Ok(directory) = File::open(directory) {
+        let _ = directory.sync_all();
+    }
+}
+
+/// What `path` names when it is a link, also one whose target does not exist yet.
+fn follow_links(path: &Path) -> io::Result<PathBuf> {
+    let mut target = path.to_path_buf();
+    for _ in 0..MAX_LINKS {
+        match fs::read_link(&target) {
+            Ok(next) => target = parent(&target).join(next),
+            Err(_) => return Ok(target),
+        }
+    }
+    Err(io::Error::other("too many levels of symbolic links"))
+}
+
+fn parent(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        Some(_) => Path::new("."),
+        None => path,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    fn names(directory: &Path) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(directory)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().mode() & 0o7777
+    }
+
+    #[test]
+    fn an_existing_file_keeps_its_mode_and_owner() {
+        let dir = TempDir::new().unwrap();
+        let path = dir.path().join("run.sh");
+        write(&path, b"one").unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o751)).unwrap();
+        let root = rustix::process::geteuid().is_root();
+        if root {
+            std::os::unix::fs::chown(&path, Some(1234), Some(2345)).unwrap();
+        }
+        write(&path, b"two").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(mode(&path), 0o751);
+        if root {
+            let metadata = fs::metadata(&path).unwrap();
+            assert_eq!((metadata.uid(), metadata.gid()), (1234, 2345));
+        }
+        assert_eq!(names(dir.path()), ["run.sh"]);
+    }
+
+    #[test]
+    fn a_mode_that_is_asked_for_is_set_on_new_and_old_files() {
+        let dir = TempDir::new().unwrap();
+        let path = dir.path().join("auth.json");
+        let private = Options {
+            mode: Some(0o600),
+            ..Options::default()
+        };
+        write_with(&path, b"{}", private).unwrap();
+        assert_eq!(mode(&path), 0o600);
+        fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+        write_with(&path, b"{}", private).unwrap();
+        assert_eq!(mode(&path), 0o600);
+    }
+
+    #[test]
+    fn links_are_written_through_and_stay() {
+        let dir = TempDir::new().unwrap();
+        let real = dir.path().join("real");
+        fs::create_dir(&real).unwrap();
+        write(&real.join("file"), b"old").unwrap();
+        symlink("real/file", dir.path().join("first")).unwrap();
+        symlink("first", dir.path().join("second")).unwrap();
+        symlink("real/new", dir.path().join("dangling")).unwrap();
+
+        write(&dir.path().join("second"), b"new").unwrap();
+        write(&dir.path().join("dangling"), b"made").unwrap();
+
+        assert_eq!(fs::read(real.join("file")).unwrap(), b"new");
+        assert_eq!(fs::read(real.join("new")).unwrap(), b"made");
+        assert_eq!(
+            fs::read_link(dir.path().join("second")).unwrap(),
+            Path::new("first")
+        );
+        assert_eq!(names(&real), ["file", "new"]);
+    }
+
+    #[test]
+    fn a_loop_of_links_is_an_error() {
+        let dir = TempDir::new().unwrap();
+        symlink("b", dir.path().join("a")).unwrap();
+        symlink("a", dir.path().join("b")).unwrap();
+        let error = write(&dir.path().join("a"), b"x").unwrap_err();
+        assert!(matches!(error, WriteError::Other { .. }), "{error:?}");
+    }
+
+    #[test]
+    fn parents_are_made_only_on_request() {
+        let dir = TempDir::new().unwrap();
+        let path = dir.path().join("a/b/c.txt");
+        assert!(matches!(
+            write(&path, b"x"),
+            Err(WriteError::MissingParent { .. })
+        ));
+        let parents = Options {
+            parents: true,
+            ..Options::default()
+        };
+        write_with(&path, b"x", parents).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"x");
+    }
+
+    #[test]
+    fn what_cannot_be_a_file_is_refused_by_name() {
+        let dir = TempDir::new().unwrap();
+        write(&dir.path().join("file"), b"").unwrap();
+        let parents = Options {
+            parents: true,
+            ..Options::default()
+        };
+        let below_file = dir.path().join("file/deep/er");
+        assert!(matches!(
+            write_with(&below_file, b"x", parents),
+            Err(WriteError::ParentNotDirectory { .. })
+        ));
+        assert!(matches!(
+            write(dir.path(), b"x"),
+            Err(WriteError::Directory { .. })
+        ));
+        assert!(matches!(
+            write(Path::new("/dev/null"), b"x"),
+            Err(WriteError::NotRegular { .. })
+        ));
+        assert_eq!(names(dir.path()), ["file"]);
+    }
+
+    #[test]
+    fn a_full_disk_is_named_as_such() {
+        let error = WriteError::new(Path::new("f"), io::Error::from_raw_os_error(28));
+        assert_eq!(error.to_string(), "no space left to write `f`");
+    }
+}

@@ -1,1 +1,496 @@
-//! (being written)
+//! Child processes that cannot outlive their owner, block on a terminal or hang their reader.
+//!
+//! A child leads a process group of its own (and, where the `setsid` program is there, a session
+//! without a terminal, so that a password prompt fails instead of writing over the screen). Its
+//! standard input is empty, its output and errors come through one pipe in the order written. Dropping
+//! a [`Running`] kills all it started. After the child has ended, its output ends when the pipe has
+//! been idle for a moment: a detached grandchild that keeps the pipe open is not waited for.
+
+mod group;
+mod quiet;
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal};
+use tokio::io::AsyncReadExt as _;
+use tokio::net::unix::pipe;
+use tokio::process::{Child, Command};
+use tokio::time::{Instant, sleep_until};
+
+pub use group::ChildGroup;
+pub use quiet::{QuietError, QuietOutput, run_quietly};
+
+/// Silence on the pipe after which an ended child's output is complete.
+const IDLE: Duration = Duration::from_millis(100);
+/// How long output that never pauses is read after the child has ended.
+const LATE_OUTPUT: Duration = Duration::from_secs(5);
+/// Time between SIGTERM and SIGKILL.
+const GRACE: Duration = Duration::from_millis(500);
+/// Time after SIGKILL in which even a child stuck in the kernel is given up.
+const GIVE_UP: Duration = Duration::from_secs(2);
+/// How often the members of a stopping group are counted.
+const RECOUNT: Duration = Duration::from_millis(20);
+
+/// Marks everything a child starts, so that what left its group can still be found.
+const MARKER: &str = "OSIER_COMMAND_ID";
+
+/// Makes the output of pagers and prompts plain and unattended.
+const QUIET_TERMINAL: [(&str, &str); 4] = [
+    ("TERM", "dumb"),
+    ("PAGER", "cat"),
+    ("GIT_PAGER", "cat"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+];
+
+static SETSID: LazyLock<Option<&'static Path>> = LazyLock::new(|| {
+    ["/usr/bin/setsid", "/bin/setsid"]
+        .map(Path::new)
+        .into_iter()
+        .find(|path| path.is_file())
+});
+
+/// A program to run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Invocation {
+    /// A path, or a name looked up in `PATH`.
+    pub program: OsString,
+    pub args: Vec<OsString>,
+    /// The own working directory when not set.
+    pub cwd: Option<PathBuf>,
+    /// Added to the own environment.
+    pub env: Vec<(OsString, OsString)>,
+}
+
+impl Invocation {
+    pub fn new<A: Into<OsString>>(
+        program: impl Into<OsString>,
+        args: impl IntoIterator<Item = A>,
+    ) -> Self {
+        Self {
+            program: program.into(),
+            args: args.into_iter().map(Into::into).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// The command, run through `wrapper`; `defaults` are variables that `env` may change.
+    fn command(&self, wrapper: Option<&Path>, defaults: &[(&str, &str)]) -> Command {
+        #[expect(clippy::disallowed_methods, reason = "this is the one place that may")]
+        let mut command = Command::new(wrapper.map_or(self.program.as_os_str(), Path::as_os_str));
+        if wrapper.is_some() {
+            command.arg(&self.program);
+        } else {
+            command.process_group(0);
+        }
+        if let Some(cwd) = &self.cwd {
+            command.current_dir(cwd);
+        }
+        command
+            .args(&self.args)
+            .envs(defaults.iter().copied())
+            .envs(self.env.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null())
+            .kill_on_drop(true);
+        command
+    }
+}
+
+/// How a child ended. One of the two is set.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Exit {
+    pub code: Option<i32>,
+    pub signal: Option<i32>,
+}
+
+impl Exit {
+    pub fn is_success(self) -> bool {
+        self.code == Some(0)
+    }
+
+    /// The code a shell would report: 128 and the signal's number for a child that a signal ended.
+    pub fn shell_code(self) -> i32 {
+        self.code.unwrap_or(128 + self.signal.unwrap_or(0))
+    }
+}
+
+impl From<ExitStatus> for Exit {
+    fn from(status: ExitStatus) -> Self {
+        Self {
+            code: status.code(),
+            signal: status.signal(),
+        }
+    }
+}
+
+/// `SIGKILL` for 9, and so on for the signals that end programs; `signal 42` for others.
+pub fn signal_name(signal: i32) -> String {
+    const NAMES: [(Signal, &str); 17] = [
+        (Signal::HUP, "SIGHUP"),
+        (Signal::INT, "SIGINT"),
+        (Signal::QUIT, "SIGQUIT"),
+        (Signal::ILL, "SIGILL"),
+        (Signal::TRAP, "SIGTRAP"),
+        (Signal::ABORT, "SIGABRT"),
+        (Signal::BUS, "SIGBUS"),
+        (Signal::FPE, "SIGFPE"),
+        (Signal::KILL, "SIGKILL"),
+        (Signal::USR1, "SIGUSR1"),
+        (Signal::SEGV, "SIGSEGV"),
+        (Signal::USR2, "SIGUSR2"),
+        (Signal::PIPE, "SIGPIPE"),
+        (Signal::ALARM, "SIGALRM"),
+        (Signal::TERM, "SIGTERM"),
+        (Signal::XCPU, "SIGXCPU"),
+        (Signal::XFSZ, "SIGXFSZ"),
+    ];
+    let known = NAMES.iter().find(|(known, _)| known.as_raw() == signal);
+    known.map_or_else(
+        || format!("signal {signal}"),
+        |(_, name)| (*name).to_owned(),
+    )
+}
+
+/// A running child whose output is read piece by piece. Dropping it kills all the child started.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    group: ChildGroup,
+    /// Not set once it has ended.
+    output: Option<pipe::Receiver>,
+    exit: Option<Exit>,
+    /// When reading ends although output still comes; set once the child has ended.
+    read_until: Option<Instant>,
+    stop: Option<Stop>,
+    finished: bool,
+}
+
+#[derive(Debug)]
+struct Stop {
+    kill_at: Instant,
+    killed: bool,
+}
+
+/// What is left of a child.
+#[derive(Debug)]
+pub struct Ended {
+    pub exit: Exit,
+    /// What the child left running.
+    pub left_running: Option<LeftRunning>,
+}
+
+/// Processes that outlived the child that started them. Dropping it kills those of the child's group.
+#[derive(Debug)]
+pub struct LeftRunning {
+    group: ChildGroup,
+    output: Option<pipe::Receiver>,
+}
+
+impl LeftRunning {
+    /// Reads on, so that nobody dies of writing to a closed pipe, and ends when no one is left.
+    pub async fn stay(mut self) {
+        let mut buffer = vec![0; 16 * 1024];
+        while read_some(&mut self.output, &mut buffer)
+            .await
+            .is_ok_and(|length| length > 0)
+        {}
+        if self.group.has_members() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+async fn read_some(output: &mut Option<pipe::Receiver>, buffer: &mut [u8]) -> io::Result<usize> {
+    match output {
+        Some(output) => output.read(buffer).await,
+        None => Ok(0),
+    }
+}
+
+/// Starts `invocation`. Needs a tokio runtime.
+pub fn spawn(invocation: &Invocation) -> io::Result<Running> {
+    let (reader, writer) = io::pipe()?;
+    let marker = uuid::Uuid::new_v4().simple().to_string();
+    let mut command = invocation.command(*SETSID, &QUIET_TERMINAL);
+    command
+        .env(MARKER, &marker)
+        .stdout(writer.try_clone()?)
+        .stderr(writer);
+    let child = command.spawn()?;
+    // Closes this side's ends of the pipe, which the command still holds.
+    drop(command);
+    let output = pipe::Receiver::from_owned_fd(OwnedFd::from(reader))?;
+    let pid = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+    let pid = pid.ok_or_else(|| io::Error::other("the child has no process id"))?;
+    Ok(Running {
+        child,
+        group: ChildGroup::new(pid, format!("{MARKER}={marker}")),
+        output: Some(output),
+        exit: None,
+        read_until: None,
+        stop: None,
+        finished: false,
+    })
+}
+
+impl Running {
+    /// Process id of the child, which is also that of its group.
+    pub fn id(&self) -> i32 {
+        self.group.id()
+    }
+
+    /// Asks all the child started to end, and kills what has not ended half a second later. Goes on
+    /// while `read` is called.
+    pub fn stop(&mut self) {
+        if self.stop.is_none() {
+            self.group.signal_everything(Signal::TERM);
+            self.stop = Some(Stop {
+                kill_at: Instant::now() + GRACE,
+                killed: false,
+            });
+        }
+    }
+
+    /// The next output, up to the length of `buffer`; 0 when there is no more to come and the child has
+    /// ended. Nothing is lost when the future is dropped.
+    pub async fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let idle_at = Instant::now() + IDLE;
+        loop {
+            let wake = self.wake(idle_at);
+            tokio::select! {
+                biased;
+                // Before the output: a flood must not keep a deadline from passing.
+                () = sleep_until(wake.unwrap_or(idle_at)), if wake.is_some() => {
+                    if self.is_over(idle_at) {
+                        return Ok(0);
+                    }
+                }
+                status = self.child.wait(), if self.exit.is_none() => self.note_exit(status?.into()),
+                length = read_some(&mut self.output, buffer), if self.output.is_some() => match length? {
+                    0 => self.output = None,
+                    length => return Ok(length),
+                },
+            }
+        }
+    }
+
+    fn note_exit(&mut self, exit: Exit) {
+        self.exit = Some(exit);
+        self.read_until = Some(Instant::now() + LATE_OUTPUT);
+        self.group.note_reaped();
+    }
+
+    /// When something is due although nothing happens.
+    fn wake(&self, idle_at: Instant) -> Option<Instant> {
+        let now = Instant::now();
+        let end = self.read_until.map(|until| {
+            if self.output.is_none() {
+                now
+            } else {
+                until.min(idle_at)
+            }
+        });
+        match &self.stop {
+            None => end,
+            Some(stop) if stop.killed => Some(end.unwrap_or(stop.kill_at + GIVE_UP)),
+            Some(stop) if end.is_some() => Some(stop.kill_at.min(now + RECOUNT)),
+            Some(stop) => Some(stop.kill_at),
+        }
+    }
+
+    /// Whether nothing more is to be waited for. Kills when the time has come.
+    fn is_over(&mut self, idle_at: Instant) -> bool {
+        let now = Instant::now();
+        let quiet = self.output.is_none()
+            || now >= idle_at
+            || self.read_until.is_some_and(|until| now >= until);
+        let Some(stop) = &mut self.stop else {
+            return quiet && self.exit.is_some();
+        };
+        if stop.killed {
+            return match self.exit {
+                Some(_) => quiet,
+                None => now >= stop.kill_at + GIVE_UP,
+            };
+        }
+        if self.exit.is_some() && !self.group.has_members() {
+            return quiet;
+        }
+        if now >= stop.kill_at {
+            stop.killed = true;
+            self.group.signal_everything(Signal::KILL);
+        }
+        false
+    }
+
+    /// What became of the child; to be called when `read` gave 0. Before that it kills the child.
+    pub fn finish(mut self) -> Ended {
+        self.finished = self.exit.is_some() && self.stop.is_none();
+        let killed = Exit {
+            code: None,
+            signal: Some(Signal::KILL.as_raw()),
+        };
+        let outlived = self.output.is_some() || self.group.has_members();
+        let left_running = (self.finished && outlived).then(|| LeftRunning {
+            group: self.group.take(),
+            output: self.output.take(),
+        });
+        Ended {
+            exit: self.exit.unwrap_or(killed),
+            left_running,
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.finished {
+            self.group.release();
+        } else {
+            self.group.signal_everything(Signal::KILL);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Running {
+        spawn(&Invocation::new("bash", ["-c", script])).unwrap()
+    }
+
+    async fn read_all(running: &mut Running) -> String {
+        let mut buffer = [0; 4096];
+        let mut all = Vec::new();
+        loop {
+            match running.read(&mut buffer).await.unwrap() {
+                0 => return String::from_utf8(all).unwrap(),
+                length => all.extend_from_slice(&buffer[..length]),
+            }
+        }
+    }
+
+    /// Reads until a line with a process id was printed.
+    async fn first_line(running: &mut Running) -> Pid {
+        let mut buffer = [0; 64];
+        let mut line = String::new();
+        while !line.contains('\n') {
+            let length = running.read(&mut buffer).await.unwrap();
+            assert_ne!(length, 0, "{line}");
+            line.push_str(std::str::from_utf8(&buffer[..length]).unwrap());
+        }
+        Pid::from_raw(line.trim().parse().unwrap()).unwrap()
+    }
+
+    async fn wait_until_gone(pid: Pid) {
+        let is_zombie = || {
+            let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
+            stat.is_ok_and(|stat| stat.contains(") Z "))
+        };
+        while rustix::process::test_kill_process(pid).is_ok() && !is_zombie() {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn output_and_errors_come_in_the_order_written() {
+        let mut running = shell("echo a; echo b >&2; echo c; echo $TERM; cat; exit 3");
+        assert_eq!(read_all(&mut running).await, "a\nb\nc\ndumb\n");
+        let ended = running.finish();
+        assert_eq!((ended.exit.code, ended.exit.signal), (Some(3), None));
+        assert!(ended.left_running.is_none());
+    }
+
+    #[tokio::test]
+    async fn a_signal_is_reported_as_such() {
+        let mut running = shell("kill -SEGV $$");
+        read_all(&mut running).await;
+        let exit = running.finish().exit;
+        assert_eq!((exit.signal, exit.shell_code()), (Some(11), 139));
+        assert_eq!(signal_name(11), "SIGSEGV");
+    }
+
+    #[tokio::test]
+    async fn stopping_kills_children_that_ignore_the_request() {
+        let mut running =
+            shell("trap '' TERM; (trap '' TERM; echo $BASHPID; while :; do sleep 60; done) & wait");
+        let grandchild = first_line(&mut running).await;
+        running.stop();
+        read_all(&mut running).await;
+        assert_eq!(running.finish().exit.signal, Some(9));
+        wait_until_gone(grandchild).await;
+    }
+
+    #[tokio::test]
+    async fn stopping_leaves_time_to_clean_up() {
+        let mut running =
+            shell("trap 'echo cleaned; exit 7' TERM; echo $$; while :; do sleep 0.01; done");
+        first_line(&mut running).await;
+        running.stop();
+        // The shell may first tell of the `sleep` that was ended with it.
+        let output = read_all(&mut running).await;
+        assert!(output.ends_with("cleaned\n"), "{output}");
+        assert_eq!(running.finish().exit.code, Some(7));
+    }
+
+    #[tokio::test]
+    async fn a_flood_that_ignores_the_request_is_killed_too() {
+        let mut running = shell("trap '' TERM; yes");
+        let mut buffer = [0; 8192];
+        running.read(&mut buffer).await.unwrap();
+        running.stop();
+        while running.read(&mut buffer).await.unwrap() > 0 {}
+        assert!(running.finish().exit.signal.is_some());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn stopping_finds_what_left_the_group() {
+        let mut running =
+            shell("setsid bash -c 'trap \"\" TERM; echo $$; while :; do sleep 60; done' & wait");
+        let daemon = first_line(&mut running).await;
+        running.stop();
+        read_all(&mut running).await;
+        drop(running.finish());
+        wait_until_gone(daemon).await;
+    }
+
+    #[tokio::test]
+    async fn a_child_left_behind_does_not_hang_the_reader_and_ends_with_its_guard() {
+        let mut running = shell("sleep 600 & echo $!");
+        let left: i32 = read_all(&mut running).await.trim().parse().unwrap();
+        let ended = running.finish();
+        assert_eq!(ended.exit.code, Some(0));
+        let left = Pid::from_raw(left).unwrap();
+        assert_eq!(rustix::process::test_kill_process(left), Ok(()));
+        drop(ended.left_running.unwrap());
+        wait_until_gone(left).await;
+    }
+
+    #[tokio::test]
+    async fn dropping_kills() {
+        let mut running = shell("sleep 600 & echo $!; wait");
+        let child = first_line(&mut running).await;
+        drop(running);
+        wait_until_gone(child).await;
+    }
+
+    #[tokio::test]
+    async fn a_missing_directory_is_an_error() {
+        let invocation = Invocation {
+            cwd: Some("/does/not/exist".into()),
+            ..Invocation::new("true", [""; 0])
+        };
+        assert_eq!(
+            spawn(&invocation).unwrap_err().kind(),
+            io::ErrorKind::NotFound
+        );
+    }
+}

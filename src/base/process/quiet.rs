@@ -1,0 +1,167 @@
+//! Short commands run for their output: clipboard programs, commands that print a key, git.
+
+use std::ffi::OsString;
+use std::io;
+use std::process::Stdio;
+use std::time::Duration;
+
+use rustix::process::Pid;
+use thiserror::Error;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::{Child, ChildStdin};
+use tokio::time::timeout as within;
+
+use super::{ChildGroup, Exit, IDLE, Invocation};
+
+/// Bytes kept of each stream; the rest is read and forgotten.
+const KEPT: usize = 1024 * 1024;
+
+/// What a short command printed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct QuietOutput {
+    pub exit: Exit,
+    pub stdout: Vec<u8>,
+    pub stderr: Vec<u8>,
+}
+
+/// Why a short command gave no result. A non-zero exit is a result.
+#[derive(Debug, Error)]
+pub enum QuietError {
+    #[error("`{program}` is not installed")]
+    NotFound { program: String },
+    #[error("`{program}` did not end within {} ms", timeout.as_millis())]
+    Timeout { program: String, timeout: Duration },
+    #[error("cannot run `{program}`: {source}")]
+    Io { program: String, source: io::Error },
+}
+
+/// Runs `program` with `input` on its standard input (empty when not given). What it leaves running,
+/// as clipboard programs do, stays; after `timeout` all of it is killed.
+pub async fn run_quietly<A: Into<OsString>>(
+    program: &str,
+    args: impl IntoIterator<Item = A>,
+    input: Option<&[u8]>,
+    timeout: Duration,
+) -> Result<QuietOutput, QuietError> {
+    let failed = |source: io::Error| match source.kind() {
+        io::ErrorKind::NotFound => QuietError::NotFound {
+            program: program.to_owned(),
+        },
+        _ => QuietError::Io {
+            program: program.to_owned(),
+            source,
+        },
+    };
+    let mut command = Invocation::new(program, args).command(None, &[]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    if input.is_some() {
+        command.stdin(Stdio::piped());
+    }
+    let mut child = command.spawn().map_err(failed)?;
+    let pid = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+    // Killed with all its members when this future is dropped or the time is up.
+    let mut group = pid.map(|pid| ChildGroup::new(pid, String::new()));
+    match within(timeout, talk(&mut child, input)).await {
+        Err(_) => Err(QuietError::Timeout {
+            program: program.to_owned(),
+            timeout,
+        }),
+        Ok(output) => {
+            if let Some(group) = &mut group {
+                group.release();
+            }
+            output.map_err(failed)
+        }
+    }
+}
+
+async fn talk(child: &mut Child, input: Option<&[u8]>) -> io::Result<QuietOutput> {
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let mut output = QuietOutput::default();
+    {
+        let streams = async {
+            tokio::join!(
+                feed(stdin, input.unwrap_or_default()),
+                collect(stdout, &mut output.stdout),
+                collect(stderr, &mut output.stderr),
+            )
+        };
+        tokio::pin!(streams);
+        let mut ended = false;
+        output.exit = loop {
+            tokio::select! {
+                biased;
+                _ = &mut streams, if !ended => ended = true,
+                status = child.wait() => break status?.into(),
+            }
+        };
+        // Something it left running may hold the pipes open.
+        if !ended {
+            let _ = within(IDLE, streams).await;
+        }
+    }
+    Ok(output)
+}
+
+/// A program that does not want its input is no failure.
+async fn feed(stdin: Option<ChildStdin>, input: &[u8]) {
+    if let Some(mut stdin) = stdin {
+        let _ = stdin.write_all(input).await;
+    }
+}
+
+async fn collect(stream: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>) {
+    let Some(mut stream) = stream else { return };
+    let mut buffer = vec![0; 16 * 1024];
+    while let Ok(length @ 1..) = stream.read(&mut buffer).await {
+        let room = (KEPT - kept.len()).min(length);
+        kept.extend_from_slice(&buffer[..room]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONG: Duration = Duration::from_mins(1);
+
+    #[tokio::test]
+    async fn input_goes_in_and_both_streams_come_out() {
+        let script = "cat; echo problem >&2; exit 4";
+        let output = run_quietly("bash", ["-c", script], Some(b"given"), LONG).await;
+        let expected = QuietOutput {
+            exit: Exit {
+                code: Some(4),
+                signal: None,
+            },
+            stdout: b"given".to_vec(),
+            stderr: b"problem\n".to_vec(),
+        };
+        assert_eq!(output.unwrap(), expected);
+    }
+
+    #[tokio::test]
+    async fn a_child_that_stays_does_not_hold_up_the_answer() {
+        let script = "sleep 600 & echo $!";
+        let output = run_quietly("bash", ["-c", script], None, LONG)
+            .await
+            .unwrap();
+        let left = String::from_utf8(output.stdout).unwrap();
+        let left = Pid::from_raw(left.trim().parse().unwrap()).unwrap();
+        rustix::process::kill_process(left, rustix::process::Signal::KILL).unwrap();
+    }
+
+    #[tokio::test]
+    async fn failures_are_named() {
+        let missing = run_quietly("osier-no-such-program", [""; 0], None, LONG).await;
+        assert_eq!(
+            missing.unwrap_err().to_string(),
+            "`osier-no-such-program` is not installed"
+        );
+        let slow = run_quietly("sleep", ["600"], None, Duration::from_millis(1)).await;
+        assert_eq!(
+            slow.unwrap_err().to_string(),
+            "`sleep` did not end within 1 ms"
+        );
+    }
+}

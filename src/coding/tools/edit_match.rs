@@ -1,0 +1,601 @@
+//! Where an edit applies, and what the file is afterwards.
+//!
+//! All edits are matched against the original, so that their order does not matter. Text is sought as
+//! it is, then with line endings seen as one, then normalised (`View::normalized`). Of a match only the
+//! lines that differ between the old and the new text are rewritten: every other byte of the file
+//! stays, and new lines end as the lines around them do.
+
+use std::ops::Range;
+
+use similar::{DiffTag, TextDiff};
+
+use super::edit_view::View;
+use super::scan::count_newlines;
+
+/// Occurrences that are told apart when a text is not unique.
+const MAX_PLACES: usize = 20;
+
+/// Replace `old` by `new`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Edit {
+    pub(super) old: String,
+    pub(super) new: String,
+    pub(super) replace_all: bool,
+}
+
+/// What the edits made of a text.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Applied {
+    pub(super) text: String,
+    /// One for each edit, in order.
+    pub(super) matches: Vec<Match>,
+}
+
+/// What one edit matched.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Match {
+    pub(super) count: usize,
+    /// The text of the first place, when it is not what was sought.
+    pub(super) actual: Option<String>,
+}
+
+/// Why no edit was applied. `index` is that of the edit, from 0.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum MatchError {
+    EmptyOld {
+        index: usize,
+    },
+    NoChange {
+        index: usize,
+    },
+    NotFound {
+        index: usize,
+    },
+    /// Lines of the places, from 1; `more` when there are others.
+    Ambiguous {
+        index: usize,
+        lines: Vec<usize>,
+        more: bool,
+    },
+    Overlap {
+        first: usize,
+        second: usize,
+    },
+    /// It matches only when normalised, and that was not allowed.
+    NotExact {
+        index: usize,
+    },
+}
+
+/// How strictly a text is compared; strictest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Level {
+    Exact,
+    LineEndings,
+    Normalized,
+}
+
+/// A replacement of bytes of the original.
+#[derive(Debug)]
+struct Splice {
+    range: Range<usize>,
+    text: String,
+}
+
+/// Applies all `edits` to `original`, or none. Without `allow_normalized` a text must match exactly, but
+/// for its line endings.
+pub(super) fn apply(
+    original: &str,
+    edits: &[Edit],
+    allow_normalized: bool,
+) -> Result<Applied, MatchError> {
+    let mut search = Search::new(original);
+    let has_crlf = original.contains("\r\n");
+    let mut places: Vec<(Range<usize>, usize)> = Vec::new();
+    let mut splices = Vec::new();
+    let mut matches = Vec::new();
+    for (index, edit) in edits.iter().enumerate() {
+        let found = search.find(edit, index)?;
+        if found.level == Level::Normalized && !allow_normalized {
+            return Err(MatchError::NotExact { index });
+        }
+        let actual = &original[found.places[0].original.clone()];
+        matches.push(Match {
+            count: found.places.len(),
+            actual: (found.level == Level::Normalized).then(|| actual.to_owned()),
+        });
+        let hunks = hunks(edit, &found.pattern);
+        let endings = Endings::of(edit, found.level, has_crlf);
+        for place in &found.places {
+            places.push((place.original.clone(), index));
+            let view = search.view(found.level);
+            splices.extend(splice(original, view, place, &hunks, endings));
+        }
+    }
+    check_overlap(places)?;
+    Ok(Applied {
+        text: spliced(original, splices),
+        matches,
+    })
+}
+
+/// The text in its views, made when first needed.
+struct Search<'a> {
+    original: &'a str,
+    exact: View<'a>,
+    line_endings: Option<View<'a>>,
+    normalized: Option<View<'a>>,
+}
+
+/// Where an edit applies.
+struct Found {
+    level: Level,
+    /// What was sought in the view.
+    pattern: String,
+    /// Never empty.
+    places: Vec<Place>,
+}
+
+struct Place {
+    view: Range<usize>,
+    original: Range<usize>,
+}
+
+impl<'a> Search<'a> {
+    fn new(original: &'a str) -> Self {
+        Self {
+            original,
+            exact: View::exact(original),
+            line_endings: None,
+            normalized: None,
+        }
+    }
+
+    fn view(&self, level: Level) -> &View<'a> {
+        let view = match level {
+            Level::Exact => None,
+            Level::LineEndings => self.line_endings.as_ref(),
+            Level::Normalized => self.normalized.as_ref(),
+        };
+        view.unwrap_or(&self.exact)
+    }
+
+    fn find(&mut self, edit: &Edit, index: usize) -> Result<Found, MatchError> {
+        if edit.old.is_empty() {
+            return Err(MatchError::EmptyOld { index });
+        }
+        if edit.old == edit.new {
+            return Err(MatchError::NoChange { index });
+        }
+        for level in [Level::Exact, Level::LineEndings, Level::Normalized] {
+            let pattern = self.prepare(level, &edit.old);
+            let places = self.places(level, &pattern, edit);
+            if places.is_empty() {
+                continue;
+            }
+            if places.len() > 1 && !edit.replace_all {
+                return Err(self.ambiguous(index, &places));
+            }
+            return Ok(Found {
+                level,
+                pattern: pattern.text,
+                places,
+            });
+        }
+        Err(MatchError::NotFound { index })
+    }
+
+    fn prepare(&mut self, level: Level, old: &str) -> Pattern {
+        let original = self.original;
+        match level {
+            Level::Exact => {}
+            Level::LineEndings => {
+                self.line_endings
+                    .get_or_insert_with(|| View::line_endings(original));
+            }
+            Level::Normalized => {
+                self.normalized
+                    .get_or_insert_with(|| View::normalized(original));
+            }
+        }
+        Pattern::new(level, old)
+    }
+
+    /// The places of `pattern`: all that do not overlap for `replace_all`, else every one up to a
+    /// limit, so that a text that overlaps itself counts as ambiguous.
+    fn places(&self, level: Level, pattern: &Pattern, edit: &Edit) -> Vec<Place> {
+        let view = self.view(level);
+        let mut places = Vec::new();
+        let mut from = 0;
+        while let Some(offset) = find(&view.text, &pattern.text, from) {
+            let range = offset..offset + pattern.text.len();
+            let fits = !pattern.ends_line || ends_line(&view.text, range.end);
+            let original = view.original(&range).filter(|_| fits);
+            from = match original {
+                Some(original) => {
+                    let next = if edit.replace_all {
+                        range.end
+                    } else {
+                        next_char(&view.text, offset)
+                    };
+                    places.push(Place {
+                        view: range,
+                        original,
+                    });
+                    next
+                }
+                None => next_char(&view.text, offset),
+            };
+            if !edit.replace_all && places.len() > MAX_PLACES {
+                break;
+            }
+        }
+        places
+    }
+
+    fn ambiguous(&self, index: usize, places: &[Place]) -> MatchError {
+        let lines = places
+            .iter()
+            .take(MAX_PLACES)
+            .map(|place| line_of(self.original, place.original.start));
+        MatchError::Ambiguous {
+            index,
+            lines: lines.collect(),
+            more: places.len() > MAX_PLACES,
+        }
+    }
+}
+
+/// What is sought in a view.
+struct Pattern {
+    text: String,
+    /// White space was taken off the end, so the match must reach the end of its line.
+    ends_line: bool,
+}
+
+impl Pattern {
+    fn new(level: Level, old: &str) -> Self {
+        let text = match level {
+            Level::Exact => old.to_owned(),
+            Level::LineEndings => old.replace("\r\n", "\n"),
+            Level::Normalized => View::normalized(old).text.into_owned(),
+        };
+        let last = old.rsplit('\n').next().unwrap_or_default();
+        Self {
+            text,
+            ends_line: level == Level::Normalized && last.trim_end() != last,
+        }
+    }
+}
+
+fn find(text: &str, pattern: &str, from: usize) -> Option<usize> {
+    if pattern.is_empty() {
+        return None;
+    }
+    text.get(from..)?.find(pattern).map(|offset| from + offset)
+}
+
+fn next_char(text: &str, offset: usize) -> usize {
+    text.ceil_char_boundary(offset + 1)
+}
+
+fn ends_line(text: &str, end: usize) -> bool {
+    matches!(text.as_bytes().get(end), None | Some(b'\n'))
+}
+
+/// The line, from 1, in which `offset` lies.
+pub(super) fn line_of(text: &str, offset: usize) -> usize {
+    1 + count_newlines(&text.as_bytes()[..offset]) as usize
+}
+
+/// Lines of the pattern that become other lines.
+struct Hunk {
+    /// Bytes of the pattern.
+    pattern: Range<usize>,
+    new: String,
+}
+
+/// What changes between the old and the new text of an edit. The pattern has the lines of the old
+/// text, each as the view shows it.
+fn hunks(edit: &Edit, pattern: &str) -> Vec<Hunk> {
+    let plain = |text: &str| text.replace("\r\n", "\n");
+    let (old, new) = if pattern == edit.old {
+        (edit.old.clone(), edit.new.clone())
+    } else {
+        (plain(&edit.old), plain(&edit.new))
+    };
+    let line_starts: Vec<usize> = pattern
+        .split_inclusive('\n')
+        .scan(0, |start, line| {
+            let this = *start;
+            *start += line.len();
+            Some(this)
+        })
+        .collect();
+    let start_of = |line: usize| line_starts.get(line).copied().unwrap_or(pattern.len());
+    let new_lines: Vec<&str> = new.split_inclusive('\n').collect();
+    let old_lines: Vec<&str> = old.split_inclusive('\n').collect();
+    TextDiff::from_slices(&old_lines, &new_lines)
+        .ops()
+        .iter()
+        .filter(|operation| operation.tag() != DiffTag::Equal)
+        .map(|operation| {
+            let lines = operation.old_range();
+            Hunk {
+                pattern: start_of(lines.start)..start_of(lines.end),
+                new: new_lines[operation.new_range()].concat(),
+            }
+        })
+        .collect()
+}
+
+/// The replacements that an edit makes at one place. New lines end as those around them when `endings`
+/// are kept.
+fn splice(
+    original: &str,
+    view: &View<'_>,
+    place: &Place,
+    hunks: &[Hunk],
+    endings: Endings,
+) -> Vec<Splice> {
+    let one = |hunk: &Hunk| {
+        let seen = place.view.start + hunk.pattern.start..place.view.start + hunk.pattern.end;
+        let range = view.original(&seen)?;
+        // Unseen white space before the place is not part of it, nor is what follows.
+        let range = range.start.max(place.original.start)..range.end.min(place.original.end);
+        let text = match endings {
+            Endings::AsGiven => hunk.new.clone(),
+            Endings::Local => with_local_ending(original, range.start, &hunk.new),
+        };
+        Some(Splice { range, text })
+    };
+    let splices: Option<Vec<Splice>> = hunks.iter().map(one).collect();
+    splices.unwrap_or_default()
+}
+
+/// How the lines of a new text end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Endings {
+    AsGiven,
+    /// As the line that begins or goes on where they are put.
+    Local,
+}
+
+impl Endings {
+    /// A model that wrote carriage returns where the file has them means those it writes; in a file
+    /// without any there is nothing to keep.
+    fn of(edit: &Edit, level: Level, has_crlf: bool) -> Self {
+        if !has_crlf || (level == Level::Exact && edit.old.contains('\r')) {
+            Self::AsGiven
+        } else {
+            Self::Local
+        }
+    }
+}
+
+/// `new` with the line ending used at `offset` of the original.
+fn with_local_ending(original: &str, offset: usize, new: &str) -> String {
+    if !new.contains('\n') {
+        return new.to_owned();
+    }
+    let plain = new.replace("\r\n", "\n");
+    let here = original[offset..].find('\n').map(|found| offset + found);
+    let newline = here.or_else(|| original[..offset].rfind('\n'));
+    if newline.is_some_and(|newline| original[..newline].ends_with('\r')) {
+        plain.replace('\n', "\r\n")
+    } else {
+        plain
+    }
+}
+
+fn check_overlap(mut places: Vec<(Range<usize>, usize)>) -> Result<(), MatchError> {
+    places.sort_by_key(|(range, _)| range.start);
+    for pair in places.windows(2) {
+        let ((left, first), (right, second)) = (&pair[0], &pair[1]);
+        if right.start < left.end {
+            return Err(MatchError::Overlap {
+                first: *first.min(second),
+                second: *first.max(second),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn spliced(original: &str, mut splices: Vec<Splice>) -> String {
+    splices.sort_by_key(|splice| splice.range.start);
+    let mut text = String::with_capacity(original.len());
+    let mut done = 0;
+    for splice in splices {
+        text.push_str(&original[done..splice.range.start]);
+        text.push_str(&splice.text);
+        done = splice.range.end;
+    }
+    text.push_str(&original[done..]);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn edit(old: &str, new: &str) -> Edit {
+        Edit {
+            old: old.to_owned(),
+            new: new.to_owned(),
+            replace_all: false,
+        }
+    }
+
+    fn all(old: &str, new: &str) -> Edit {
+        Edit {
+            replace_all: true,
+            ..edit(old, new)
+        }
+    }
+
+    fn applied(original: &str, edits: &[Edit]) -> String {
+        apply(original, edits, true).unwrap().text
+    }
+
+    #[test]
+    fn edits_apply_to_the_original_in_any_order() {
+        let swap = [edit("b", "a"), edit("a", "b")];
+        assert_eq!(applied("a b", &swap), "b a");
+        assert_eq!(applied("x x x", &[all("x", "yy")]), "yy yy yy");
+        assert_eq!(applied("aaaa", &[all("aa", "b")]), "bb");
+    }
+
+    #[test]
+    fn line_endings_outside_and_inside_are_kept() {
+        for (original, old, new, expected) in [
+            (
+                "a\r\nb\r\nc\r\n",
+                "a\nb\n",
+                "a\nx\ny\n",
+                "a\r\nx\r\ny\r\nc\r\n",
+            ),
+            ("a\nb\r\nc\n", "a\nb\nc\n", "a\nb\nd\n", "a\nb\r\nd\n"),
+            ("a\r\nb\n", "a", "x\ny", "x\r\ny\r\nb\n"),
+            ("a\r\nb", "\nb", "\nc", "a\r\nc"),
+            ("a\r\nb", "b", "b\nc", "a\r\nb\r\nc"),
+            ("a\r\nb\r\n", "a\r\n", "a\n", "a\nb\r\n"),
+            ("a\r\nb\r\n", "a\r\nb", "a\r\nc", "a\r\nc\r\n"),
+            ("a\n", "a", "a\r\nb", "a\r\nb\n"),
+        ] {
+            assert_eq!(
+                applied(original, &[edit(old, new)]),
+                expected,
+                "{original:?} {old:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_mark_at_the_start_and_the_missing_newline_stay() {
+        assert_eq!(
+            applied("\u{feff}a\nb", &[edit("a\nb", "a\nc")]),
+            "\u{feff}a\nc"
+        );
+        assert_eq!(applied("\u{feff}a", &[edit("a", "b")]), "\u{feff}b");
+    }
+
+    #[test]
+    fn normalised_text_matches_and_untouched_lines_stay_as_they_are() {
+        let original = "// don\u{2019}t  \nlet a = \u{201c}x\u{201d};\t\nend\n";
+        let edits = [edit(
+            "// don't\nlet a = \"x\";\n",
+            "// don't\nlet a = \"y\";\n",
+        )];
+        let applied = apply(original, &edits, true).unwrap();
+        assert_eq!(applied.text, "// don\u{2019}t  \nlet a = \"y\";\nend\n");
+        let actual = "// don\u{2019}t  \nlet a = \u{201c}x\u{201d};\t\n";
+        assert_eq!(applied.matches[0].actual.as_deref(), Some(actual));
+        assert_eq!(
+            apply(original, &edits, false),
+            Err(MatchError::NotExact { index: 0 })
+        );
+    }
+
+    #[test]
+    fn white_space_that_was_sought_at_a_line_end_is_not_found_inside_a_line() {
+        let trailing = [edit("foo ", "bar")];
+        assert_eq!(
+            apply("foobar\n", &trailing, true),
+            Err(MatchError::NotFound { index: 0 })
+        );
+        assert_eq!(applied("x foo\n", &trailing), "x bar\n");
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_told_apart() {
+        for (original, edits, expected) in [
+            ("a", vec![edit("", "b")], MatchError::EmptyOld { index: 0 }),
+            ("a", vec![edit("a", "a")], MatchError::NoChange { index: 0 }),
+            (
+                "a",
+                vec![edit("a", "b"), edit("x", "y")],
+                MatchError::NotFound { index: 1 },
+            ),
+            (
+                "a",
+                vec![edit(" \n ", "y")],
+                MatchError::NotFound { index: 0 },
+            ),
+            (
+                "a\nb\na\n",
+                vec![edit("a", "x")],
+                MatchError::Ambiguous {
+                    index: 0,
+                    lines: vec![1, 3],
+                    more: false,
+                },
+            ),
+            (
+                "aaa",
+                vec![edit("aa", "x")],
+                MatchError::Ambiguous {
+                    index: 0,
+                    lines: vec![1, 1],
+                    more: false,
+                },
+            ),
+            (
+                "abc",
+                vec![edit("bc", "x"), edit("ab", "y")],
+                MatchError::Overlap {
+                    first: 0,
+                    second: 1,
+                },
+            ),
+        ] {
+            assert_eq!(apply(original, &edits, true), Err(expected));
+        }
+    }
+
+    proptest! {
+        /// The bytes before and after the match are those of the original, whatever they are.
+        #[test]
+        fn an_edit_changes_exactly_what_it_names(
+            before in "[ab“’é \t\r\n]{0,30}",
+            new in "[ab’é \t\n]{0,12}",
+            after in "[ab“’é \t\r\n]{0,30}",
+        ) {
+            // The old text occurs nowhere else.
+            let old = "<old>";
+            let original = format!("{before}{old}{after}");
+            let text = applied(&original, &[edit(old, &new)]);
+            let inside = text
+                .strip_prefix(&before)
+                .and_then(|rest| rest.strip_suffix(&after))
+                .expect("the surroundings changed");
+            prop_assert_eq!(inside.replace("\r\n", "\n"), new.replace("\r\n", "\n"));
+        }
+
+        /// Lines that an edit repeats keep their own bytes, also when they matched only normalised.
+        #[test]
+        fn repeated_lines_keep_their_bytes(
+            lines in proptest::collection::vec("[ab“’é]{1,5}( |\t)?\r?", 1..6),
+            changed in 0_usize..6,
+        ) {
+            let changed = changed % lines.len();
+            let mut parts = lines.clone();
+            parts[changed] = "<target>".to_owned();
+            let original = parts.join("\n");
+            let seen = View::normalized(&original).text.into_owned();
+            let new = seen.replace("<target>", "<changed>");
+            prop_assert_eq!(
+                applied(&original, &[edit(&seen, &new)]),
+                original.replace("<target>", "<changed>")
+            );
+        }
+
+        /// Any text and any edits end without a panic.
+        #[test]
+        fn nothing_panics(original in "\\PC{0,40}", old in "\\PC{0,6}", new in "\\PC{0,6}", replace_all: bool) {
+            let _ = apply(&original, &[Edit { old, new, replace_all }], true);
+        }
+    }
+}

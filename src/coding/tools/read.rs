@@ -1,0 +1,487 @@
+//! `read`: the lines of a text file, numbered, or an image. A file of any size is read in bounded
+//! memory; what is shown is entered in the ledger.
+
+use std::fmt::Write as _;
+use std::fs::{self, File, Metadata};
+use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use futures_util::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use thiserror::Error;
+use tokio_util::sync::CancellationToken;
+
+use super::arguments;
+use super::details::{ReadDetails, to_value};
+use super::ledger::{ContentHash, Stamp};
+use super::scan::{Scan, Window, scan};
+use super::workspace::Workspace;
+use crate::agent::{Concurrency, Tool, ToolContext, ToolOutput, ToolStatus};
+use crate::base::path::{nearest, resolve_existing};
+use crate::llm::{ContentBlock, ToolSpec};
+
+/// Lines and bytes of one call.
+pub(super) const MAX_LINES: u64 = 5_000;
+pub(super) const MAX_BYTES: usize = 256 * 1024;
+/// Bytes of an image a model is sent.
+const MAX_IMAGE: u64 = 5 * 1024 * 1024;
+/// Bytes at the start of a file in which a NUL makes it binary.
+const SNIFFED: usize = 8 * 1024;
+const BUFFER: usize = 128 * 1024;
+/// Names shown for a directory.
+const MAX_LISTED: usize = 100;
+
+#[derive(Debug)]
+pub(super) struct ReadTool {
+    spec: ToolSpec,
+    workspace: Arc<Workspace>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Arguments {
+    file_path: String,
+    #[serde(default, deserialize_with = "arguments::count")]
+    offset: Option<u64>,
+    #[serde(default, deserialize_with = "arguments::count")]
+    limit: Option<u64>,
+}
+
+/// Why nothing was read. The text is what the model gets.
+#[derive(Debug, Error)]
+enum ReadError {
+    #[error("interrupted")]
+    Interrupted,
+    #[error("`{path}` does not exist{suggestion}")]
+    Missing { path: String, suggestion: String },
+    #[error("`{path}` is a directory; read one of its files:\n{listing}")]
+    Directory { path: String, listing: String },
+    #[error("`{path}` is not a regular file")]
+    NotRegular { path: String },
+    #[error(
+        "`{path}` is a binary file of {size} bytes; look at it with bash: `file`, `xxd | head`"
+    )]
+    Binary { path: String, size: u64 },
+    #[error("`{path}` is UTF-16 text; convert it with bash: `iconv -f UTF-16 -t UTF-8`")]
+    Utf16 { path: String },
+    #[error(
+        "the image `{path}` has {size} bytes, more than the {MAX_IMAGE} that can be sent; make it smaller with bash, e.g. `convert {path} -resize 1600x1600 small.png`"
+    )]
+    LargeImage { path: String, size: u64 },
+    #[error("offset {offset} is past the end of `{path}`, which has {total} lines")]
+    PastEnd {
+        path: String,
+        offset: u64,
+        total: u64,
+    },
+    #[error("cannot read `{path}`: {source}")]
+    Io { path: String, source: io::Error },
+}
+
+impl ReadTool {
+    pub(super) fn new(workspace: Arc<Workspace>) -> Self {
+        Self {
+            spec: ToolSpec {
+                name: "read".to_owned(),
+                description: format!(
+                    "Read a text file with line numbers, or an image. At most {MAX_LINES} lines a call; continue with offset."
+                ),
+                parameters: json!({
+                    "type": "object",
+                    "properties": {
+                        "file_path": {"type": "string"},
+                        "offset": {"type": "integer", "minimum": 1, "description": "First line"},
+                        "limit": {"type": "integer", "minimum": 1, "description": "Number of lines"},
+                    },
+                    "required": ["file_path"],
+                }),
+            },
+            workspace,
+        }
+    }
+}
+
+impl Tool for ReadTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    /// In order with the calls that change the same file.
+    fn concurrency(&self, arguments: &Value) -> Concurrency {
+        match arguments["file_path"].as_str() {
+            Some(path) => Concurrency::Serial(self.workspace.lock_key(path)),
+            None => Concurrency::Parallel,
+        }
+    }
+
+    fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
+        Box::pin(async move {
+            let arguments: Arguments = match arguments::parse(arguments) {
+                Ok(arguments) => arguments,
+                Err(refusal) => return refusal.into(),
+            };
+            let workspace = Arc::clone(&self.workspace);
+            let work = move || read(&workspace, &arguments, &cx.cancel);
+            match tokio::task::spawn_blocking(work).await {
+                Ok(Ok(output)) => output,
+                Ok(Err(ReadError::Interrupted)) => {
+                    ToolOutput::failed(ToolStatus::Aborted, "interrupted")
+                }
+                Ok(Err(error)) => ToolOutput::error(error.to_string()),
+                Err(error) => ToolOutput::error(format!("reading failed: {error}")),
+            }
+        })
+    }
+}
+
+fn read(
+    workspace: &Workspace,
+    arguments: &Arguments,
+    cancel: &CancellationToken,
+) -> Result<ToolOutput, ReadError> {
+    let path = resolve_existing(workspace.cwd(), &arguments.file_path);
+    let name = workspace.display(&path);
+    let failed = |source| ReadError::Io {
+        path: name.clone(),
+        source,
+    };
+    let metadata = match fs::metadata(&path) {
+        Ok(metadata) => metadata,
+        Err(error) if is_missing(&error) => return Err(missing(workspace, &path)),
+        Err(error) => return Err(failed(error)),
+    };
+    if metadata.is_dir() {
+        return Err(ReadError::Directory {
+            listing: listing(&path),
+            path: name,
+        });
+    }
+    if !metadata.is_file() {
+        return Err(ReadError::NotRegular { path: name });
+    }
+    let file = File::open(&path).map_err(failed)?;
+    let mut source = BufReader::with_capacity(BUFFER, file);
+    let start = source.fill_buf().map_err(failed)?;
+    let start = &start[..start.len().min(SNIFFED)];
+    if let Some(mime_type) = image_type(start) {
+        return image(workspace, &path, &metadata, source, mime_type);
+    }
+    if start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") {
+        return Err(ReadError::Utf16 { path: name });
+    }
+    if start.contains(&0) {
+        return Err(ReadError::Binary {
+            path: name,
+            size: metadata.len(),
+        });
+    }
+    let window = Window {
+        offset: arguments.offset.unwrap_or(1).max(1),
+        max_lines: arguments.limit.unwrap_or(MAX_LINES).clamp(1, MAX_LINES),
+        max_bytes: MAX_BYTES,
+    };
+    let scan = match scan(source, window, cancel) {
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+            return Err(ReadError::Interrupted);
+        }
+        scan => scan.map_err(failed)?,
+    };
+    if window.offset > scan.total_lines.max(1) {
+        return Err(ReadError::PastEnd {
+            path: name,
+            offset: window.offset,
+            total: scan.total_lines,
+        });
+    }
+    workspace
+        .ledger
+        .record(&path, Stamp::hashed(&metadata, &scan.hash));
+    Ok(text(&path, window.offset, scan))
+}
+
+fn text(path: &Path, offset: u64, scan: Scan) -> ToolOutput {
+    let next = offset + scan.lines_read;
+    let more = next <= scan.total_lines;
+    let details = ReadDetails {
+        file_path: path.display().to_string(),
+        total_lines: scan.total_lines,
+        lines_read: scan.lines_read,
+        offset,
+        truncated: more || scan.cut_lines > 0,
+        mime_type: None,
+    };
+    let mut text = scan.text;
+    if more {
+        let (last, total) = (next - 1, scan.total_lines);
+        let _ = writeln!(
+            text,
+            "[lines {offset}-{last} of {total}; continue with offset {next}]"
+        );
+    }
+    if scan.total_lines == 0 {
+        text.push_str("(empty file)");
+    }
+    ToolOutput::success(text, to_value(&details))
+}
+
+fn image(
+    workspace: &Workspace,
+    path: &Path,
+    metadata: &Metadata,
+    source: impl io::Read,
+    mime_type: &str,
+) -> Result<ToolOutput, ReadError> {
+    let name = workspace.display(path);
+    let mut bytes = Vec::new();
+    let read = source.take(MAX_IMAGE + 1).read_to_end(&mut bytes);
+    read.map_err(|source| ReadError::Io {
+        path: name.clone(),
+        source,
+    })?;
+    if bytes.len() as u64 > MAX_IMAGE {
+        return Err(ReadError::LargeImage {
+            path: name,
+            size: metadata.len(),
+        });
+    }
+    let mut hash = ContentHash::default();
+    hash.update(&bytes);
+    workspace
+        .ledger
+        .record(path, Stamp::hashed(metadata, &hash));
+    let details = ReadDetails {
+        file_path: path.display().to_string(),
+        mime_type: Some(mime_type.to_owned()),
+        ..ReadDetails::default()
+    };
+    Ok(ToolOutput {
+        content: vec![
+            ContentBlock::text(format!("[{name}: {mime_type}, {} bytes]", bytes.len())),
+            ContentBlock::Image {
+                data: STANDARD.encode(&bytes),
+                mime_type: mime_type.to_owned(),
+            },
+        ],
+        details: to_value(&details),
+        status: ToolStatus::Success,
+    })
+}
+
+/// The type of an image that models take, by its first bytes.
+fn image_type(start: &[u8]) -> Option<&'static str> {
+    match start {
+        [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => Some("image/png"),
+        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
+        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
+        [
+            b'R',
+            b'I',
+            b'F',
+            b'F',
+            _,
+            _,
+            _,
+            _,
+            b'W',
+            b'E',
+            b'B',
+            b'P',
+            ..,
+        ] => Some("image/webp"),
+        _ => None,
+    }
+}
+
+pub(super) fn is_missing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+fn missing(workspace: &Workspace, path: &Path) -> ReadError {
+    ReadError::Missing {
+        path: workspace.display(path),
+        suggestion: suggestion(workspace, path),
+    }
+}
+
+/// `; did you mean …?`, or nothing.
+pub(super) fn suggestion(workspace: &Workspace, path: &Path) -> String {
+    let near: Vec<String> = nearest(path, 3)
+        .iter()
+        .map(|path: &PathBuf| format!("`{}`", workspace.display(path)))
+        .collect();
+    if near.is_empty() {
+        return String::new();
+    }
+    format!("; did you mean {}?", near.join(" or "))
+}
+
+/// Names in `directory`, directories with a slash, one a line.
+fn listing(directory: &Path) -> String {
+    let mut names: Vec<String> = fs::read_dir(directory)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| {
+            let slash = if entry.path().is_dir() { "/" } else { "" };
+            format!("{}{slash}", entry.file_name().to_string_lossy())
+        })
+        .collect();
+    names.sort();
+    let left_out = names.len().saturating_sub(MAX_LISTED);
+    names.truncate(MAX_LISTED);
+    if left_out > 0 {
+        names.push(format!("[{left_out} more]"));
+    }
+    if names.is_empty() {
+        names.push("(empty)".to_owned());
+    }
+    names.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Bench, numbered, text};
+    use super::*;
+
+    async fn read_text(bench: &Bench, arguments: Value) -> String {
+        text(&bench.run("read", arguments).await)
+    }
+
+    #[tokio::test]
+    async fn lines_are_numbered_and_details_told() {
+        let bench = Bench::new();
+        bench.put("a.txt", "one\r\ntwo\n");
+        let output = bench.run("read", json!({"file_path": "a.txt"})).await;
+        assert_eq!(text(&output), "     1\tone\n     2\ttwo\n");
+        let expected = json!({
+            "filePath": bench.path("a.txt").to_str(),
+            "totalLines": 2,
+            "linesRead": 2,
+            "offset": 1,
+            "truncated": false,
+        });
+        assert_eq!(output.details, expected);
+        bench.put("empty", "");
+        assert_eq!(
+            read_text(&bench, json!({"file_path": "empty"})).await,
+            "(empty file)"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_window_says_how_to_go_on() {
+        let bench = Bench::new();
+        bench.put("long", numbered(1..=6000));
+        let part = read_text(
+            &bench,
+            json!({"file_path": "long", "offset": 3, "limit": 2}),
+        )
+        .await;
+        let expected = "     3\t3\n     4\t4\n[lines 3-4 of 6000; continue with offset 5]\n";
+        assert_eq!(part, expected);
+        let all = read_text(&bench, json!({"file_path": "long", "limit": 9000})).await;
+        assert!(all.ends_with("  5000\t5000\n[lines 1-5000 of 6000; continue with offset 5001]\n"));
+        let end = read_text(&bench, json!({"file_path": "long", "offset": 6000})).await;
+        assert_eq!(end, "  6000\t6000\n");
+    }
+
+    #[tokio::test]
+    async fn bytes_limit_a_call() {
+        let bench = Bench::new();
+        bench.put("wide", format!("{}\n", "x".repeat(1016)).repeat(1000));
+        let output = bench.run("read", json!({"file_path": "wide"})).await;
+        assert_eq!(output.details["linesRead"], 256);
+        assert!(text(&output).ends_with("[lines 1-256 of 1000; continue with offset 257]\n"));
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_read_says_what_to_do() {
+        let bench = Bench::new();
+        bench.put("settings.rs", "x\n");
+        bench.put("dir/inner/file", "");
+        bench.put("dir/b.txt", "");
+        bench.put("binary", b"ELF\0\x01");
+        bench.put("wide", b"\xff\xfea\0");
+        for (path, offset, expected) in [
+            (
+                "setings.rs",
+                1,
+                "`setings.rs` does not exist; did you mean `settings.rs`?",
+            ),
+            ("zzz/file", 1, "`zzz/file` does not exist"),
+            (
+                "settings.rs/x",
+                1,
+                "`settings.rs/x` does not exist; did you mean `settings.rs`?",
+            ),
+            (
+                "dir",
+                1,
+                "`dir` is a directory; read one of its files:\nb.txt\ninner/",
+            ),
+            (
+                "settings.rs",
+                2,
+                "offset 2 is past the end of `settings.rs`, which has 1 lines",
+            ),
+            (
+                "binary",
+                1,
+                "`binary` is a binary file of 5 bytes; look at it with bash: `file`, `xxd | head`",
+            ),
+            (
+                "wide",
+                1,
+                "`wide` is UTF-16 text; convert it with bash: `iconv -f UTF-16 -t UTF-8`",
+            ),
+            ("/dev/null", 1, "`/dev/null` is not a regular file"),
+        ] {
+            let output = bench
+                .run("read", json!({"file_path": path, "offset": offset}))
+                .await;
+            assert_eq!(text(&output), expected);
+            let message = expected.to_owned();
+            assert_eq!(output.status, ToolStatus::ExecutionError { message });
+        }
+    }
+
+    #[tokio::test]
+    async fn an_image_becomes_a_block() {
+        let bench = Bench::new();
+        let png = b"\x89PNG\r\n\x1a\n\0\0";
+        bench.put("picture.txt", png);
+        let output = bench.run("read", json!({"file_path": "picture.txt"})).await;
+        let image = ContentBlock::Image {
+            data: STANDARD.encode(png),
+            mime_type: "image/png".to_owned(),
+        };
+        assert_eq!(output.content[1], image);
+        let mut large = png.to_vec();
+        large.resize(MAX_IMAGE as usize + 1, 0);
+        bench.put("large.png", large);
+        let message = read_text(&bench, json!({"file_path": "large.png"})).await;
+        assert!(
+            message.contains("has 5242881 bytes, more than the 5242880"),
+            "{message}"
+        );
+    }
+
+    #[tokio::test]
+    async fn an_interrupted_pass_gives_up() {
+        let bench = Bench::new();
+        bench.put("a", "x\n");
+        let cancel = CancellationToken::new();
+        cancel.cancel();
+        let updates = crate::agent::UpdateSink::discard();
+        let output = bench
+            .run_with("read", json!({"file_path": "a"}), &cancel, updates)
+            .await;
+        assert_eq!(output.status, ToolStatus::Aborted);
+    }
+}

@@ -1,0 +1,116 @@
+//! The whole of a long output, streamed to a file of the session's output directory.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::fs::{File, OpenOptions};
+use tokio::io::AsyncWriteExt as _;
+
+use super::output::FullOutput;
+use super::workspace::OutputDirectory;
+
+/// Bytes of one file.
+const MAX_BYTES: u64 = 1024 * 1024 * 1024;
+
+/// A file that is made when the first bytes are written. Failing to write never fails the command.
+#[derive(Debug)]
+pub(super) struct Spill {
+    directory: Arc<OutputDirectory>,
+    file: Option<File>,
+    kept: Kept,
+}
+
+/// What became of the file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) enum Kept {
+    #[default]
+    Nothing,
+    At {
+        path: PathBuf,
+        bytes: u64,
+    },
+    Failed(String),
+}
+
+impl Kept {
+    pub(super) fn full_output(&self) -> FullOutput<'_> {
+        match self {
+            Self::Nothing => FullOutput::NotKept,
+            Self::At { path, bytes } => FullOutput::At {
+                path,
+                complete: *bytes < MAX_BYTES,
+            },
+            Self::Failed(error) => FullOutput::Failed(error),
+        }
+    }
+
+    pub(super) fn path(&self) -> Option<&Path> {
+        match self {
+            Self::At { path, .. } => Some(path),
+            _ => None,
+        }
+    }
+}
+
+impl Spill {
+    pub(super) fn new(directory: Arc<OutputDirectory>) -> Self {
+        Self {
+            directory,
+            file: None,
+            kept: Kept::Nothing,
+        }
+    }
+
+    pub(super) fn is_started(&self) -> bool {
+        self.kept != Kept::Nothing
+    }
+
+    pub(super) fn kept(&self) -> &Kept {
+        &self.kept
+    }
+
+    pub(super) async fn write(&mut self, bytes: &[u8]) {
+        if let Err(error) = self.try_write(bytes).await {
+            self.file = None;
+            self.kept = Kept::Failed(error.to_string());
+        }
+    }
+
+    async fn try_write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        if self.kept == Kept::Nothing {
+            let path = self.directory.new_path()?;
+            let mut options = OpenOptions::new();
+            self.file = Some(
+                options
+                    .create_new(true)
+                    .write(true)
+                    .mode(0o600)
+                    .open(&path)
+                    .await?,
+            );
+            self.kept = Kept::At { path, bytes: 0 };
+        }
+        if let (Some(file), Kept::At { bytes: written, .. }) = (&mut self.file, &mut self.kept) {
+            let room = (MAX_BYTES - *written).min(bytes.len() as u64);
+            file.write_all(&bytes[..room as usize]).await?;
+            *written += room;
+        }
+        Ok(())
+    }
+
+    /// Waits until all is written.
+    pub(super) async fn end(&mut self) {
+        if let Some(mut file) = self.file.take()
+            && let Err(error) = file.flush().await
+        {
+            self.kept = Kept::Failed(error.to_string());
+        }
+    }
+
+    /// Removes a file that turned out not to be needed.
+    pub(super) async fn discard(&mut self) {
+        if let Kept::At { path, .. } = std::mem::take(&mut self.kept) {
+            let _ = tokio::fs::remove_file(path).await;
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! A workspace in a temporary directory, and calls to its tools.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+use super::{Workspace, build};
+use crate::agent::{ToolContext, ToolOutput, UpdateSink};
+use crate::base::atomic_file::{Options, write_with};
+
+pub(super) struct Bench {
+    pub(super) workspace: Arc<Workspace>,
+    dir: TempDir,
+}
+
+impl Bench {
+    pub(super) fn new() -> Self {
+        let dir = TempDir::new().unwrap();
+        let cwd = dir.path().canonicalize().unwrap();
+        Self {
+            workspace: Arc::new(Workspace::new(cwd)),
+            dir,
+        }
+    }
+
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().canonicalize().unwrap().join(name)
+    }
+
+    /// Writes a file behind the tools' back.
+    pub(super) fn put(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        let parents = Options {
+            parents: true,
+            ..Options::default()
+        };
+        write_with(&self.path(name), bytes.as_ref(), parents).unwrap();
+    }
+
+    pub(super) fn get(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    pub(super) async fn run(&self, tool: &str, arguments: Value) -> ToolOutput {
+        self.run_with(
+            tool,
+            arguments,
+            &CancellationToken::new(),
+            UpdateSink::discard(),
+        )
+        .await
+    }
+
+    pub(super) async fn run_with(
+        &self,
+        tool: &str,
+        arguments: Value,
+        cancel: &CancellationToken,
+        updates: UpdateSink,
+    ) -> ToolOutput {
+        let tools = build(&self.workspace, Some(&[tool.to_owned()])).unwrap();
+        let cx = ToolContext {
+            call_id: "call".to_owned(),
+            cancel: cancel.clone(),
+            updates,
+        };
+        tools[0].run(arguments, cx).await
+    }
+}
+
+/// The numbers of `range`, one a line.
+pub(super) fn numbered(range: RangeInclusive<usize>) -> String {
+    let mut text = String::new();
+    for number in range {
+        let _ = writeln!(text, "{number}");
+    }
+    text
+}
+
+/// The text a model reads.
+pub(super) fn text(output: &ToolOutput) -> String {
+    output
+        .content
+        .iter()
+        .filter_map(|block| block.as_text())
+        .collect()
+}
