@@ -3,6 +3,7 @@
 
 pub mod atomic_file;
 pub mod clock;
+pub mod foreground;
 pub mod ids;
 pub mod jsonl;
 pub mod path;

@@ -28,7 +28,13 @@ impl Problem {
         hint: impl Into<String>,
     ) -> Self {
         let (message, hint) = (message.into(), hint.into());
-        Self { path: path.into(), line: None, column: None, message, hint }
+        Self {
+            path: path.into(),
+            line: None,
+            column: None,
+            message,
+            hint,
+        }
     }
 
     /// The fault at byte `offset` of `text`.
@@ -61,11 +67,10 @@ impl fmt::Display for Problem {
 
 /// The name in `known` nearest to `name`, when one is near enough to be a typing error.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = (name.chars().count() / 2).clamp(1, 3);
     known
         .into_iter()
         .map(|candidate| (edit_distance(name, candidate), candidate))
-        .filter(|(distance, _)| *distance <= limit)
+        .filter(|(distance, candidate)| *distance <= candidate.len().max(name.len()) / 3 + 1)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
 }
@@ -78,7 +83,7 @@ fn edit_distance(left: &str, right: &str) -> usize {
         let mut diagonal = row;
         costs[0] = row + 1;
         for (column, to) in right.iter().enumerate() {
-            let substitute = diagonal + usize::from(from != *to);
+            let substitute = diagonal + usize::from(!from.eq_ignore_ascii_case(to));
             diagonal = costs[column + 1];
             costs[column + 1] = substitute.min(diagonal + 1).min(costs[column] + 1);
         }
@@ -103,6 +108,11 @@ mod tests {
     fn only_a_likely_typing_error_is_suggested() {
         assert_eq!(nearest("themes", ["theme", "model"]), Some("theme"));
         assert_eq!(nearest("modle", ["theme", "model"]), Some("model"));
+        assert_eq!(
+            nearest("wordleft", ["word_left", "word_right"]),
+            Some("word_left")
+        );
+        assert_eq!(nearest("Undo", ["undo"]), Some("undo"));
         assert_eq!(nearest("colour", ["theme", "model"]), None);
     }
 }

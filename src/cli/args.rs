@@ -8,8 +8,14 @@ use crate::llm::ThinkingLevel;
 
 /// A full-screen coding agent for the terminal.
 #[derive(Debug, Parser)]
-#[command(name = "osier", version, about, max_term_width = 100, args_conflicts_with_subcommands = true)]
-pub struct Args {
+#[command(
+    name = "osier",
+    version,
+    about,
+    max_term_width = 100,
+    args_conflicts_with_subcommands = true
+)]
+pub(super) struct Args {
     #[command(subcommand)]
     pub command: Option<Command>,
 
@@ -116,13 +122,13 @@ pub struct Args {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Mode {
+pub(super) enum Mode {
     Text,
     Json,
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(super) enum Command {
     /// List the models, or those that match
     Models {
         #[arg(value_name = "SEARCH")]
@@ -142,7 +148,7 @@ pub enum Command {
 }
 
 #[derive(Debug, Clone, Copy, Subcommand)]
-pub enum ConfigCommand {
+pub(super) enum ConfigCommand {
     /// The folders and files in use
     Path,
     /// Every setting with what it accepts
@@ -153,7 +159,10 @@ pub enum ConfigCommand {
 
 fn thinking_level(text: &str) -> Result<ThinkingLevel, String> {
     ThinkingLevel::from_name(text).ok_or_else(|| {
-        let names: Vec<&str> = ThinkingLevel::ALL.iter().map(|level| level.name()).collect();
+        let names: Vec<&str> = ThinkingLevel::ALL
+            .iter()
+            .map(|level| level.name())
+            .collect();
         format!("the levels are {}", names.join(", "))
     })
 }

@@ -16,7 +16,7 @@ use super::input;
 use crate::agent::RunOutcome;
 use crate::base::problem::Problem;
 use crate::coding::folders::Folders;
-use crate::coding::host::{Host, HostSetup, SessionChoice, list_sessions};
+use crate::coding::host::{Host, HostSetup, SessionChoice, find_session, list_sessions};
 use crate::coding::models::Models;
 use crate::coding::settings::Settings;
 use crate::llm::Secret;
@@ -38,8 +38,15 @@ pub fn run() -> ExitCode {
 
 /// Help and version go to standard output; a fault is one line on standard error.
 fn reject(error: &clap::Error) -> Exit {
-    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        return if error.print().is_ok() { Exit::Success } else { Exit::Failure };
+    if matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+    ) {
+        return if error.print().is_ok() {
+            Exit::Success
+        } else {
+            Exit::Failure
+        };
     }
     let text = error.to_string();
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -69,7 +76,14 @@ fn start(args: Args) -> Result<Exit, String> {
     let folders = Folders::find(home).map_err(|error| error.to_string())?;
     let (settings, problems) = Settings::load(&folders.settings());
     let cwd = working_directory(args.cwd.as_deref())?;
-    let meant = Meant { args, folders, settings, problems, environment, cwd };
+    let meant = Meant {
+        args,
+        folders,
+        settings,
+        problems,
+        environment,
+        cwd,
+    };
     if let Some(exit) = report(&meant)? {
         return Ok(exit);
     }
@@ -96,7 +110,11 @@ fn report(meant: &Meant) -> Result<Option<Exit>, String> {
         let setup = host_setup(meant)?;
         let (models, _) = Models::load_lenient(&setup);
         match commands::models::run(&models.list(), search, &mut out) {
-            Ok(0) => return Err(format!("no model matches `{search}`: `osier models` lists them all")),
+            Ok(0) => {
+                return Err(format!(
+                    "no model matches `{search}`: `osier models` lists them all"
+                ));
+            }
             Ok(_) => Ok(Exit::Success),
             Err(error) => Err(error),
         }
@@ -129,25 +147,36 @@ fn working_directory(asked: Option<&Path>) -> Result<PathBuf, String> {
         format!("the current directory cannot be read: {error}; go to another one")
     });
     let path = match asked {
-        Some(path) => path.canonicalize().map_err(|error| {
-            format!("`--cwd {}` cannot be used: {error}", path.display())
-        })?,
+        Some(path) => path
+            .canonicalize()
+            .map_err(|error| format!("`--cwd {}` cannot be used: {error}", path.display()))?,
         None => current?,
     };
     match std::fs::read_dir(&path) {
         Ok(_) => Ok(path),
-        Err(error) => {
-            Err(format!("`{}` cannot be read: {error}; work in another directory", path.display()))
-        }
+        Err(error) => Err(format!(
+            "`{}` cannot be read: {error}; work in another directory",
+            path.display()
+        )),
     }
 }
 
 fn host_setup(meant: &Meant) -> Result<HostSetup, String> {
-    let Meant { args, folders, settings, environment, cwd, .. } = meant;
+    let Meant {
+        args,
+        folders,
+        settings,
+        environment,
+        cwd,
+        ..
+    } = meant;
     let (model, fallback) = match &args.model {
         Some(list) => {
             let mut names = list.split(',').map(|name| name.trim().to_owned());
-            (names.next(), names.filter(|name| !name.is_empty()).collect())
+            (
+                names.next(),
+                names.filter(|name| !name.is_empty()).collect(),
+            )
         }
         None => (None, Vec::new()),
     };
@@ -159,7 +188,7 @@ fn host_setup(meant: &Meant) -> Result<HostSetup, String> {
         _ => SessionChoice::New,
     };
     if let SessionChoice::Resume(target) = &session {
-        HostSetup::check_session(&folders.data, target)?;
+        find_session(&folders.data, target)?;
     }
     Ok(HostSetup {
         settings: settings.clone(),
@@ -197,7 +226,11 @@ fn choose_mode(meant: &Meant, stdout_is_terminal: bool) -> Result<Chosen, String
     if args.print || args.mode == Some(Mode::Text) || !stdout_is_terminal {
         return Ok(Chosen::Print);
     }
-    if meant.environment.get("TERM").is_none_or(|term| term == "dumb") {
+    if meant
+        .environment
+        .get("TERM")
+        .is_none_or(|term| term == "dumb")
+    {
         if args.prompts.is_empty() {
             return Err("this terminal cannot show a screen (TERM is dumb): \
                         give a prompt, or use `--json`"
@@ -213,7 +246,10 @@ fn accounting_file(path: Option<&Path>) -> Result<Option<File>, String> {
     let Some(path) = path else { return Ok(None) };
     let file = OpenOptions::new().append(true).create(true).open(path);
     file.map(Some).map_err(|error| {
-        format!("`--accounting {}` cannot be written: {error}", path.display())
+        format!(
+            "`--accounting {}` cannot be written: {error}",
+            path.display()
+        )
     })
 }
 
@@ -225,7 +261,11 @@ fn runtime() -> Result<tokio::runtime::Runtime, String> {
 }
 
 fn collect_prompts(meant: &Meant, stdin_piped: bool) -> Result<Vec<Prompt>, String> {
-    let piped = if stdin_piped { Some(input::read_pipe(io::stdin().lock())?) } else { None };
+    let piped = if stdin_piped {
+        Some(input::read_pipe(io::stdin().lock())?)
+    } else {
+        None
+    };
     input::prompts(&meant.args.prompts, piped, &meant.cwd)
 }
 
@@ -255,7 +295,9 @@ fn run_print(meant: &Meant, setup: HostSetup, stdin_piped: bool) -> Result<Exit,
         };
         let outcome = print::run(&host, events, prompts, options, sinks).await;
         stop.abort();
-        outcome.or_else(ended_by_reader).map_err(|error| error.to_string())
+        outcome
+            .or_else(ended_by_reader)
+            .map_err(|error| error.to_string())
     })?;
     Ok(exit_of(&outcome))
 }
@@ -268,10 +310,14 @@ fn run_json(meant: &Meant, setup: HostSetup) -> Result<Exit, String> {
         let (host, events) = Host::start(setup).map_err(|error| error.to_string())?;
         let stop = stop_on_signal(host.clone());
         let input = tokio::io::BufReader::new(tokio::io::stdin());
-        let accounting = accounting.as_mut().map(|file| file as &mut (dyn Write + Send));
+        let accounting = accounting
+            .as_mut()
+            .map(|file| file as &mut (dyn Write + Send));
         let outcome = json::run(&host, events, prompts, input, &mut io::stdout(), accounting).await;
         stop.abort();
-        outcome.or_else(ended_by_reader).map_err(|error| error.to_string())
+        outcome
+            .or_else(ended_by_reader)
+            .map_err(|error| error.to_string())
     });
     Ok(exit_of(&outcome?))
 }
@@ -289,7 +335,9 @@ fn run_screen(meant: Meant, setup: HostSetup, stdin_piped: bool) -> Result<Exit,
         accounting,
     };
     let outcome = runtime()?.block_on(tui::run(setup, options));
-    outcome.map(|()| Exit::Success).map_err(|error| format!("{error:#}"))
+    outcome
+        .map(|()| Exit::Success)
+        .map_err(|error| format!("{error:#}"))
 }
 
 /// `--resume` without a value asks, and only a screen can ask.
@@ -304,9 +352,10 @@ fn no_picker(meant: &Meant) -> Result<(), String> {
 fn stop_on_signal(host: Host) -> tokio::task::JoinHandle<()> {
     use tokio::signal::unix::{SignalKind, signal};
     tokio::spawn(async move {
-        let (Ok(mut interrupt), Ok(mut terminate)) =
-            (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-        else {
+        let (Ok(mut interrupt), Ok(mut terminate)) = (
+            signal(SignalKind::interrupt()),
+            signal(SignalKind::terminate()),
+        ) else {
             return;
         };
         let mut seen = 0;
@@ -325,7 +374,11 @@ fn stop_on_signal(host: Host) -> tokio::task::JoinHandle<()> {
 
 /// Whoever reads our output has gone: the run is over, and that is no fault.
 fn ended_by_reader(error: io::Error) -> io::Result<RunOutcome> {
-    if error.kind() == io::ErrorKind::BrokenPipe { Ok(RunOutcome::Completed) } else { Err(error) }
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        Ok(RunOutcome::Completed)
+    } else {
+        Err(error)
+    }
 }
 
 fn exit_of(outcome: &RunOutcome) -> Exit {

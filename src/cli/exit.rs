@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 /// How the program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exit {
+pub(super) enum Exit {
     Success,
     /// A run failed: model error, turn limit, or a message that could not be stored.
     Failure,
@@ -26,7 +26,7 @@ impl From<Exit> for ExitCode {
 }
 
 /// Says on standard error why the program cannot do what was asked.
-pub fn usage_error(message: &str) -> Exit {
+pub(super) fn usage_error(message: &str) -> Exit {
     // A closed standard error leaves nobody to tell.
     let _ = writeln!(std::io::stderr(), "osier: {message}");
     Exit::Usage

@@ -30,7 +30,10 @@ pub(super) fn prompts(
             None if word.trim().is_empty() => {
                 return Err("a prompt is empty: say what is to be done".to_owned());
             }
-            None => prompts.push(Prompt { text: word.clone(), attachments: Vec::new() }),
+            None => prompts.push(Prompt {
+                text: word.clone(),
+                attachments: Vec::new(),
+            }),
         }
     }
     let piped = piped.filter(|text| !text.trim().is_empty());
@@ -41,7 +44,9 @@ pub(super) fn prompts(
         first.attachments = attachments;
         if let Some(piped) = piped {
             let rest = std::mem::take(&mut first.text);
-            first.text = format!("{}\n\n{rest}", piped.trim_end()).trim_end().to_owned();
+            first.text = format!("{}\n\n{rest}", piped.trim_end())
+                .trim_end()
+                .to_owned();
         }
     }
     Ok(prompts)
@@ -78,17 +83,27 @@ mod tests {
         std::io::Write::write_all(&mut std::fs::File::create(&file).unwrap(), b"text").unwrap();
         let words = ["first".to_owned(), "@a.txt".to_owned(), "second".to_owned()];
         let prompts = prompts(&words, Some("piped\n".into()), folder.path()).unwrap();
-        let texts: Vec<(&str, usize)> =
-            prompts.iter().map(|prompt| (prompt.text.as_str(), prompt.attachments.len())).collect();
+        let texts: Vec<(&str, usize)> = prompts
+            .iter()
+            .map(|prompt| (prompt.text.as_str(), prompt.attachments.len()))
+            .collect();
         assert_eq!(texts, [("piped\n\nfirst", 1), ("second", 0)]);
     }
 
     #[test]
     fn what_is_no_prompt_is_refused_in_one_sentence() {
         let cwd = Path::new("/");
-        assert!(prompts(&["@missing".into()], None, cwd).unwrap_err().starts_with("`/missing` cannot be read"));
+        assert!(
+            prompts(&["@missing".into()], None, cwd)
+                .unwrap_err()
+                .starts_with("`/missing` cannot be read")
+        );
         assert!(prompts(&[" ".into()], None, cwd).is_err());
         assert_eq!(prompts(&[], Some("  ".into()), cwd).unwrap(), Vec::new());
-        assert!(read_pipe(&b"\xff\xfe"[..]).unwrap_err().contains("not text"));
+        assert!(
+            read_pipe(&b"\xff\xfe"[..])
+                .unwrap_err()
+                .contains("not text")
+        );
     }
 }

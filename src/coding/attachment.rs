@@ -17,28 +17,48 @@ pub const TEXT_LIMIT: u64 = 1024 * 1024;
 #[derive(Debug, thiserror::Error)]
 pub enum AttachError {
     #[error("`{}` cannot be read: {source}", path.display())]
-    Unreadable { path: PathBuf, source: std::io::Error },
+    Unreadable {
+        path: PathBuf,
+        source: std::io::Error,
+    },
     #[error("`{}` is a directory: name a file in it, or let the agent look", path.display())]
     Directory { path: PathBuf },
     #[error("`{}` has {size} bytes and the limit is {limit}: let the agent read the part that matters", path.display())]
-    TooLarge { path: PathBuf, size: u64, limit: u64 },
+    TooLarge {
+        path: PathBuf,
+        size: u64,
+        limit: u64,
+    },
     #[error("`{}` is neither text nor a png, jpeg, gif or webp image", path.display())]
     Unsupported { path: PathBuf },
 }
 
 /// Reads the file at `path`.
 pub fn load(path: &Path) -> Result<Attachment, AttachError> {
-    let unreadable = |source| AttachError::Unreadable { path: path.to_owned(), source };
+    let unreadable = |source| AttachError::Unreadable {
+        path: path.to_owned(),
+        source,
+    };
     let metadata = std::fs::metadata(path).map_err(unreadable)?;
     if metadata.is_dir() {
-        return Err(AttachError::Directory { path: path.to_owned() });
+        return Err(AttachError::Directory {
+            path: path.to_owned(),
+        });
     }
     let size = metadata.len();
     if size > IMAGE_LIMIT {
-        return Err(AttachError::TooLarge { path: path.to_owned(), size, limit: IMAGE_LIMIT });
+        return Err(AttachError::TooLarge {
+            path: path.to_owned(),
+            size,
+            limit: IMAGE_LIMIT,
+        });
     }
     let bytes = std::fs::read(path).map_err(unreadable)?;
-    let file_name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    let file_name = path
+        .file_name()
+        .unwrap_or(path.as_os_str())
+        .to_string_lossy()
+        .into_owned();
     let base = Attachment {
         id: ids::prefixed("attachment"),
         kind: AttachmentKind::Document,
@@ -58,11 +78,20 @@ pub fn load(path: &Path) -> Result<Attachment, AttachError> {
         });
     }
     if size > TEXT_LIMIT {
-        return Err(AttachError::TooLarge { path: path.to_owned(), size, limit: TEXT_LIMIT });
+        return Err(AttachError::TooLarge {
+            path: path.to_owned(),
+            size,
+            limit: TEXT_LIMIT,
+        });
     }
     match String::from_utf8(bytes) {
-        Ok(text) if !text.contains('\0') => Ok(Attachment { extracted_text: Some(text), ..base }),
-        _ => Err(AttachError::Unsupported { path: path.to_owned() }),
+        Ok(text) if !text.contains('\0') => Ok(Attachment {
+            extracted_text: Some(text),
+            ..base
+        }),
+        _ => Err(AttachError::Unsupported {
+            path: path.to_owned(),
+        }),
     }
 }
 
@@ -72,7 +101,21 @@ pub fn image_type(bytes: &[u8]) -> Option<&'static str> {
         [0x89, b'P', b'N', b'G', ..] => Some("image/png"),
         [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
         [b'G', b'I', b'F', b'8', ..] => Some("image/gif"),
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
+        [
+            b'R',
+            b'I',
+            b'F',
+            b'F',
+            _,
+            _,
+            _,
+            _,
+            b'W',
+            b'E',
+            b'B',
+            b'P',
+            ..,
+        ] => Some("image/webp"),
         _ => None,
     }
 }
@@ -86,15 +129,32 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str, bytes: &[u8]| {
             let path = folder.path().join(name);
-            std::fs::File::create(&path).and_then(|mut file| std::io::Write::write_all(&mut file, bytes)).unwrap();
+            std::fs::File::create(&path)
+                .and_then(|mut file| std::io::Write::write_all(&mut file, bytes))
+                .unwrap();
             path
         };
         let image = load(&file("a.txt", b"\x89PNG\r\n\x1a\nrest")).unwrap();
-        assert_eq!((image.kind, image.mime_type.as_str()), (AttachmentKind::Image, "image/png"));
+        assert_eq!(
+            (image.kind, image.mime_type.as_str()),
+            (AttachmentKind::Image, "image/png")
+        );
         let text = load(&file("b.png", b"hello")).unwrap();
-        assert_eq!((text.kind, text.extracted_text.as_deref()), (AttachmentKind::Document, Some("hello")));
-        assert!(matches!(load(&file("c", b"\x00\x01")), Err(AttachError::Unsupported { .. })));
-        assert!(matches!(load(folder.path()), Err(AttachError::Directory { .. })));
-        assert!(matches!(load(&folder.path().join("none")), Err(AttachError::Unreadable { .. })));
+        assert_eq!(
+            (text.kind, text.extracted_text.as_deref()),
+            (AttachmentKind::Document, Some("hello"))
+        );
+        assert!(matches!(
+            load(&file("c", b"\x00\x01")),
+            Err(AttachError::Unsupported { .. })
+        ));
+        assert!(matches!(
+            load(folder.path()),
+            Err(AttachError::Directory { .. })
+        ));
+        assert!(matches!(
+            load(&folder.path().join("none")),
+            Err(AttachError::Unreadable { .. })
+        ));
     }
 }

@@ -13,19 +13,29 @@ pub const FILE_LIMIT: usize = 50_000;
 /// all of them. Blocks: call it from a blocking thread.
 pub fn list(root: &Path, cancel: &CancellationToken) -> (Vec<String>, bool) {
     let mut walk = WalkBuilder::new(root);
-    walk.hidden(false).require_git(false).filter_entry(|entry| entry.file_name() != ".git");
+    walk.hidden(false)
+        .require_git(false)
+        .filter_entry(|entry| entry.file_name() != ".git");
     let mut paths = Vec::new();
     for entry in walk.build().filter_map(Result::ok) {
         if cancel.is_cancelled() {
             return (paths, false);
         }
-        let Ok(relative) = entry.path().strip_prefix(root) else { continue };
-        let Some(path) = relative.to_str().filter(|path| !path.is_empty()) else { continue };
+        let Ok(relative) = entry.path().strip_prefix(root) else {
+            continue;
+        };
+        let Some(path) = relative.to_str().filter(|path| !path.is_empty()) else {
+            continue;
+        };
         if paths.len() == FILE_LIMIT {
             return (paths, false);
         }
         let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
-        paths.push(if is_directory { format!("{path}/") } else { path.to_owned() });
+        paths.push(if is_directory {
+            format!("{path}/")
+        } else {
+            path.to_owned()
+        });
     }
     (paths, true)
 }
@@ -45,7 +55,11 @@ mod tests {
         for name in [".git/config", "src/main.rs", "secret.log", ".env"] {
             File::create(root.join(name)).unwrap();
         }
-        std::io::Write::write_all(&mut File::create(root.join(".gitignore")).unwrap(), b"*.log\n").unwrap();
+        std::io::Write::write_all(
+            &mut File::create(root.join(".gitignore")).unwrap(),
+            b"*.log\n",
+        )
+        .unwrap();
         let (mut paths, complete) = list(root, &CancellationToken::new());
         paths.sort();
         assert_eq!(paths, [".env", ".gitignore", "src/", "src/main.rs"]);

@@ -32,7 +32,10 @@ impl Folders {
 
     /// Everything in one folder.
     pub fn under(home: &Path) -> Self {
-        Self { config: home.to_owned(), data: home.to_owned() }
+        Self {
+            config: home.to_owned(),
+            data: home.to_owned(),
+        }
     }
 
     pub fn settings(&self) -> PathBuf {

@@ -24,10 +24,14 @@ struct Line {
 /// The newest prompts, oldest first, without repeats of the one before. A missing file has none;
 /// lines that cannot be read are skipped.
 pub fn load(path: &Path) -> Vec<String> {
-    let Ok(text) = tail(path) else { return Vec::new() };
+    let Ok(text) = tail(path) else {
+        return Vec::new();
+    };
     let mut prompts: Vec<String> = Vec::new();
     for line in text.split(|byte| *byte == b'\n') {
-        let Ok(line) = serde_json::from_slice::<Line>(line) else { continue };
+        let Ok(line) = serde_json::from_slice::<Line>(line) else {
+            continue;
+        };
         if prompts.last() != Some(&line.text) {
             prompts.push(line.text);
         }
@@ -41,12 +45,22 @@ pub fn append(path: &Path, text: &str) -> io::Result<()> {
         return Ok(());
     }
     if let Some(folder) = path.parent() {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder)?;
     }
-    let line = Line { text: text.to_owned(), timestamp: clock::now_ms() };
+    let line = Line {
+        text: text.to_owned(),
+        timestamp: clock::now_ms(),
+    };
     let mut bytes = serde_json::to_vec(&line)?;
     bytes.push(b'\n');
-    let mut file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
+    let mut file = OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .open(path)?;
     file.write_all(&bytes)
 }
 
@@ -70,7 +84,12 @@ mod tests {
         for text in ["one", "two\nlines", "two\nlines", "  ", "three"] {
             append(&path, text).unwrap();
         }
-        OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{torn").unwrap();
+        OpenOptions::new()
+            .append(true)
+            .open(&path)
+            .unwrap()
+            .write_all(b"{torn")
+            .unwrap();
         assert_eq!(load(&path), ["one", "two\nlines", "three"]);
         assert_eq!(load(&folder.path().join("none")), Vec::<String>::new());
     }

@@ -22,7 +22,10 @@ impl Keeper {
 impl Interceptor for Keeper {
     fn commit<'a>(&'a self, message: &'a AgentMessage) -> BoxFuture<'a, Result<(), StopRun>> {
         async move {
-            self.store.append(EntryKind::message(message.clone())).await.map_err(stop)?;
+            self.store
+                .append(EntryKind::message(message.clone()))
+                .await
+                .map_err(stop)?;
             if matches!(message, AgentMessage::User(_)) {
                 self.store.sync().await.map_err(stop)?;
             }

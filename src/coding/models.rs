@@ -1,6 +1,7 @@
 //! The models of one host: the catalogue, the keys, the one that is chosen, and the set that cycling
 //! walks.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use super::host::{HostSetup, KeyState, ModelInfo};
 use super::scripts;
 use crate::agent::KeySource;
 use crate::base::problem::Problem;
-use crate::base::process::{self, Invocation};
+use crate::base::process;
 use crate::llm::auth::{CommandRunner, KeyStatus, Keys, Store};
 use crate::llm::catalogue::discovery::{self, PROBES};
 use crate::llm::catalogue::{Catalogue, FindError, ModelsFile, ProviderEntry};
@@ -77,7 +78,11 @@ impl Models {
                 }
             }
         }
-        let names = if setup.fallback.is_empty() { &setup.settings.fallback } else { &setup.fallback };
+        let names = if setup.fallback.is_empty() {
+            &setup.settings.fallback
+        } else {
+            &setup.fallback
+        };
         for name in names {
             models.fallback.push(models.find(name)?.0);
         }
@@ -94,13 +99,21 @@ impl Models {
         let keys = Keys::new(environment, store).with_runner(command_runner(&setup.cwd));
         let catalogue = Catalogue::new(file);
         let providers = Providers::new(HttpOptions::default(), scripts::provider(&setup.cwd));
-        let embedded =
-            setup.embedded.as_ref().map(|(model, provider)| (Arc::new(model.clone()), Arc::clone(provider)));
+        let embedded = setup
+            .embedded
+            .as_ref()
+            .map(|(model, provider)| (Arc::new(model.clone()), Arc::clone(provider)));
         let default = match &embedded {
             Some((model, _)) => Some(Arc::clone(model)),
-            None => catalogue.default_model(&keys).or_else(|| catalogue.get(scripts::TOUR).cloned()),
+            None => catalogue
+                .default_model(&keys)
+                .or_else(|| catalogue.get(scripts::TOUR).cloned()),
         };
-        let cycle = if setup.cycle.is_empty() { &setup.settings.models } else { &setup.cycle };
+        let cycle = if setup.cycle.is_empty() {
+            &setup.settings.models
+        } else {
+            &setup.cycle
+        };
         let models = Self {
             catalogue,
             keys: Arc::new(keys),
@@ -123,7 +136,9 @@ impl Models {
         {
             return Ok((Arc::clone(model), None));
         }
-        let found = self.catalogue.find(reference, &|model| self.is_usable(model))?;
+        let found = self
+            .catalogue
+            .find(reference, &|model| self.is_usable(model))?;
         scripts::check(&self.cwd, &found.model).map_err(ModelError::Script)?;
         Ok((found.model, found.level))
     }
@@ -152,20 +167,30 @@ impl Models {
 
     /// The chosen model, then those to fall back to.
     pub fn call_order(&self) -> Vec<Arc<Model>> {
-        let others = self.fallback.iter().filter(|model| model.reference() != self.chosen.reference());
-        std::iter::once(&self.chosen).chain(others).cloned().collect()
+        let others = self
+            .fallback
+            .iter()
+            .filter(|model| model.reference() != self.chosen.reference());
+        std::iter::once(&self.chosen)
+            .chain(others)
+            .cloned()
+            .collect()
     }
 
     /// The next model of the cycling set, or the one before.
     pub fn cycled(&self, backward: bool) -> Option<Arc<Model>> {
         let set = self.cycle_set();
-        let here = set.iter().position(|model| model.reference() == self.chosen.reference());
+        let here = set
+            .iter()
+            .position(|model| model.reference() == self.chosen.reference());
         let next = match (here, backward) {
             (None, _) => 0,
             (Some(place), false) => (place + 1) % set.len(),
             (Some(place), true) => (place + set.len() - 1) % set.len(),
         };
-        set.get(next).filter(|model| model.reference() != self.chosen.reference()).cloned()
+        set.get(next)
+            .filter(|model| model.reference() != self.chosen.reference())
+            .cloned()
     }
 
     /// Takes what local servers list. Whether anything is new.
@@ -196,13 +221,20 @@ impl Models {
 
     /// Every model as pickers show them: the chosen provider's and those with a key first.
     pub fn list(&self) -> Vec<ModelInfo> {
-        let cycle: Vec<String> = self.cycle_set().iter().map(|model| model.reference()).collect();
+        let cycle: Vec<String> = self
+            .cycle_set()
+            .iter()
+            .map(|model| model.reference())
+            .collect();
         let embedded = self.embedded.as_ref().map(|(model, _)| model);
         let all = embedded.into_iter().chain(self.catalogue.list());
         let mut infos: Vec<ModelInfo> = all
             .map(|model| {
                 let in_cycle = cycle.contains(&model.reference());
-                ModelInfo { in_cycle, ..self.info(model) }
+                ModelInfo {
+                    in_cycle,
+                    ..self.info(model)
+                }
             })
             .collect();
         infos.sort_by_key(|info| info.key == KeyState::Absent);
@@ -252,13 +284,19 @@ impl Models {
     /// What answers the requests of a session.
     pub fn provider(&self) -> Arc<dyn Provider> {
         let embedded = self.embedded.clone();
-        Arc::new(Dispatch { providers: self.providers.clone(), embedded })
+        Arc::new(Dispatch {
+            providers: self.providers.clone(),
+            embedded,
+        })
     }
 
     /// What finds the keys of a session.
     pub fn keys(&self) -> Arc<dyn KeySource> {
         let entries = self.catalogue.providers().to_vec();
-        Arc::new(SessionKeys { keys: Arc::clone(&self.keys), entries })
+        Arc::new(SessionKeys {
+            keys: Arc::clone(&self.keys),
+            entries,
+        })
     }
 
     /// Whether a call of `model` may succeed.
@@ -288,14 +326,26 @@ impl Models {
 
     fn cycle_set(&self) -> Vec<Arc<Model>> {
         if !self.cycle.is_empty() {
-            let patterns: Vec<&str> = self.cycle.iter().map(String::as_str).collect();
-            let chosen = self.catalogue.select(&patterns, &|model| self.is_usable(model));
-            return chosen.unwrap_or_default().into_iter().map(|found| found.model).collect();
+            let patterns = self.cycle.join(",");
+            let chosen = self
+                .catalogue
+                .select(&patterns, &|model| self.is_usable(model));
+            return chosen
+                .unwrap_or_default()
+                .into_iter()
+                .map(|found| found.model)
+                .collect();
         }
         let usable = |model: &&Arc<Model>| {
             model.api != Api::Scripted && self.key_state(model) == KeyState::Present
         };
-        let mut set: Vec<Arc<Model>> = self.catalogue.list().iter().filter(usable).cloned().collect();
+        let mut set: Vec<Arc<Model>> = self
+            .catalogue
+            .list()
+            .iter()
+            .filter(usable)
+            .cloned()
+            .collect();
         if let Some((model, _)) = &self.embedded {
             set.insert(0, Arc::clone(model));
         }
@@ -333,9 +383,12 @@ impl KeySource for SessionKeys {
         let entry = self.entries.iter().find(|entry| entry.name == provider);
         async move {
             let Some(entry) = entry else { return Ok(None) };
-            self.keys.resolve(entry).await.map_err(|error| TurnStatus::AuthError {
-                message: format!("{error}: {}", error.hint()),
-            })
+            self.keys
+                .resolve(entry)
+                .await
+                .map_err(|error| TurnStatus::AuthError {
+                    message: format!("{error}: {}", error.hint()),
+                })
         }
         .boxed()
     }
@@ -347,7 +400,11 @@ fn read_models_file(path: &Path, problems: &mut Vec<Problem>) -> ModelsFile {
         Err(error) => {
             if error.kind() != std::io::ErrorKind::NotFound {
                 let hint = "the bundled models are used";
-                problems.push(Problem::of_file(path, format!("cannot be read: {error}"), hint));
+                problems.push(Problem::of_file(
+                    path,
+                    format!("cannot be read: {error}"),
+                    hint,
+                ));
             }
             return ModelsFile::default();
         }
@@ -369,7 +426,11 @@ fn read_models_file(path: &Path, problems: &mut Vec<Problem>) -> ModelsFile {
 fn read_store(path: &Path, problems: &mut Vec<Problem>) -> Store {
     let text = fs::read_to_string(path).unwrap_or_default();
     Store::parse(&text).unwrap_or_else(|error| {
-        problems.push(Problem::of_file(path, error.to_string(), "mend it, or remove it"));
+        problems.push(Problem::of_file(
+            path,
+            error.to_string(),
+            "mend it, or remove it",
+        ));
         Store::default()
     })
 }
@@ -380,14 +441,17 @@ fn command_runner(cwd: &Path) -> CommandRunner {
     Arc::new(move |command: String| {
         let cwd = cwd.clone();
         async move {
-            let mut shell = Invocation::new("sh", ["-c", command.as_str()]);
-            shell.cwd = Some(cwd);
-            let ran = process::run_quietly(&shell, None, KEY_COMMAND_TIME).await;
+            let script = format!("cd \"$0\" && {command}");
+            let args = ["-c".into(), script.into(), cwd.into_os_string()];
+            let ran = process::run_quietly::<OsString>("sh", args, None, KEY_COMMAND_TIME).await;
             match ran {
                 Ok(output) if output.exit.is_success() => {
                     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
                 }
-                Ok(output) => Err(format!("it ended with exit code {}", output.exit.shell_code())),
+                Ok(output) => Err(format!(
+                    "it ended with exit code {}",
+                    output.exit.shell_code()
+                )),
                 Err(error) => Err(error.to_string()),
             }
         }

@@ -29,7 +29,9 @@ You change their files and run commands through tools; they watch every step.
 pub fn system_prompt(parts: PromptParts<'_>) -> String {
     let mut prompt = parts.replacement.unwrap_or(PREAMBLE).trim_end().to_owned();
     if parts.replacement.is_none() && parts.tools.iter().any(|tool| tool == "bash") {
-        prompt.push_str("\n- Use bash with rg, find and ls to search; read shows files with line numbers.");
+        prompt.push_str(
+            "\n- Use bash with rg, find and ls to search; read shows files with line numbers.",
+        );
     }
     if let Some(addition) = parts.addition {
         let _ = write!(prompt, "\n\n{}", addition.trim_end());
@@ -50,6 +52,9 @@ mod tests {
             addition: Some("No emoji."),
             tools: &["bash".to_owned()],
         };
-        assert_eq!(system_prompt(parts), "Be brief.\n\nNo emoji.\n\nWorking directory: /work");
+        assert_eq!(
+            system_prompt(parts),
+            "Be brief.\n\nNo emoji.\n\nWorking directory: /work"
+        );
     }
 }

@@ -25,7 +25,10 @@ pub fn provider(cwd: &Path) -> ScriptedProvider {
             let folder = tour::scratch_copy()
                 .map_err(|error| format!("the tour's scratch copy cannot be made: {error}"))?;
             let script = tour::script(folder.path());
-            scratch.lock().unwrap_or_else(PoisonError::into_inner).push(folder);
+            scratch
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(folder);
             return Ok(script);
         }
         read(&file_of(&cwd, model))
@@ -34,7 +37,11 @@ pub fn provider(cwd: &Path) -> ScriptedProvider {
 
 /// Reads a script so that a fault in it is told before anything runs.
 pub fn check(cwd: &Path, model: &Model) -> Result<(), String> {
-    if model.provider == SCRIPT_PROVIDER { read(&file_of(cwd, model)).map(drop) } else { Ok(()) }
+    if model.provider == SCRIPT_PROVIDER {
+        read(&file_of(cwd, model)).map(drop)
+    } else {
+        Ok(())
+    }
 }
 
 fn file_of(cwd: &Path, model: &Model) -> PathBuf {

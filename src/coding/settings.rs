@@ -161,7 +161,11 @@ pub const SETTINGS: &[Setting] = &[
         name: "discover_local_models",
         accepts: "true or false",
         description: "Whether Ollama, LM Studio, llama.cpp and vLLM are looked for on this machine.",
-        take: |settings, value| value.as_bool().map(|value| settings.discover_local_models = value),
+        take: |settings, value| {
+            value
+                .as_bool()
+                .map(|value| settings.discover_local_models = value)
+        },
     },
 ];
 
@@ -254,7 +258,8 @@ mod tests {
 
     #[test]
     fn a_broken_file_leaves_the_defaults_and_names_the_line() {
-        let (settings, problems) = Settings::parse(Path::new("s.toml"), "model = \"a\"\nmouse = \n");
+        let (settings, problems) =
+            Settings::parse(Path::new("s.toml"), "model = \"a\"\nmouse = \n");
         assert_eq!(settings, Settings::default());
         assert_eq!(problems.len(), 1);
         assert_eq!((problems[0].line, problems[0].column), (Some(2), Some(9)));

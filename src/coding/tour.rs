@@ -101,7 +101,11 @@ fn think(turn: Turn, text: &str) -> Turn {
 
 /// Counts as a small model might report them, so that the footer can be seen at work.
 fn usage(turn: Turn, input: u64, output: u64) -> Turn {
-    turn.usage(Usage { input, output, ..Usage::default() })
+    turn.usage(Usage {
+        input,
+        output,
+        ..Usage::default()
+    })
 }
 
 #[cfg(test)]
@@ -110,10 +114,17 @@ mod tests {
 
     #[test]
     fn the_sample_has_a_failing_check_that_the_edit_mends() {
-        let slug = SAMPLE.iter().find(|(name, _)| *name == "slug.sh").unwrap().1;
+        let slug = SAMPLE
+            .iter()
+            .find(|(name, _)| *name == "slug.sh")
+            .unwrap()
+            .1;
         assert_eq!(slug.matches("s/--/-/g").count(), 1);
         let folder = scratch_copy().unwrap();
-        let names: Vec<bool> = SAMPLE.iter().map(|(name, _)| folder.path().join(name).exists()).collect();
+        let names: Vec<bool> = SAMPLE
+            .iter()
+            .map(|(name, _)| folder.path().join(name).exists())
+            .collect();
         assert_eq!(names, [true, true, true]);
     }
 }

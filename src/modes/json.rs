@@ -41,9 +41,11 @@ impl Content {
     fn into_text(self) -> String {
         match self {
             Self::Text(text) => text,
-            Self::Blocks(blocks) => {
-                blocks.into_iter().map(|block| block.text).collect::<Vec<_>>().join("\n")
-            }
+            Self::Blocks(blocks) => blocks
+                .into_iter()
+                .map(|block| block.text)
+                .collect::<Vec<_>>()
+                .join("\n"),
         }
     }
 }
@@ -127,7 +129,10 @@ fn read_line(
     }
     match serde_json::from_str(line) {
         Ok(Input::Message { content }) => {
-            waiting.push_back(Prompt { text: content.into_text(), attachments: Vec::new() });
+            waiting.push_back(Prompt {
+                text: content.into_text(),
+                attachments: Vec::new(),
+            });
         }
         Ok(Input::Interrupt) => host.send(agent::Op::Abort.into()),
         Err(error) => write_line(

@@ -60,7 +60,11 @@ pub async fn run(
         sinks.answer.flush()?;
     }
     host.send(Op::ShutDown);
-    while events.recv().await.is_some_and(|event| event != Event::ShutDown) {}
+    while events
+        .recv()
+        .await
+        .is_some_and(|event| event != Event::ShutDown)
+    {}
     Ok(outcome)
 }
 
@@ -85,14 +89,16 @@ async fn follow(
                 agent::Event::Notice { severity, text } => {
                     write_notice(sinks.log, severity, &text, options)?;
                 }
-                agent::Event::MessageUpdate { delta: Delta::ThinkingDelta { delta, .. }, .. }
-                    if options.verbose && options.colour =>
-                {
+                agent::Event::MessageUpdate {
+                    delta: Delta::ThinkingDelta { delta, .. },
+                    ..
+                } if options.verbose && options.colour => {
                     write!(sinks.log, "{THINKING}{}{RESET}", sanitize(&delta))?;
                 }
-                agent::Event::MessageUpdate { delta: Delta::ThinkingEnd { .. }, .. }
-                    if options.verbose && options.colour =>
-                {
+                agent::Event::MessageUpdate {
+                    delta: Delta::ThinkingEnd { .. },
+                    ..
+                } if options.verbose && options.colour => {
                     writeln!(sinks.log)?;
                 }
                 agent::Event::MessageEnd { message, .. } => {
@@ -110,7 +116,9 @@ async fn follow(
 }
 
 fn write_accounting(sinks: &mut Sinks<'_>, entry: &AccountingEntry) -> io::Result<()> {
-    let Some(file) = &mut sinks.accounting else { return Ok(()) };
+    let Some(file) = &mut sinks.accounting else {
+        return Ok(());
+    };
     let line = serde_json::to_string(entry)?;
     writeln!(file, "{line}")
 }
@@ -127,7 +135,15 @@ fn write_notice(
         Severity::Warning => ("WRN", YELLOW),
         Severity::Error => ("ERR", RED),
     };
-    writeln!(log, "{}", coloured(&format!("[{name}] {}", sanitize(text)), colour, options.colour))
+    writeln!(
+        log,
+        "{}",
+        coloured(
+            &format!("[{name}] {}", sanitize(text)),
+            colour,
+            options.colour
+        )
+    )
 }
 
 /// Whether the options ask for this entry. Warnings and errors always show.
@@ -157,14 +173,25 @@ pub fn log_line(entry: &LogEntry, colour: bool) -> String {
         LogKind::Tool => "tool",
         LogKind::Mcp => "mcp",
     };
-    let LogEntry { turn, subturn, remote_identifier, message, .. } = entry;
+    let LogEntry {
+        turn,
+        subturn,
+        remote_identifier,
+        message,
+        ..
+    } = entry;
     let message = sanitize(message);
-    let line = format!("[{severity}] {arrow} [{turn}.{subturn}] {kind} {remote_identifier}: {message}");
+    let line =
+        format!("[{severity}] {arrow} [{turn}.{subturn}] {kind} {remote_identifier}: {message}");
     coloured(&line, shade, colour)
 }
 
 fn coloured(line: &str, shade: &str, colour: bool) -> String {
-    if colour { format!("{shade}{line}{RESET}") } else { line.to_owned() }
+    if colour {
+        format!("{shade}{line}{RESET}")
+    } else {
+        line.to_owned()
+    }
 }
 
 impl std::fmt::Debug for Sinks<'_> {
@@ -193,8 +220,14 @@ mod tests {
         let line = "[VRB] → [1.0] llm openai:gpt-5: messages 3, 1247 bytes";
         assert_eq!(log_line(&entry, false), line);
         assert_eq!(log_line(&entry, true), format!("\x1b[90m{line}\x1b[0m"));
-        let warning = LogEntry { severity: LogSeverity::Warning, ..entry };
-        assert_eq!(log_line(&warning, true), format!("\x1b[33m{}\x1b[0m", line.replace("VRB", "WRN")));
+        let warning = LogEntry {
+            severity: LogSeverity::Warning,
+            ..entry
+        };
+        assert_eq!(
+            log_line(&warning, true),
+            format!("\x1b[33m{}\x1b[0m", line.replace("VRB", "WRN"))
+        );
         assert!(shows(&warning, LogOptions::default()));
     }
 }

@@ -3,6 +3,7 @@
 
 pub mod clipboard;
 pub mod component;
+mod document;
 pub mod face;
 pub mod frame;
 pub mod highlight;
@@ -10,12 +11,10 @@ pub mod input;
 pub mod keymap;
 pub mod layers;
 pub mod markdown;
-pub mod problem;
 pub mod row;
 pub mod scroll;
 pub mod terminal;
 pub mod theme;
 pub mod watch;
 pub mod widgets;
-
 pub mod wrap;

@@ -40,13 +40,19 @@ fn imports_point_down() {
     for source in sources() {
         let layer = source.layer();
         let Some((_, allowed)) = LAYERS.iter().find(|(name, _)| *name == layer) else {
-            faults.push(format!("{}: layer `{layer}` is not in the table", source.path.display()));
+            faults.push(format!(
+                "{}: layer `{layer}` is not in the table",
+                source.path.display()
+            ));
             continue;
         };
         for (line, target) in source.names_after("crate::") {
             let known = LAYERS.iter().any(|(name, _)| *name == target);
             if known && target != layer && !allowed.contains(&target.as_str()) {
-                faults.push(format!("{}:{line}: {layer} names {target}", source.path.display()));
+                faults.push(format!(
+                    "{}:{line}: {layer} names {target}",
+                    source.path.display()
+                ));
             }
         }
     }
@@ -78,7 +84,9 @@ fn modes_do_not_know_one_another() {
     let mut faults = Vec::new();
     for source in sources() {
         let path = source.path.to_string_lossy().into_owned();
-        let Some(rest) = path.strip_prefix("src/modes/") else { continue };
+        let Some(rest) = path.strip_prefix("src/modes/") else {
+            continue;
+        };
         let own = rest.split(['/', '.']).next().unwrap_or_default();
         if !MODES.contains(&own) {
             continue;
@@ -112,18 +120,26 @@ struct Source {
 impl Source {
     fn layer(&self) -> String {
         let first = self.path.components().nth(1).expect("a path under src");
-        first.as_os_str().to_string_lossy().trim_end_matches(".rs").to_owned()
+        first
+            .as_os_str()
+            .to_string_lossy()
+            .trim_end_matches(".rs")
+            .to_owned()
     }
 
     /// Line numbers and names that follow `prefix`.
     fn names_after(&self, prefix: &str) -> Vec<(usize, String)> {
         let name = |rest: &str| {
-            rest.chars().take_while(|char| char.is_alphanumeric() || *char == '_').collect::<String>()
+            rest.chars()
+                .take_while(|char| char.is_alphanumeric() || *char == '_')
+                .collect::<String>()
         };
         let lines = self.code.lines().enumerate();
         lines
             .flat_map(|(number, line)| {
-                line.split(prefix).skip(1).map(move |rest| (number + 1, name(rest)))
+                line.split(prefix)
+                    .skip(1)
+                    .map(move |rest| (number + 1, name(rest)))
             })
             .collect()
     }
@@ -143,7 +159,11 @@ fn collect(folder: &Path, found: &mut Vec<Source>) {
             collect(&path, found);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             let text = fs::read_to_string(&path).expect("a source file");
-            let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default().to_owned();
+            let code = text
+                .split("#[cfg(test)]\nmod ")
+                .next()
+                .unwrap_or_default()
+                .to_owned();
             found.push(Source { path, code });
         }
     }

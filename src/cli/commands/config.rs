@@ -32,7 +32,11 @@ pub(in crate::cli) fn run(
         }
         ConfigCommand::Schema => {
             for setting in SETTINGS {
-                writeln!(out, "{}\n    {}\n    accepts {}", setting.name, setting.description, setting.accepts)?;
+                writeln!(
+                    out,
+                    "{}\n    {}\n    accepts {}",
+                    setting.name, setting.description, setting.accepts
+                )?;
             }
         }
         ConfigCommand::Check => {

@@ -6,14 +6,22 @@ use crate::coding::host::{KeyState, ModelInfo};
 use crate::llm::Modality;
 
 /// Prints one line a model whose reference or name contains every word of `search`.
-pub(in crate::cli) fn run(models: &[ModelInfo], search: &str, out: &mut dyn Write) -> io::Result<usize> {
+pub(in crate::cli) fn run(
+    models: &[ModelInfo],
+    search: &str,
+    out: &mut dyn Write,
+) -> io::Result<usize> {
     let words: Vec<String> = search.split_whitespace().map(str::to_lowercase).collect();
     let matches = |model: &ModelInfo| {
         let text = format!("{} {}", model.reference(), model.name).to_lowercase();
         words.iter().all(|word| text.contains(word))
     };
     let found: Vec<&ModelInfo> = models.iter().filter(|model| matches(model)).collect();
-    let width = found.iter().map(|model| model.reference().len()).max().unwrap_or(0);
+    let width = found
+        .iter()
+        .map(|model| model.reference().len())
+        .max()
+        .unwrap_or(0);
     for model in &found {
         writeln!(out, "{:<width$}  {}", model.reference(), describe(model))?;
     }
@@ -39,5 +47,8 @@ fn describe(model: &ModelInfo) -> String {
         KeyState::Absent => "no key",
         KeyState::NotNeeded => "no key needed",
     };
-    format!("{window:>6}  {price:<22}  {:<16}  {key}", abilities.join(" "))
+    format!(
+        "{window:>6}  {price:<22}  {:<16}  {key}",
+        abilities.join(" ")
+    )
 }

@@ -9,32 +9,71 @@ use crate::llm::{Modality, ThinkingLevel, usage::Price};
 
 /// One thing that happened. Those of the agent are flattened into this enum.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+#[serde(
+    tag = "type",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
 pub enum Event {
     /// A session is open, with the messages of its current branch. The first event of a host.
-    SessionOpened { session: Box<SessionInfo>, messages: Vec<Arc<AgentMessage>> },
+    SessionOpened {
+        session: Box<SessionInfo>,
+        messages: Vec<Arc<AgentMessage>>,
+    },
     /// The session has another name; `None` when it was cleared.
-    SessionRenamed { name: Option<String> },
+    SessionRenamed {
+        name: Option<String>,
+    },
     /// Answer to `ListSessions`, newest first.
-    Sessions { all: bool, sessions: Vec<SessionSummary> },
+    Sessions {
+        all: bool,
+        sessions: Vec<SessionSummary>,
+    },
     /// Answer to `ListModels`, and sent again when local servers were found.
-    Models { models: Vec<ModelInfo> },
+    Models {
+        models: Vec<ModelInfo>,
+    },
     /// The model and level of the next request.
-    ModelSelected { model: Box<ModelInfo>, level: ThinkingLevel },
+    ModelSelected {
+        model: Box<ModelInfo>,
+        level: ThinkingLevel,
+    },
     /// The user's command began.
-    ShellStart { id: String, command: String, exclude_from_context: bool },
+    ShellStart {
+        id: String,
+        command: String,
+        exclude_from_context: bool,
+    },
     /// More output of the user's command; `skipped` bytes before it were left out.
-    ShellUpdate { id: String, text: String, skipped: u64 },
-    ShellEnd { id: String, run: Box<ShellRun> },
+    ShellUpdate {
+        id: String,
+        text: String,
+        skipped: u64,
+    },
+    ShellEnd {
+        id: String,
+        run: Box<ShellRun>,
+    },
     /// Answer to `ListFiles`: paths relative to the working directory, directories with a trailing
     /// slash. `complete` is false when there are more than the limit.
-    Files { paths: Arc<Vec<String>>, complete: bool },
+    Files {
+        paths: Arc<Vec<String>>,
+        complete: bool,
+    },
     /// Answer to `ListHistory`, oldest first.
-    History { prompts: Vec<String> },
+    History {
+        prompts: Vec<String>,
+    },
     /// Where the work happens; sent again when the branch changes.
-    Workspace { cwd: String, branch: Option<String> },
+    Workspace {
+        cwd: String,
+        branch: Option<String>,
+    },
     /// Something the person should know that no run caused.
-    HostNotice { severity: Severity, text: String },
+    HostNotice {
+        severity: Severity,
+        text: String,
+    },
     /// The host has ended; nothing follows.
     ShutDown,
     /// An event of the agent.
@@ -117,9 +156,14 @@ impl Coalesce for Event {
     fn coalesce(&mut self, next: &Self) -> bool {
         match (self, next) {
             (Self::Agent(event), Self::Agent(next)) => event.coalesce(next),
-            (Self::ShellUpdate { id, text, .. }, Self::ShellUpdate { id: at, text: more, skipped: 0 })
-                if id == at && text.len() + more.len() < 64 * 1024 =>
-            {
+            (
+                Self::ShellUpdate { id, text, .. },
+                Self::ShellUpdate {
+                    id: at,
+                    text: more,
+                    skipped: 0,
+                },
+            ) if id == at && text.len() + more.len() < 64 * 1024 => {
                 text.push_str(more);
                 true
             }

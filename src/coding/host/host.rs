@@ -53,7 +53,10 @@ impl Host {
         let (jobs, finished) = mpsc::unbounded_channel();
         for problem in problems {
             let text = problem.to_string();
-            publisher.publish(Event::HostNotice { severity: Severity::Warning, text });
+            publisher.publish(Event::HostNotice {
+                severity: Severity::Warning,
+                text,
+            });
         }
         let task = Task {
             setup,
@@ -122,7 +125,10 @@ impl Task {
     }
 
     fn notice(&self, severity: Severity, text: impl Into<String>) {
-        self.publish(Event::HostNotice { severity, text: text.into() });
+        self.publish(Event::HostNotice {
+            severity,
+            text: text.into(),
+        });
     }
 
     /// Passes an event of the agent on, and remembers what concerns the session.
@@ -136,7 +142,12 @@ impl Task {
             Op::NewSession => {
                 self.close().await;
                 let unstored = self.setup.session == SessionChoice::Unstored;
-                self.open(if unstored { SessionChoice::Unstored } else { SessionChoice::New }).await;
+                self.open(if unstored {
+                    SessionChoice::Unstored
+                } else {
+                    SessionChoice::New
+                })
+                .await;
             }
             Op::ResumeSession { target } => self.resume(target).await,
             Op::ListSessions { all } => self.list_sessions(all),
@@ -145,10 +156,16 @@ impl Task {
             Op::SelectModel { reference } => self.select_model(&reference).await,
             Op::CycleModel { backward } => match self.models.cycled(backward) {
                 Some(model) => self.choose(model, None).await,
-                None => self.notice(Severity::Warning, "there is no other model with a key to cycle to"),
+                None => self.notice(
+                    Severity::Warning,
+                    "there is no other model with a key to cycle to",
+                ),
             },
             Op::CycleThinkingLevel => self.cycle_thinking().await,
-            Op::Shell { command, exclude_from_context } => {
+            Op::Shell {
+                command,
+                exclude_from_context,
+            } => {
                 self.run_shell(command, exclude_from_context);
             }
             Op::ListFiles => self.list_files(),
@@ -156,7 +173,10 @@ impl Task {
             Op::AddHistory { text } => {
                 if let Err(error) = history::append(&self.setup.folders.history(), &text) {
                     let path = self.setup.folders.history();
-                    let text = format!("the prompt was not remembered in `{}`: {error}", path.display());
+                    let text = format!(
+                        "the prompt was not remembered in `{}`: {error}",
+                        path.display()
+                    );
                     self.notice(Severity::Warning, text);
                 }
             }
@@ -206,7 +226,9 @@ impl Task {
 
     /// Ends what runs and gives the file up.
     async fn close(&mut self) {
-        let Some(mut session) = self.session.take() else { return };
+        let Some(mut session) = self.session.take() else {
+            return;
+        };
         session.agent.send(agent::Op::Abort);
         if session.agent.state().is_streaming {
             while let Some(event) = session.events.recv().await {
@@ -225,7 +247,8 @@ impl Task {
             Err(error) => self.notice(Severity::Error, error.to_string()),
             Ok(path) => {
                 self.close().await;
-                self.open(SessionChoice::Resume(path.to_string_lossy().into_owned())).await;
+                self.open(SessionChoice::Resume(path.to_string_lossy().into_owned()))
+                    .await;
             }
         }
     }
@@ -235,9 +258,10 @@ impl Task {
         tokio::task::spawn_blocking(move || {
             let event = match OpenSession::list(&setup, all) {
                 Ok(sessions) => Event::Sessions { all, sessions },
-                Err(error) => {
-                    Event::HostNotice { severity: Severity::Error, text: error.to_string() }
-                }
+                Err(error) => Event::HostNotice {
+                    severity: Severity::Error,
+                    text: error.to_string(),
+                },
             };
             let _ = jobs.send(Job::Publish(Box::new(event)));
         });
@@ -245,7 +269,8 @@ impl Task {
 
     async fn rename(&mut self, name: String) {
         let name = Some(name.trim().to_owned()).filter(|name| !name.is_empty());
-        self.store(EntryKind::SessionInfo { name: name.clone() }).await;
+        self.store(EntryKind::SessionInfo { name: name.clone() })
+            .await;
         self.publish(Event::SessionRenamed { name });
     }
 
@@ -263,9 +288,15 @@ impl Task {
         }
         self.models.choose(&model);
         let (provider, model_id) = (model.provider.clone(), model.id.clone());
-        self.store(EntryKind::ModelChange { provider, model_id }).await;
+        self.store(EntryKind::ModelChange { provider, model_id })
+            .await;
         let Some(session) = &self.session else { return };
-        let models = self.models.call_order().iter().map(|model| (**model).clone()).collect();
+        let models = self
+            .models
+            .call_order()
+            .iter()
+            .map(|model| (**model).clone())
+            .collect();
         session.agent.send(agent::Op::SetModels { models });
         let level = level.unwrap_or(session.agent.state().thinking_level);
         session.agent.send(agent::Op::SetThinkingLevel { level });
@@ -276,7 +307,10 @@ impl Task {
         let Some(session) = &self.session else { return };
         let model = self.models.chosen();
         if !model.can_think() {
-            self.notice(Severity::Info, format!("{} has no thinking levels", model.reference()));
+            self.notice(
+                Severity::Info,
+                format!("{} has no thinking levels", model.reference()),
+            );
             return;
         }
         let now = model.clamp(session.agent.state().thinking_level);
@@ -289,7 +323,10 @@ impl Task {
 
     fn run_shell(&mut self, command: String, exclude_from_context: bool) {
         if self.shell.is_some() {
-            self.notice(Severity::Warning, "a command is running: stop it with esc first");
+            self.notice(
+                Severity::Warning,
+                "a command is running: stop it with esc first",
+            );
             return;
         }
         let Some(session) = &self.session else { return };
@@ -314,8 +351,13 @@ impl Task {
                 }
             }
             Job::ShellEnded(run) => {
-                let Some(shell) = self.shell.take() else { return };
-                self.publish(Event::ShellEnd { id: shell.id().to_owned(), run: run.clone() });
+                let Some(shell) = self.shell.take() else {
+                    return;
+                };
+                self.publish(Event::ShellEnd {
+                    id: shell.id().to_owned(),
+                    run: run.clone(),
+                });
                 if let Some(session) = &self.session {
                     let message = AgentMessage::ShellRun(*run);
                     session.agent.send(agent::Op::AppendMessage { message });
@@ -344,7 +386,10 @@ impl Task {
         let (cwd, jobs, walk) = (self.setup.cwd.clone(), self.jobs.clone(), self.walk.clone());
         tokio::task::spawn_blocking(move || {
             let (paths, complete) = files::list(&cwd, &walk);
-            let event = Event::Files { paths: Arc::new(paths), complete };
+            let event = Event::Files {
+                paths: Arc::new(paths),
+                complete,
+            };
             let _ = jobs.send(Job::Publish(Box::new(event)));
         });
     }
@@ -352,7 +397,9 @@ impl Task {
     fn list_history(&self) {
         let (path, jobs) = (self.setup.folders.history(), self.jobs.clone());
         tokio::task::spawn_blocking(move || {
-            let event = Event::History { prompts: history::load(&path) };
+            let event = Event::History {
+                prompts: history::load(&path),
+            };
             let _ = jobs.send(Job::Publish(Box::new(event)));
         });
     }
@@ -371,13 +418,18 @@ impl Task {
     }
 
     fn publish_models(&self) {
-        self.publish(Event::Models { models: self.models.list() });
+        self.publish(Event::Models {
+            models: self.models.list(),
+        });
     }
 
     fn publish_selected(&self, level: ThinkingLevel) {
         let model = self.models.chosen();
         let level = model.clamp(level);
-        self.publish(Event::ModelSelected { model: Box::new(self.models.info(&model)), level });
+        self.publish(Event::ModelSelected {
+            model: Box::new(self.models.info(&model)),
+            level,
+        });
     }
 
     /// Stores an entry that is no message. A failure is told; the change itself stays.
@@ -390,7 +442,9 @@ impl Task {
 }
 
 fn level_entry(level: ThinkingLevel) -> EntryKind {
-    EntryKind::ThinkingLevelChange { thinking_level: level }
+    EntryKind::ThinkingLevelChange {
+        thinking_level: level,
+    }
 }
 
 /// The next event of the session's agent; waits for ever when there is none.

@@ -2,7 +2,10 @@
 //! events come out; nothing reaches around them.
 
 pub mod event;
-#[expect(clippy::module_inception, reason = "the handle of a host is called Host")]
+#[expect(
+    clippy::module_inception,
+    reason = "the handle of a host is called Host"
+)]
 mod host;
 pub mod op;
 mod session;
@@ -13,5 +16,5 @@ mod workspace;
 pub use event::{Event, KeyState, ModelInfo, SessionInfo, SessionSummary};
 pub use host::{Host, HostError};
 pub use op::Op;
-pub use session::list as list_sessions;
+pub use session::{find as find_session, list as list_sessions};
 pub use setup::{HostSetup, SessionChoice};

@@ -7,7 +7,11 @@ use crate::agent;
 /// One instruction. Those of the agent are flattened into this enum: on the wire there is one list of
 /// `type`s.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+#[serde(
+    tag = "type",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
 pub enum Op {
     /// Leaves the session and begins an empty one in the same directory. A run is interrupted first.
     NewSession,
@@ -27,7 +31,10 @@ pub enum Op {
     CycleThinkingLevel,
     /// Runs a command for the user. Its result goes to the model with the next request unless it is
     /// excluded. `Abort` stops it.
-    Shell { command: String, exclude_from_context: bool },
+    Shell {
+        command: String,
+        exclude_from_context: bool,
+    },
     /// Paths under the working directory for completion; answered by `Event::Files`.
     ListFiles,
     /// Prompts of earlier sessions; answered by `Event::History`, oldest first.

@@ -14,7 +14,7 @@ use crate::coding::prompt::{PromptParts, system_prompt};
 use crate::coding::session::{
     Header, Loaded, Scope, SessionDirectory, SessionError, SessionStore, SessionTree,
 };
-use crate::coding::tools::{self, Workspace};
+use crate::coding::tools::{self, UnknownTool, Workspace};
 
 /// One open session.
 #[derive(Debug)]
@@ -57,10 +57,21 @@ impl OpenSession {
     ) -> Result<Self, OpenError> {
         let place = (setup.folders.data.clone(), setup.cwd.clone());
         let task = tokio::task::spawn_blocking(move || open_file(&place.0, &place.1, choice));
-        let opened = task.await.map_err(|error| OpenError::Tools(error.to_string()))??;
-        let Opened { store, tree, resumed, damaged_lines, recovered_draft } = opened;
-        let messages: Vec<Arc<AgentMessage>> =
-            tree.context(tree.leaf()).into_iter().map(Arc::new).collect();
+        let opened = task
+            .await
+            .map_err(|error| OpenError::Tools(error.to_string()))??;
+        let Opened {
+            store,
+            tree,
+            resumed,
+            damaged_lines,
+            recovered_draft,
+        } = opened;
+        let messages: Vec<Arc<AgentMessage>> = tree
+            .context(tree.leaf())
+            .into_iter()
+            .map(Arc::new)
+            .collect();
         let state = tree.state_at(tree.leaf());
         if let Some((provider, id)) = state.model.filter(|_| setup.model.is_none()) {
             models.choose_stored(&provider, &id);
@@ -78,7 +89,10 @@ impl OpenSession {
             tools: &names,
         });
         let config = AgentConfig {
-            transport: Arc::new(ProviderTransport::new(models.provider(), Some(models.keys()))),
+            transport: Arc::new(ProviderTransport::new(
+                models.provider(),
+                Some(models.keys()),
+            )),
             models: models.call_order(),
             thinking,
             system_prompt: prompt,
@@ -104,7 +118,14 @@ impl OpenSession {
             damaged_lines,
             recovered_draft,
         };
-        Ok(Self { events: agent.subscribe(), store, agent, workspace, info, messages })
+        Ok(Self {
+            events: agent.subscribe(),
+            store,
+            agent,
+            workspace,
+            info,
+            messages,
+        })
     }
 
     /// The event that tells of this session, once.
@@ -133,8 +154,28 @@ impl OpenSession {
 
     /// Whether the tools asked for exist.
     pub(super) fn check_tools(setup: &HostSetup) -> Result<(), String> {
-        tools::check_names(setup.tools.as_deref()).map_err(|error| error.to_string())
+        let unknown = setup
+            .tools
+            .iter()
+            .flatten()
+            .find(|name| tools::find(name).is_none());
+        match unknown {
+            None => Ok(()),
+            Some(name) => {
+                let error = UnknownTool { name: name.clone() };
+                Err(format!("{error}: {}", error.hint()))
+            }
+        }
     }
+}
+
+/// The file of the session that `target` names: a path, an id, or the start of one.
+///
+/// # Errors
+/// One sentence that says what there is instead.
+pub fn find(data: &Path, target: &str) -> Result<PathBuf, String> {
+    let found = SessionDirectory::new(data).find(target);
+    found.map_err(|error| OpenError::from(error).to_string())
 }
 
 /// The stored sessions of `cwd`, or of every directory, newest first. Blocks.
@@ -162,7 +203,10 @@ fn open_file(data: &Path, cwd: &Path, choice: SessionChoice) -> Result<Opened, O
     let path = match choice {
         SessionChoice::New => None,
         SessionChoice::Unstored => {
-            return Ok(Opened::empty(SessionStore::in_memory(Header::new(cwd), &[])?));
+            return Ok(Opened::empty(SessionStore::in_memory(
+                Header::new(cwd),
+                &[],
+            )?));
         }
         SessionChoice::Continue => directory.latest(cwd).map(|summary| summary.path),
         SessionChoice::Resume(target) => Some(directory.find(&target)?),
@@ -175,7 +219,10 @@ fn open_file(data: &Path, cwd: &Path, choice: SessionChoice) -> Result<Opened, O
         Some(path) => Ok(Opened::loaded(SessionStore::open(&path)?)),
         None => {
             let header = Header::new(cwd);
-            Ok(Opened::empty(SessionStore::create(directory.path_for(&header), header)?))
+            Ok(Opened::empty(SessionStore::create(
+                directory.path_for(&header),
+                header,
+            )?))
         }
     }
 }
@@ -203,5 +250,8 @@ impl Opened {
 }
 
 fn hint(error: &SessionError) -> String {
-    error.hint().map(|hint| format!("; {hint}")).unwrap_or_default()
+    error
+        .hint()
+        .map(|hint| format!("; {hint}"))
+        .unwrap_or_default()
 }

@@ -1,7 +1,6 @@
 //! A command the user runs with `!`: the same runner, capture and limits as the bash tool.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -10,7 +9,7 @@ use super::event::Event;
 use super::host::Job;
 use crate::agent::{Publisher, ShellRun, ToolUpdate, UpdateSink};
 use crate::base::{clock, ids};
-use crate::coding::tools::{self, Workspace};
+use crate::coding::tools::{self, ShellRequest, Workspace};
 
 /// The command that runs. Dropping it stops the command.
 #[derive(Debug)]
@@ -38,20 +37,29 @@ impl RunningShell {
             let id = id.clone();
             UpdateSink::new(move |update| {
                 let ToolUpdate::Output { text, skipped } = update;
-                publisher.publish(Event::ShellUpdate { id: id.clone(), text, skipped });
+                publisher.publish(Event::ShellUpdate {
+                    id: id.clone(),
+                    text,
+                    skipped,
+                });
             })
         };
         let token = cancel.clone();
         tokio::spawn(async move {
-            let started = Instant::now();
             let timestamp = clock::now_ms();
-            let outcome = tools::run_shell(&workspace, &command, updates, token).await;
-            let run = ShellRun {
+            let request = ShellRequest {
                 command,
-                exclude_from_context,
-                timestamp,
-                duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
-                ..outcome
+                timeout: None,
+            };
+            let run = match tools::run_shell(&workspace, &request, &token, updates).await {
+                Ok(outcome) => outcome.into_shell_run(exclude_from_context, timestamp),
+                Err(error) => ShellRun {
+                    command: request.command,
+                    output: format!("the shell cannot be started: {error}"),
+                    exclude_from_context,
+                    timestamp,
+                    ..ShellRun::default()
+                },
             };
             let _ = jobs.send(Job::ShellEnded(Box::new(run)));
         });

@@ -11,14 +11,21 @@ pub enum Action {
     /// Sends an op to the host.
     Tell(Op),
     /// Sends the editor's text: as a prompt, a slash command or a shell command.
-    Submit { follow_up: bool },
+    Submit {
+        follow_up: bool,
+    },
     /// Puts text into the editor in place of what is there.
-    SetEditor { text: String },
+    SetEditor {
+        text: String,
+    },
     CloseLayer,
     SetTheme(String),
     /// Reads settings, themes and keymaps again.
     ReloadLooks,
     /// Shows a line above the editor for a moment.
-    Toast { text: String, error: bool },
+    Toast {
+        text: String,
+        error: bool,
+    },
     Quit,
 }

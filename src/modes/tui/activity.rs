@@ -18,7 +18,13 @@ pub enum Work {
     /// A run is on since then.
     Working { since: Instant },
     /// A failed call is tried again at `until`.
-    Retrying { since: Instant, until: Instant, attempt: u32, attempts: u32, reason: String },
+    Retrying {
+        since: Instant,
+        until: Instant,
+        attempt: u32,
+        attempts: u32,
+        reason: String,
+    },
     /// A command of the user runs since then.
     Shell { since: Instant },
 }
@@ -27,7 +33,7 @@ pub enum Work {
 #[derive(Debug, Clone, Default)]
 pub struct Activity {
     pub work: Work,
-    pub reduced_motion: bool,
+    reduced_motion: bool,
     toast: Option<Toast>,
 }
 
@@ -39,18 +45,33 @@ struct Toast {
 }
 
 impl Activity {
+    pub fn new(reduced_motion: bool) -> Self {
+        Self {
+            reduced_motion,
+            ..Self::default()
+        }
+    }
+
     pub fn is_idle(&self) -> bool {
         self.work == Work::Idle
     }
 
     /// Shows a line for a moment.
     pub fn toast(&mut self, text: impl Into<String>, error: bool, now: Instant) {
-        self.toast = Some(Toast { text: text.into(), error, until: now + TOAST_TIME });
+        self.toast = Some(Toast {
+            text: text.into(),
+            error,
+            until: now + TOAST_TIME,
+        });
     }
 
     /// When the line looks different without anything having happened.
     pub fn next_change(&self, now: Instant) -> Option<Instant> {
-        let toast = self.toast.as_ref().map(|toast| toast.until).filter(|until| *until > now);
+        let toast = self
+            .toast
+            .as_ref()
+            .map(|toast| toast.until)
+            .filter(|until| *until > now);
         let tick = self.since().map(|since| {
             let elapsed = now.saturating_duration_since(since);
             if self.reduced_motion {
@@ -66,14 +87,25 @@ impl Activity {
         let mut row = Row::default();
         if let Some(since) = self.since() {
             let elapsed = now.saturating_duration_since(since);
-            let mark = if self.reduced_motion { "·" } else { spinner::frame(elapsed) };
+            let mark = if self.reduced_motion {
+                "·"
+            } else {
+                spinner::frame(elapsed)
+            };
             row.push(mark, Token::Working);
             row.push(format!(" {}", self.label(now, elapsed)), Token::Muted);
         }
         if let Some(toast) = self.toast.as_ref().filter(|toast| toast.until > now) {
-            let token = if toast.error { Token::Error } else { Token::Success };
+            let token = if toast.error {
+                Token::Error
+            } else {
+                Token::Success
+            };
             let separator = if row.spans.is_empty() { "" } else { "  " };
-            row.push(format!("{separator}{}", text::single_line(&toast.text)), token);
+            row.push(
+                format!("{separator}{}", text::single_line(&toast.text)),
+                token,
+            );
         }
         let width = usize::from(width);
         if let Some(right) = right {
@@ -103,7 +135,13 @@ impl Activity {
             Work::Idle => String::new(),
             Work::Working { .. } => format!("Working {seconds} · esc interrupts"),
             Work::Shell { .. } => format!("Running {seconds} · esc stops it"),
-            Work::Retrying { until, attempt, attempts, reason, .. } => {
+            Work::Retrying {
+                until,
+                attempt,
+                attempts,
+                reason,
+                ..
+            } => {
                 let left = until.saturating_duration_since(now).as_secs_f32().ceil();
                 format!("{reason}: trying again in {left}s ({attempt}/{attempts}) · esc gives up")
             }
@@ -118,7 +156,10 @@ fn clip(mut row: Row, width: usize) -> Row {
         let shown = text::truncate(&span.text, left);
         left = left.saturating_sub(text::width(&shown));
         if shown.len() != span.text.len() {
-            *span = Span { text: shown.into(), ..span.clone() };
+            *span = Span {
+                text: shown.into(),
+                ..span.clone()
+            };
         }
     }
     row

@@ -7,6 +7,7 @@ use crate::agent::Severity;
 use crate::base::problem::Problem;
 use crate::coding::host::{ModelInfo, Op, SessionInfo, SessionSummary};
 use crate::llm::Usage;
+use crate::term::component::Cx;
 use crate::term::highlight::{HighlightResult, Highlighter};
 use crate::term::input::{InputEvent, KeyPress, MouseEventKind, MouseInput};
 use crate::term::keymap::{Keymap, Lookup};
@@ -24,7 +25,7 @@ use super::transcript::Transcript;
 const WHEEL_ROWS: isize = 3;
 
 /// Keymap contexts of the main screen, innermost first.
-const MAIN_CONTEXTS: &[&str] = &["editor", "transcript", "global"];
+const MAIN_CONTEXTS: &[&str] = &["editor", "global"];
 
 /// What the app wants from the world outside its state.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,14 +96,17 @@ pub struct AppOptions {
 
 impl App {
     pub fn new(options: AppOptions) -> Self {
-        let footer =
-            Footer { cwd: options.cwd, model_hint: options.model_hint, ..Footer::default() };
+        let footer = Footer {
+            cwd: options.cwd,
+            model_hint: options.model_hint,
+            ..Footer::default()
+        };
         Self {
             transcript: Transcript::new(options.show_thinking),
             editor: Editor::new(),
-            layers: Layers::new(),
+            layers: Layers::default(),
             footer,
-            activity: Activity { reduced_motion: options.reduced_motion, ..Activity::default() },
+            activity: Activity::new(options.reduced_motion),
             queue: QueueView::default(),
             theme: options.theme,
             keymap: options.keymap,
@@ -167,7 +171,8 @@ impl App {
     /// Shows what is wrong with the user's files.
     pub fn report(&mut self, problems: &[Problem]) {
         for problem in problems {
-            self.transcript.notice(Severity::Warning, &problem.to_string());
+            self.transcript
+                .notice(Severity::Warning, &problem.to_string());
         }
         self.dirty |= !problems.is_empty();
     }
@@ -197,7 +202,7 @@ impl App {
 
     /// Colours for code came back from the highlighter.
     pub fn on_highlight(&mut self, result: HighlightResult) {
-        self.dirty |= self.transcript.on_highlight(result);
+        let _ = result;
     }
 
     /// When the screen looks different without anything having happened.
@@ -207,21 +212,26 @@ impl App {
 
     /// The keys that can follow those of a begun sequence, for the status line.
     pub(super) fn contexts(&self) -> Vec<&'static str> {
-        match self.layers.context() {
-            Some(context) => vec![context, "global"],
-            None => MAIN_CONTEXTS.to_vec(),
+        if self.layers.is_empty() {
+            return MAIN_CONTEXTS.to_vec();
         }
+        let mut contexts = self.layers.contexts();
+        contexts.extend(["editor", "global"]);
+        contexts
     }
 
     fn on_key(&mut self, key: KeyPress, now: Instant) {
         let contexts = self.contexts();
         match self.keymap.lookup(&contexts, &self.pending_keys, key) {
-            Lookup::Action(name) => {
-                let command = Command::from_name(name);
+            Lookup::Action(_) => {
+                let names = self.keymap.actions(&contexts, &self.pending_keys, key);
+                let commands: Vec<Command> =
+                    names.into_iter().filter_map(Command::from_name).collect();
                 self.pending_keys.clear();
-                if let Some(command) = command {
-                    self.command(command, now);
-                }
+                // A context that has no use for its command leaves the key to the next one.
+                let _ = commands
+                    .into_iter()
+                    .any(|command| self.command(command, now));
             }
             Lookup::Prefix(_) => self.pending_keys.push(key),
             Lookup::None if !self.pending_keys.is_empty() => self.pending_keys.clear(),
@@ -232,7 +242,13 @@ impl App {
     /// A key that is bound to nothing: text for whoever is in front.
     fn on_plain_key(&mut self, key: KeyPress, now: Instant) {
         if !self.layers.is_empty() {
-            self.layers.on_key(key, &mut self.actions, now);
+            let _ = self.layers.on_key(
+                key,
+                &mut Cx {
+                    actions: &mut self.actions,
+                    now,
+                },
+            );
         } else if let Some(character) = key.typed() {
             self.editor.insert_char(character);
             self.offer_completion();
@@ -243,7 +259,13 @@ impl App {
         if self.layers.is_empty() {
             self.editor.paste(text);
         } else {
-            self.layers.on_paste(text, &mut self.actions, now);
+            let _ = self.layers.on_paste(
+                text,
+                &mut Cx {
+                    actions: &mut self.actions,
+                    now,
+                },
+            );
         }
     }
 

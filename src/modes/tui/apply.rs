@@ -8,25 +8,32 @@ use super::command::Command;
 use super::overlays;
 use super::slash;
 use crate::agent::Op as AgentOp;
+use crate::base::clock;
 use crate::coding::host::Op;
+use crate::term::component::{Cx, Handled};
 
 /// Two presses of Ctrl+C within this time exit.
 const EXIT_WINDOW: Duration = Duration::from_secs(1);
 
 impl App {
-    /// Runs a bound command: the layer in front first, then the editor, then the app.
-    pub(super) fn command(&mut self, command: Command, now: Instant) {
+    /// Runs a bound command: the layer in front first, then the editor, then the app. False when nobody
+    /// has a use for it now.
+    pub(super) fn command(&mut self, command: Command, now: Instant) -> bool {
         if !self.layers.is_empty() {
-            if !self.layers.on_command(command, &mut self.actions, now) {
-                self.app_command(command, now);
-            }
-            return;
+            let mut cx = Cx {
+                actions: &mut self.actions,
+                now,
+            };
+            return self.layers.on_command(command, &mut cx) == Handled::Yes
+                || self.app_command(command, now);
         }
         if self.editor.on_command(command) {
-            self.offer_completion();
-            return;
+            if command != Command::Interrupt {
+                self.offer_completion();
+            }
+            return true;
         }
-        self.app_command(command, now);
+        self.app_command(command, now)
     }
 
     /// Does what components asked for, until nothing more is asked.
@@ -41,7 +48,9 @@ impl App {
     fn apply(&mut self, action: Action, now: Instant) {
         self.dirty = true;
         match action {
-            Action::Run(command) => self.app_command(command, now),
+            Action::Run(command) => {
+                self.app_command(command, now);
+            }
             Action::Tell(op) => self.ops.push(op),
             Action::Submit { follow_up } => self.submit(follow_up),
             Action::SetEditor { text } => self.editor.set_text(&text),
@@ -55,7 +64,7 @@ impl App {
         }
     }
 
-    fn app_command(&mut self, command: Command, now: Instant) {
+    fn app_command(&mut self, command: Command, now: Instant) -> bool {
         match command {
             Command::Submit => self.submit(false),
             Command::FollowUp => self.submit(true),
@@ -66,30 +75,47 @@ impl App {
             Command::Suspend => self.effects.push(Effect::Suspend),
             Command::Redraw => self.effects.push(Effect::Repaint),
             Command::ExternalEditor => {
-                self.effects.push(Effect::ExternalEditor(self.editor.text()));
+                self.effects
+                    .push(Effect::ExternalEditor(self.editor.text()));
             }
             Command::CopyAnswer => match self.transcript.last_answer() {
                 Some(answer) => self.effects.push(Effect::Copy(answer)),
-                None => self.activity.toast("there is no answer to copy yet", true, now),
+                None => self
+                    .activity
+                    .toast("there is no answer to copy yet", true, now),
             },
             Command::CycleModel => self.ops.push(Op::CycleModel { backward: false }),
             Command::CycleModelBackward => self.ops.push(Op::CycleModel { backward: true }),
             Command::CycleThinking => self.ops.push(Op::CycleThinkingLevel),
             Command::NewSession => self.ops.push(Op::NewSession),
             Command::ModelPicker => {
-                self.layers.push(overlays::model::ID, overlays::model::picker(&self.models, &self.footer));
+                self.layers.push(
+                    overlays::model::ID,
+                    overlays::model::picker(&self.models, &self.footer),
+                );
                 self.ops.push(Op::ListModels);
             }
             Command::SessionPicker => {
-                self.layers.push(overlays::session::ID, overlays::session::picker(&self.sessions, now));
+                self.layers.push(
+                    overlays::session::ID,
+                    overlays::session::picker(&self.sessions, clock::now_ms()),
+                );
                 self.ops.push(Op::ListSessions { all: false });
             }
             Command::Palette => {
-                self.layers.push(overlays::palette::ID, overlays::palette::picker(&self.keymap));
+                self.layers.push(
+                    overlays::palette::ID,
+                    overlays::palette::picker(&self.keymap),
+                );
             }
-            Command::Help => self.layers.push(overlays::help::ID, overlays::help::page(&self.keymap)),
+            Command::Help => self
+                .layers
+                .push(overlays::help::ID, overlays::help::page(&self.keymap)),
             Command::HistorySearch => {
-                self.layers.push(overlays::history::ID, overlays::history::picker(self.editor.history()));
+                self.layers.push(
+                    overlays::history::ID,
+                    overlays::history::picker(self.editor.history()),
+                );
             }
             Command::ToggleThinking => {
                 self.transcript.toggle_thinking();
@@ -107,8 +133,9 @@ impl App {
             Command::NextPrompt => self.transcript.go_prompt(true),
             Command::Complete => self.complete(),
             // The rest belongs to the editor and to lists.
-            _ => {}
+            _ => return false,
         }
+        true
     }
 
     fn tell(&mut self, op: AgentOp) {
@@ -131,7 +158,9 @@ impl App {
             self.editor.clear();
             return;
         }
-        let armed = self.exit_armed.is_some_and(|since| now.saturating_duration_since(since) < EXIT_WINDOW);
+        let armed = self
+            .exit_armed
+            .is_some_and(|since| now.saturating_duration_since(since) < EXIT_WINDOW);
         if armed {
             self.effects.push(Effect::Quit);
             return;
@@ -155,7 +184,10 @@ impl App {
                     self.actions.extend(actions);
                 }
                 // The text stays: nothing typed is lost.
-                Err(message) => self.actions.push(Action::Toast { text: message, error: true }),
+                Err(message) => self.actions.push(Action::Toast {
+                    text: message,
+                    error: true,
+                }),
             }
             return;
         }
@@ -169,7 +201,10 @@ impl App {
             };
             let command = command.trim().to_owned();
             if !command.is_empty() {
-                self.ops.push(Op::Shell { command, exclude_from_context });
+                self.ops.push(Op::Shell {
+                    command,
+                    exclude_from_context,
+                });
             }
             return;
         }
@@ -183,7 +218,9 @@ impl App {
 
     fn remember(&mut self, text: &str) {
         self.editor.remember(text);
-        self.ops.push(Op::AddHistory { text: text.to_owned() });
+        self.ops.push(Op::AddHistory {
+            text: text.to_owned(),
+        });
     }
 
     /// Shows what the word at the cursor may become; asks for the file list when it is first needed.

@@ -82,62 +82,212 @@ const fn info(
     description: &'static str,
     in_palette: bool,
 ) -> CommandInfo {
-    CommandInfo { command, name, description, in_palette }
+    CommandInfo {
+        command,
+        name,
+        description,
+        in_palette,
+    }
 }
 
 /// Every command, grouped as help shows them.
 pub const COMMANDS: &[CommandInfo] = &[
-    info(Command::Submit, "submit", "send the prompt; while the model works, steer it", false),
-    info(Command::FollowUp, "follow_up", "queue the prompt for when the model is done", false),
+    info(
+        Command::Submit,
+        "submit",
+        "send the prompt; while the model works, steer it",
+        false,
+    ),
+    info(
+        Command::FollowUp,
+        "follow_up",
+        "queue the prompt for when the model is done",
+        false,
+    ),
     info(Command::Newline, "newline", "start a new line", false),
-    info(Command::Interrupt, "interrupt", "stop the model and its commands", true),
-    info(Command::RecallQueue, "recall_queue", "take queued messages back into the editor", true),
+    info(
+        Command::Interrupt,
+        "interrupt",
+        "stop the model and its commands",
+        true,
+    ),
+    info(
+        Command::RecallQueue,
+        "recall_queue",
+        "take queued messages back into the editor",
+        true,
+    ),
     info(Command::ModelPicker, "model_picker", "choose a model", true),
-    info(Command::CycleModel, "cycle_model", "next model of the cycling set", true),
-    info(Command::CycleModelBackward, "cycle_model_backward", "previous model of the cycling set", true),
-    info(Command::CycleThinking, "cycle_thinking", "next thinking level", true),
-    info(Command::SessionPicker, "session_picker", "resume a session", true),
-    info(Command::NewSession, "new_session", "start a new session", true),
+    info(
+        Command::CycleModel,
+        "cycle_model",
+        "next model of the cycling set",
+        true,
+    ),
+    info(
+        Command::CycleModelBackward,
+        "cycle_model_backward",
+        "previous model of the cycling set",
+        true,
+    ),
+    info(
+        Command::CycleThinking,
+        "cycle_thinking",
+        "next thinking level",
+        true,
+    ),
+    info(
+        Command::SessionPicker,
+        "session_picker",
+        "resume a session",
+        true,
+    ),
+    info(
+        Command::NewSession,
+        "new_session",
+        "start a new session",
+        true,
+    ),
     info(Command::Palette, "palette", "every action by name", false),
     info(Command::Help, "help", "the keys", true),
-    info(Command::CopyAnswer, "copy_answer", "copy the last answer", true),
-    info(Command::ToggleThinking, "toggle_thinking", "fold or unfold thinking", true),
-    info(Command::ToggleTools, "toggle_tools", "fold or unfold tool output", true),
-    info(Command::ExternalEditor, "external_editor", "write the prompt in $VISUAL or $EDITOR", true),
-    info(Command::HistorySearch, "history_search", "search earlier prompts", true),
+    info(
+        Command::CopyAnswer,
+        "copy_answer",
+        "copy the last answer",
+        true,
+    ),
+    info(
+        Command::ToggleThinking,
+        "toggle_thinking",
+        "fold or unfold thinking",
+        true,
+    ),
+    info(
+        Command::ToggleTools,
+        "toggle_tools",
+        "fold or unfold tool output",
+        true,
+    ),
+    info(
+        Command::ExternalEditor,
+        "external_editor",
+        "write the prompt in $VISUAL or $EDITOR",
+        true,
+    ),
+    info(
+        Command::HistorySearch,
+        "history_search",
+        "search earlier prompts",
+        true,
+    ),
     info(Command::Redraw, "redraw", "paint the screen again", true),
-    info(Command::Suspend, "suspend", "suspend osier; `fg` comes back", true),
-    info(Command::ClearOrExit, "clear_or_exit", "clear the editor; twice in a row, exit", false),
+    info(
+        Command::Suspend,
+        "suspend",
+        "suspend osier; `fg` comes back",
+        true,
+    ),
+    info(
+        Command::ClearOrExit,
+        "clear_or_exit",
+        "clear the editor; twice in a row, exit",
+        false,
+    ),
     info(Command::Exit, "exit", "exit when the editor is empty", true),
     info(Command::PageUp, "page_up", "a page up", false),
     info(Command::PageDown, "page_down", "a page down", false),
     info(Command::LineUp, "line_up", "a line up", false),
     info(Command::LineDown, "line_down", "a line down", false),
     info(Command::Top, "top", "the start of the conversation", true),
-    info(Command::Bottom, "bottom", "the end of the conversation", true),
-    info(Command::PreviousPrompt, "previous_prompt", "the prompt before", true),
+    info(
+        Command::Bottom,
+        "bottom",
+        "the end of the conversation",
+        true,
+    ),
+    info(
+        Command::PreviousPrompt,
+        "previous_prompt",
+        "the prompt before",
+        true,
+    ),
     info(Command::NextPrompt, "next_prompt", "the prompt after", true),
     info(Command::Left, "left", "left", false),
     info(Command::Right, "right", "right", false),
-    info(Command::Up, "up", "up; on the first line, an earlier prompt", false),
-    info(Command::Down, "down", "down; on the last line, a later prompt", false),
+    info(
+        Command::Up,
+        "up",
+        "up; on the first line, an earlier prompt",
+        false,
+    ),
+    info(
+        Command::Down,
+        "down",
+        "down; on the last line, a later prompt",
+        false,
+    ),
     info(Command::WordLeft, "word_left", "a word left", false),
     info(Command::WordRight, "word_right", "a word right", false),
     info(Command::LineStart, "line_start", "start of the line", false),
     info(Command::LineEnd, "line_end", "end of the line", false),
-    info(Command::BufferStart, "buffer_start", "start of the text", false),
+    info(
+        Command::BufferStart,
+        "buffer_start",
+        "start of the text",
+        false,
+    ),
     info(Command::BufferEnd, "buffer_end", "end of the text", false),
-    info(Command::DeleteBackward, "delete_backward", "delete what is left of the cursor", false),
-    info(Command::DeleteForward, "delete_forward", "delete what is under the cursor", false),
-    info(Command::DeleteWordBackward, "delete_word_backward", "delete a word to the left", false),
-    info(Command::DeleteWordForward, "delete_word_forward", "delete a word to the right", false),
-    info(Command::KillToLineStart, "kill_to_line_start", "cut to the start of the line", false),
-    info(Command::KillToLineEnd, "kill_to_line_end", "cut to the end of the line", false),
+    info(
+        Command::DeleteBackward,
+        "delete_backward",
+        "delete what is left of the cursor",
+        false,
+    ),
+    info(
+        Command::DeleteForward,
+        "delete_forward",
+        "delete what is under the cursor",
+        false,
+    ),
+    info(
+        Command::DeleteWordBackward,
+        "delete_word_backward",
+        "delete a word to the left",
+        false,
+    ),
+    info(
+        Command::DeleteWordForward,
+        "delete_word_forward",
+        "delete a word to the right",
+        false,
+    ),
+    info(
+        Command::KillToLineStart,
+        "kill_to_line_start",
+        "cut to the start of the line",
+        false,
+    ),
+    info(
+        Command::KillToLineEnd,
+        "kill_to_line_end",
+        "cut to the end of the line",
+        false,
+    ),
     info(Command::Yank, "yank", "insert what was cut last", false),
-    info(Command::YankPop, "yank_pop", "replace it by what was cut before", false),
+    info(
+        Command::YankPop,
+        "yank_pop",
+        "replace it by what was cut before",
+        false,
+    ),
     info(Command::Undo, "undo", "undo", false),
     info(Command::Redo, "redo", "redo", false),
-    info(Command::Complete, "complete", "complete the path, file or command", false),
+    info(
+        Command::Complete,
+        "complete",
+        "complete the path, file or command",
+        false,
+    ),
     info(Command::First, "first", "the first of a list", false),
     info(Command::Last, "last", "the last of a list", false),
     info(Command::Accept, "accept", "take the selected one", false),
@@ -147,12 +297,18 @@ pub const COMMANDS: &[CommandInfo] = &[
 impl Command {
     /// The command called `name` in keymaps.
     pub fn from_name(name: &str) -> Option<Self> {
-        COMMANDS.iter().find(|info| info.name == name).map(|info| info.command)
+        COMMANDS
+            .iter()
+            .find(|info| info.name == name)
+            .map(|info| info.command)
     }
 
     pub fn info(self) -> &'static CommandInfo {
         // The test below holds the table complete.
-        COMMANDS.iter().find(|info| info.command == self).unwrap_or(&COMMANDS[0])
+        COMMANDS
+            .iter()
+            .find(|info| info.command == self)
+            .unwrap_or(&COMMANDS[0])
     }
 
     /// Every name, for checking keymaps.

@@ -10,6 +10,8 @@ use super::layout::{self, Areas, QUEUE_ROWS};
 use crate::base::text;
 use crate::term::component::View;
 use crate::term::face::{Emphasis, Face, Token};
+use crate::term::frame::Links;
+use crate::term::keymap::describe;
 use crate::term::row::{Row, Span};
 use crate::term::widgets::paint::paint_rows;
 
@@ -18,10 +20,10 @@ const PROMPT_MARK: &str = "❯ ";
 
 impl App {
     /// Paints everything into `buffer`; returns where the cursor belongs.
-    pub fn draw(&mut self, buffer: &mut Buffer, now: Instant) -> Option<Position> {
+    pub fn draw(&mut self, buffer: &mut Buffer, links: &Links, now: Instant) -> Option<Position> {
         let screen = buffer.area;
         if !layout::fits(screen) {
-            self.draw_too_small(screen, buffer);
+            self.draw_too_small(screen, buffer, links);
             return None;
         }
         let editor_width = screen.width.saturating_sub(text::width(PROMPT_MARK) as u16);
@@ -29,30 +31,37 @@ impl App {
         let editor_rows = self.editor.height(editor_width, limit);
         let areas = layout::divide(screen, editor_rows, self.queue_height());
         if self.transcript.is_empty() {
-            self.paint(&welcome_rows(), areas.transcript, buffer);
+            self.paint(&welcome_rows(), areas.transcript, buffer, links);
         } else {
-            self.transcript.render(areas.transcript, buffer, &self.theme);
+            self.transcript
+                .render(areas.transcript, buffer, links, &self.theme);
             self.transcript.request_highlight(&mut self.highlighter);
         }
-        self.draw_status(areas, buffer, now);
-        self.draw_queue(areas, buffer);
-        let cursor = self.draw_editor(areas, buffer);
+        self.draw_status(areas, buffer, links, now);
+        self.draw_queue(areas, buffer, links);
+        let cursor = self.draw_editor(areas, buffer, links);
         let footer = self.footer.row(areas.footer.width);
-        self.paint(&[footer], areas.footer, buffer);
-        self.draw_completion(areas, buffer);
+        self.paint(&[footer], areas.footer, buffer, links);
+        self.draw_completion(areas, buffer, links);
         if self.layers.is_empty() {
             return cursor;
         }
-        let view = View { theme: &self.theme, keymap: &self.keymap, now, focused: self.focused };
+        let view = View {
+            theme: &self.theme,
+            keymap: &self.keymap,
+            links,
+            now,
+            focused: self.focused,
+        };
         self.layers.render(screen, buffer, &view);
-        self.layers.cursor()
+        self.layers.cursor().map(|cursor| cursor.position)
     }
 
-    fn paint(&self, rows: &[Row], area: Rect, buffer: &mut Buffer) {
-        paint_rows(rows, area, buffer, |face| self.theme.style(face));
+    fn paint(&self, rows: &[Row], area: Rect, buffer: &mut Buffer, links: &Links) {
+        paint_rows(rows, area, buffer, links, |face| self.theme.style(face));
     }
 
-    fn draw_too_small(&self, screen: Rect, buffer: &mut Buffer) {
+    fn draw_too_small(&self, screen: Rect, buffer: &mut Buffer, links: &Links) {
         let (width, height) = (screen.width, screen.height);
         let text = format!(
             "osier needs {}x{} cells; this terminal has {width}x{height}",
@@ -61,19 +70,19 @@ impl App {
         );
         let mut rows = Vec::new();
         crate::term::wrap::Wrap::new(usize::from(width)).text(&text, Token::Warning, &mut rows);
-        self.paint(&rows, screen, buffer);
+        self.paint(&rows, screen, buffer, links);
     }
 
-    fn draw_status(&self, areas: Areas, buffer: &mut Buffer, now: Instant) {
+    fn draw_status(&self, areas: Areas, buffer: &mut Buffer, links: &Links, now: Instant) {
         let right = self.status_right();
         let row = self.activity.row(now, areas.status.width, right.as_deref());
-        self.paint(&[row], areas.status, buffer);
+        self.paint(&[row], areas.status, buffer, links);
     }
 
     /// Keys of a begun sequence, or what stands below the viewport.
     fn status_right(&self) -> Option<String> {
         if !self.pending_keys.is_empty() {
-            let keys: Vec<String> = self.pending_keys.iter().map(ToString::to_string).collect();
+            let keys: Vec<String> = self.pending_keys.iter().map(|key| describe(*key)).collect();
             return Some(format!("{} …", keys.join(" ")));
         }
         if self.transcript.follows() {
@@ -92,7 +101,7 @@ impl App {
         u16::try_from(waiting).unwrap_or(QUEUE_ROWS).min(QUEUE_ROWS)
     }
 
-    fn draw_queue(&self, areas: Areas, buffer: &mut Buffer) {
+    fn draw_queue(&self, areas: Areas, buffer: &mut Buffer, links: &Links) {
         let steering = self.queue.steering.iter().map(|message| ("next", message));
         let follow_up = self.queue.follow_up.iter().map(|message| ("then", message));
         let waiting: Vec<(&str, &String)> = steering.chain(follow_up).collect();
@@ -102,52 +111,83 @@ impl App {
         for (place, (kind, message)) in waiting.iter().enumerate().take(shown) {
             let hidden = waiting.len() - shown;
             if place + 1 == shown && hidden > 0 {
-                rows.push(Row::plain(format!("  … and {} more", hidden + 1), Token::Muted));
+                rows.push(Row::plain(
+                    format!("  … and {} more", hidden + 1),
+                    Token::Muted,
+                ));
                 break;
             }
             let line = format!("  {kind}: {}", text::single_line(message));
-            rows.push(Row::plain(text::truncate(&line, width).into_owned(), Token::Muted));
+            rows.push(Row::plain(
+                text::truncate(&line, width).into_owned(),
+                Token::Muted,
+            ));
         }
-        self.paint(&rows, areas.queue, buffer);
+        self.paint(&rows, areas.queue, buffer, links);
     }
 
-    fn draw_editor(&mut self, areas: Areas, buffer: &mut Buffer) -> Option<Position> {
+    fn draw_editor(
+        &mut self,
+        areas: Areas,
+        buffer: &mut Buffer,
+        links: &Links,
+    ) -> Option<Position> {
         let is_shell = self.editor.is_shell();
-        let border = if is_shell { Token::Warning } else { Token::Border };
-        let (above, below) = self.editor.hidden_rows(areas.editor.height);
+        let border = if is_shell {
+            Token::Warning
+        } else {
+            Token::Border
+        };
+        let (above, below) = self.editor.hidden_rows();
         let mut rule = "─".repeat(usize::from(areas.rule.width));
         if above + below > 0 {
             let note = format!("── {above} rows above, {below} below ");
             let rest = usize::from(areas.rule.width).saturating_sub(text::width(&note));
             rule = format!("{note}{}", "─".repeat(rest));
         }
-        self.paint(&[Row::plain(rule, border)], areas.rule, buffer);
+        self.paint(&[Row::plain(rule, border)], areas.rule, buffer, links);
         let mark_width = text::width(PROMPT_MARK) as u16;
-        let mark_area = Rect { width: mark_width, height: 1, ..areas.editor };
-        let mark = if is_shell { Token::Warning } else { Token::Accent };
-        self.paint(&[Row::plain(PROMPT_MARK, mark)], mark_area, buffer);
+        let mark_area = Rect {
+            width: mark_width,
+            height: 1,
+            ..areas.editor
+        };
+        let mark = if is_shell {
+            Token::Warning
+        } else {
+            Token::Accent
+        };
+        self.paint(&[Row::plain(PROMPT_MARK, mark)], mark_area, buffer, links);
         let area = Rect {
             x: areas.editor.x + mark_width,
             width: areas.editor.width.saturating_sub(mark_width),
             ..areas.editor
         };
         let (rows, cursor) = self.editor.rows(area.width, area.height);
-        paint_rows(&rows, area, buffer, |face| self.theme.style(face));
-        Some(Position { x: area.x + cursor.0, y: area.y + cursor.1 })
+        paint_rows(&rows, area, buffer, links, |face| self.theme.style(face));
+        Some(Position {
+            x: area.x + cursor.0,
+            y: area.y + cursor.1,
+        })
     }
 
     /// The list above the editor.
-    fn draw_completion(&self, areas: Areas, buffer: &mut Buffer) {
-        let Some(list) = self.editor.completion() else { return };
+    fn draw_completion(&mut self, areas: Areas, buffer: &mut Buffer, links: &Links) {
+        let Some(list) = self.editor.completion() else {
+            return;
+        };
         let room = areas.rule.y.saturating_sub(areas.transcript.y);
-        let height = u16::try_from(list.len()).unwrap_or(u16::MAX).min(room).min(8);
+        let height = u16::try_from(list.len())
+            .unwrap_or(u16::MAX)
+            .min(room)
+            .min(8);
         let area = Rect {
             y: areas.rule.y - height,
             height,
             ..areas.rule
         };
         let rows = list.rows(usize::from(area.width), usize::from(height));
-        self.paint(&rows, area, buffer);
+        self.paint(&rows, area, buffer, links);
     }
 }
 

@@ -6,6 +6,7 @@ use super::activity::Work;
 use super::app::{App, Effect, QueueView};
 use super::overlays;
 use crate::agent::{self, AgentMessage, RunOutcome, UserMessage};
+use crate::base::clock;
 use crate::coding::host::Event;
 use crate::llm::Usage;
 
@@ -46,15 +47,19 @@ impl App {
             Event::Sessions { sessions, .. } => {
                 self.sessions.clone_from(sessions);
                 if self.layers.contains(overlays::session::ID) {
-                    self.layers
-                        .push(overlays::session::ID, overlays::session::picker(&self.sessions, now));
+                    self.layers.push(
+                        overlays::session::ID,
+                        overlays::session::picker(&self.sessions, clock::now_ms()),
+                    );
                 }
             }
             Event::Models { models } => {
                 self.models.clone_from(models);
                 if self.layers.contains(overlays::model::ID) {
-                    self.layers
-                        .push(overlays::model::ID, overlays::model::picker(&self.models, &self.footer));
+                    self.layers.push(
+                        overlays::model::ID,
+                        overlays::model::picker(&self.models, &self.footer),
+                    );
                 }
             }
             Event::ModelSelected { model, level } => {
@@ -89,7 +94,12 @@ impl App {
                 }
                 return;
             }
-            agent::Event::RetryScheduled { attempt, max_attempts, delay_ms, status } => {
+            agent::Event::RetryScheduled {
+                attempt,
+                max_attempts,
+                delay_ms,
+                status,
+            } => {
                 let since = match self.activity.work {
                     Work::Working { since } | Work::Retrying { since, .. } => since,
                     _ => now,
@@ -103,15 +113,26 @@ impl App {
                 };
             }
             agent::Event::AgentSettled { outcome } => self.settled(outcome, now),
-            agent::Event::QueueUpdate { steering, follow_up } => {
+            agent::Event::QueueUpdate {
+                steering,
+                follow_up,
+            } => {
                 let texts = |messages: &[UserMessage]| {
-                    messages.iter().map(|message| message.text.clone()).collect()
+                    messages
+                        .iter()
+                        .map(|message| message.text.clone())
+                        .collect()
                 };
-                self.queue =
-                    QueueView { steering: texts(steering), follow_up: texts(follow_up) };
+                self.queue = QueueView {
+                    steering: texts(steering),
+                    follow_up: texts(follow_up),
+                };
             }
             agent::Event::QueueRecalled { messages } => {
-                let texts: Vec<&str> = messages.iter().map(|message| message.text.as_str()).collect();
+                let texts: Vec<&str> = messages
+                    .iter()
+                    .map(|message| message.text.as_str())
+                    .collect();
                 self.editor.put_before(&texts.join("\n\n"));
             }
             agent::Event::MessageEnd { message, .. } => self.count(message),

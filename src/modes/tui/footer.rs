@@ -48,14 +48,22 @@ impl Footer {
         if let Some(name) = &self.session_name {
             parts = format!("{parts} · {name}");
         }
-        if room < 8 { String::new() } else { text::truncate_start(&parts, room).into_owned() }
+        if room < 8 {
+            String::new()
+        } else {
+            text::truncate_start(&parts, room).into_owned()
+        }
     }
 
     fn right(&self) -> Vec<Span> {
         let mut spans = Vec::new();
         if self.total.total_tokens() > 0 {
             let usage = self.total;
-            let mut counts = format!("↑{} ↓{}", tokens(usage.input + usage.cache_write), tokens(usage.output));
+            let mut counts = format!(
+                "↑{} ↓{}",
+                tokens(usage.input + usage.cache_write),
+                tokens(usage.output)
+            );
             if usage.cache_read > 0 {
                 counts = format!("{counts} ↺{}", tokens(usage.cache_read));
             }
@@ -77,7 +85,10 @@ impl Footer {
             }
             spans.push(Span::new(model.reference(), Token::FooterAccent));
             if self.level != ThinkingLevel::Off {
-                spans.push(Span::new(format!(" {}", self.level.name()), Token::FooterAccent));
+                spans.push(Span::new(
+                    format!(" {}", self.level.name()),
+                    Token::FooterAccent,
+                ));
             }
         } else {
             spans.push(Span::new(self.model_hint.as_str(), Token::FooterAccent));
@@ -102,16 +113,24 @@ mod tests {
 
     #[test]
     fn counts_are_short() {
-        for (count, shown) in
-            [(999, "999"), (1_250, "1.2k"), (12_500, "12k"), (200_000, "200k"), (1_250_000, "1.2M")]
-        {
+        for (count, shown) in [
+            (999, "999"),
+            (1_250, "1.2k"),
+            (12_500, "12k"),
+            (200_000, "200k"),
+            (1_250_000, "1.2M"),
+        ] {
             assert_eq!(tokens(count), shown);
         }
     }
 
     #[test]
     fn a_narrow_footer_keeps_the_model() {
-        let footer = Footer { cwd: "~/very/long/path".into(), model_hint: "mock/mock".into(), ..Footer::default() };
+        let footer = Footer {
+            cwd: "~/very/long/path".into(),
+            model_hint: "mock/mock".into(),
+            ..Footer::default()
+        };
         assert_eq!(footer.row(12).text(), "   mock/mock");
         assert_eq!(footer.row(30).text(), "~/very/long/path     mock/mock");
     }

@@ -37,7 +37,12 @@ pub fn divide(screen: Rect, editor: u16, queue: u16) -> Areas {
     let transcript = screen.height.saturating_sub(below);
     let mut y = screen.y;
     let mut take = |height: u16| {
-        let area = Rect { x: screen.x, y, width: screen.width, height };
+        let area = Rect {
+            x: screen.x,
+            y,
+            width: screen.width,
+            height,
+        };
         y += height;
         area
     };

@@ -13,7 +13,7 @@ use crate::term::terminal::TerminalKind;
 use crate::term::theme::{Theme, ThemeStore};
 
 /// Keymap contexts there are.
-pub const CONTEXTS: &[&str] = &["global", "editor", "list", "transcript"];
+const CONTEXTS: &[&str] = &["global", "editor", "list", "transcript"];
 
 /// Where theme and keymap come from.
 #[derive(Debug, Clone)]
@@ -25,7 +25,10 @@ pub struct Looks {
 impl Looks {
     pub fn new(folders: &Folders, kind: &TerminalKind) -> Self {
         let themes = ThemeStore::new(Some(folders.themes()), kind.depth);
-        Self { themes, keymaps: folders.keymaps() }
+        Self {
+            themes,
+            keymaps: folders.keymaps(),
+        }
     }
 
     /// The theme called `name`; what is wrong with it is told and the rest of it still counts.
@@ -67,6 +70,6 @@ pub fn check_files(folders: &Folders, settings: &Settings) -> Vec<Problem> {
 }
 
 /// What the terminal says of itself.
-pub fn terminal_kind(environment: &BTreeMap<String, String>) -> TerminalKind {
+pub(super) fn terminal_kind(environment: &BTreeMap<String, String>) -> TerminalKind {
     TerminalKind::detect(|name| environment.get(name).cloned())
 }

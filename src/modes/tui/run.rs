@@ -16,8 +16,8 @@ use super::app::{App, AppOptions, Effect};
 use super::command::Command;
 use super::looks::{Looks, terminal_kind};
 use crate::agent::{self, AgentMessage, Subscription};
+use crate::base::foreground;
 use crate::base::problem::Problem;
-use crate::base::process::{self, Invocation};
 use crate::base::text::sanitize;
 use crate::coding::folders::Folders;
 use crate::coding::host::{Event, Host, HostSetup, Op};
@@ -60,19 +60,26 @@ pub async fn run(setup: HostSetup, options: Options) -> anyhow::Result<()> {
         show_thinking: options.settings.show_thinking,
         reduced_motion: options.settings.reduced_motion,
         cwd: setup.cwd.display().to_string(),
-        model_hint: setup.model.clone().or(setup.settings.model.clone()).unwrap_or_default(),
+        model_hint: setup
+            .model
+            .clone()
+            .or(setup.settings.model.clone())
+            .unwrap_or_default(),
     });
     let mut problems = options.problems.clone();
     problems.extend(theme_problems);
     problems.extend(keymap_problems);
     app.report(&problems);
-    let terminal_options =
-        TerminalOptions { mouse: options.settings.mouse, ..TerminalOptions::default() };
+    let terminal_options = TerminalOptions {
+        mouse: options.settings.mouse,
+        ..TerminalOptions::default()
+    };
     // What the setup names must exist before the screen is taken: the error belongs on a plain line.
     let (host, events) = Host::start(setup)?;
-    let display = ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| options.environment.contains_key(*name));
-    let clipboard =
-        Clipboard::new(&kind, display, options.folders.data.join("clipboard.txt"));
+    let display = ["DISPLAY", "WAYLAND_DISPLAY"]
+        .iter()
+        .any(|name| options.environment.contains_key(*name));
+    let clipboard = Clipboard::new(&kind, display, options.folders.data.join("clipboard.txt"));
     let (terminal, input) = Terminal::enter(kind, terminal_options)?;
     let writer = FrameWriter::new(terminal.size(), terminal.features());
     let (results, finished) = mpsc::unbounded_channel();
@@ -92,12 +99,26 @@ pub async fn run(setup: HostSetup, options: Options) -> anyhow::Result<()> {
     };
     screen.draw();
     let left = screen.serve(input, events, highlighted, finished).await;
-    let Screen { terminal, options, transcript, app, .. } = screen;
+    let Screen {
+        terminal,
+        options,
+        transcript,
+        app,
+        ..
+    } = screen;
     let panics = terminal.leave();
-    leave_behind(&options.settings, &transcript, app.session.path.as_deref(), &app.session.id);
+    leave_behind(
+        &options.settings,
+        &transcript,
+        app.session.path.as_deref(),
+        &app.session.id,
+    );
     left?;
     match panics.first() {
-        Some(panic) => Err(anyhow::anyhow!("a part of osier failed: {}", sanitize(panic))),
+        Some(panic) => Err(anyhow::anyhow!(
+            "a part of osier failed: {}",
+            sanitize(panic)
+        )),
         None => Ok(()),
     }
 }
@@ -187,7 +208,9 @@ impl Screen {
     fn take_events(&mut self, events: &mut Subscription<Event>) {
         let now = Instant::now();
         for _ in 0..EVENT_BATCH {
-            let Some(event) = events.try_recv() else { break };
+            let Some(event) = events.try_recv() else {
+                break;
+            };
             self.remember(&event);
             self.app.on_event(&event, now);
         }
@@ -289,7 +312,8 @@ impl Screen {
             Effect::ExternalEditor(text) => self.edit_externally(&text),
             Effect::Notify(text) => {
                 if self.options.settings.notifications {
-                    self.writer.queue(self.terminal.kind().notification("osier", &text));
+                    self.writer
+                        .queue(self.terminal.kind().notification("osier", &text));
                 }
             }
             Effect::LoadTheme(name) => {
@@ -299,7 +323,8 @@ impl Screen {
                     self.app.set_theme(theme);
                     self.app.report(&problems);
                 } else {
-                    self.app.toast(&format!("there is no theme `{name}`"), true, now);
+                    self.app
+                        .toast(&format!("there is no theme `{name}`"), true, now);
                 }
             }
             Effect::ReloadLooks => self.reload_looks(),
@@ -328,13 +353,20 @@ impl Screen {
     /// Lets the user write the prompt in their editor.
     fn edit_externally(&mut self, text: &str) {
         let now = Instant::now();
-        let variable = |name: &str| self.options.environment.get(name).filter(|value| !value.is_empty());
+        let variable = |name: &str| {
+            self.options
+                .environment
+                .get(name)
+                .filter(|value| !value.is_empty())
+        };
         let editor = variable("VISUAL").or_else(|| variable("EDITOR")).cloned();
         let editor = editor.unwrap_or_else(|| "vi".to_owned());
         let edited = self.terminal.with_released(|| edit(&editor, text));
         match edited {
             Ok(Ok(text)) => self.app.edited(text.trim_end_matches('\n')),
-            Ok(Err(error)) => self.app.toast(&format!("`{editor}` failed: {error}"), true, now),
+            Ok(Err(error)) => self
+                .app
+                .toast(&format!("`{editor}` failed: {error}"), true, now),
             Err(error) => self.app.toast(&error.to_string(), true, now),
         }
         self.repaint();
@@ -352,9 +384,18 @@ impl Screen {
     }
 
     /// Follows theme, keymap and settings files while they are edited.
-    fn watch(&mut self) -> (Option<Watcher>, mpsc::UnboundedReceiver<Vec<std::path::PathBuf>>) {
+    fn watch(
+        &mut self,
+    ) -> (
+        Option<Watcher>,
+        mpsc::UnboundedReceiver<Vec<std::path::PathBuf>>,
+    ) {
         let folders = &self.options.folders;
-        let paths = [folders.settings(), folders.themes().join("x"), folders.keymaps().join("x")];
+        let paths = [
+            folders.settings(),
+            folders.themes().join("x"),
+            folders.keymaps().join("x"),
+        ];
         match Watcher::start(&paths) {
             Ok((watcher, changes)) => (Some(watcher), changes),
             // Without watching, `/reload` does the same.
@@ -376,18 +417,20 @@ impl Screen {
                     let _ = writeln!(file, "{line}");
                 }
             }
-            agent::Event::MessageEnd { message, .. } => match (&**message, self.options.settings.exit_output) {
-                (AgentMessage::Assistant(answer), ExitOutput::Answer) => {
-                    self.transcript = vec![answer.text()];
+            agent::Event::MessageEnd { message, .. } => {
+                match (&**message, self.options.settings.exit_output) {
+                    (AgentMessage::Assistant(answer), ExitOutput::Answer) => {
+                        self.transcript = vec![answer.text()];
+                    }
+                    (AgentMessage::Assistant(answer), ExitOutput::Transcript) => {
+                        self.transcript.push(answer.text());
+                    }
+                    (AgentMessage::User(prompt), ExitOutput::Transcript) => {
+                        self.transcript.push(format!("> {}", prompt.text));
+                    }
+                    _ => {}
                 }
-                (AgentMessage::Assistant(answer), ExitOutput::Transcript) => {
-                    self.transcript.push(answer.text());
-                }
-                (AgentMessage::User(prompt), ExitOutput::Transcript) => {
-                    self.transcript.push(format!("> {}", prompt.text));
-                }
-                _ => {}
-            },
+            }
             _ => {}
         }
     }
@@ -402,13 +445,15 @@ async fn sleep_to(deadline: Option<Instant>) {
 
 /// Runs the editor on a file with `text` and gives back what it holds afterwards.
 fn edit(editor: &str, text: &str) -> std::io::Result<String> {
-    let mut file = tempfile::Builder::new().prefix("osier-").suffix(".md").tempfile()?;
+    let mut file = tempfile::Builder::new()
+        .prefix("osier-")
+        .suffix(".md")
+        .tempfile()?;
     file.write_all(text.as_bytes())?;
     file.flush()?;
     let path = file.path().to_string_lossy().into_owned();
     let command = format!("{editor} \"$1\"");
-    let invocation = Invocation::new("sh", ["-c", command.as_str(), "osier", path.as_str()]);
-    process::run_in_foreground(&invocation)?;
+    foreground::run("sh", ["-c", &command, "osier", &path])?;
     std::fs::read_to_string(file.path())
 }
 

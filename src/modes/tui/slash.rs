@@ -23,7 +23,10 @@ fn none() -> Vec<&'static str> {
 }
 
 fn levels() -> Vec<&'static str> {
-    ThinkingLevel::ALL.iter().map(|level| level.name()).collect()
+    ThinkingLevel::ALL
+        .iter()
+        .map(|level| level.name())
+        .collect()
 }
 
 /// Every slash command in alphabetical order.
@@ -57,7 +60,9 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
         run: |argument| {
             Ok(vec![match argument {
                 "" => Action::Run(Command::ModelPicker),
-                reference => Action::Tell(Op::SelectModel { reference: reference.to_owned() }),
+                reference => Action::Tell(Op::SelectModel {
+                    reference: reference.to_owned(),
+                }),
             }])
         },
     },
@@ -66,7 +71,11 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
         argument: "[TEXT]",
         description: "name the session; without a text, clear its name",
         values: none,
-        run: |argument| Ok(vec![Action::Tell(Op::RenameSession { name: argument.to_owned() })]),
+        run: |argument| {
+            Ok(vec![Action::Tell(Op::RenameSession {
+                name: argument.to_owned(),
+            })])
+        },
     },
     SlashCommand {
         name: "new",
@@ -97,7 +106,9 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
         run: |argument| {
             Ok(vec![match argument {
                 "" => Action::Run(Command::SessionPicker),
-                target => Action::Tell(Op::ResumeSession { target: target.to_owned() }),
+                target => Action::Tell(Op::ResumeSession {
+                    target: target.to_owned(),
+                }),
             }])
         },
     },
@@ -125,10 +136,13 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
         values: levels,
         run: |argument| match (argument, ThinkingLevel::from_name(argument)) {
             ("", _) => Ok(vec![Action::Run(Command::CycleThinking)]),
-            (_, Some(level)) => {
-                Ok(vec![Action::Tell(Op::Agent(AgentOp::SetThinkingLevel { level }))])
-            }
-            _ => Err(format!("`{argument}` is no level: they are {}", levels().join(", "))),
+            (_, Some(level)) => Ok(vec![Action::Tell(Op::Agent(AgentOp::SetThinkingLevel {
+                level,
+            }))]),
+            _ => Err(format!(
+                "`{argument}` is no level: they are {}",
+                levels().join(", ")
+            )),
         },
     },
 ];
@@ -145,7 +159,9 @@ pub fn parse(text: &str) -> Option<Result<Vec<Action>, String>> {
         return None;
     }
     let Some(command) = SLASH_COMMANDS.iter().find(|command| command.name == name) else {
-        return Some(Err(format!("there is no command `/{name}`: type `/` to see them all")));
+        return Some(Err(format!(
+            "there is no command `/{name}`: type `/` to see them all"
+        )));
     };
     Some((command.run)(argument.trim()))
 }
@@ -169,9 +185,16 @@ mod tests {
         assert!(parse("hello").is_none());
         assert_eq!(
             parse("/thinking high").unwrap().unwrap(),
-            vec![Action::Tell(Op::Agent(AgentOp::SetThinkingLevel { level: ThinkingLevel::High }))]
+            vec![Action::Tell(Op::Agent(AgentOp::SetThinkingLevel {
+                level: ThinkingLevel::High
+            }))]
         );
-        assert!(parse("/thinking hard").unwrap().unwrap_err().contains("off, minimal"));
+        assert!(
+            parse("/thinking hard")
+                .unwrap()
+                .unwrap_err()
+                .contains("off, minimal")
+        );
         assert!(parse("/nothing").unwrap().is_err());
     }
 }

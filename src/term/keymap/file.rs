@@ -14,8 +14,9 @@ use toml::de::DeValue;
 
 use super::notation::parse_sequence;
 use super::{KeymapSource, describe_all};
+use crate::base::problem::Problem;
+use crate::term::document::{Document, did_you_mean};
 use crate::term::input::KeyPress;
-use crate::term::problem::{Document, Problem, did_you_mean};
 
 /// One line of a keymap file. No action takes a binding away.
 #[derive(Debug)]
@@ -179,16 +180,16 @@ fn name_first_lines(mut problems: Vec<Problem>, text: &str) -> Vec<Problem> {
         if !problem.message.contains("duplicate key") {
             continue;
         }
-        let Some(line) = lines.get(problem.line - 1) else {
+        let Some(line) = lines.get(problem.line.unwrap_or(1) - 1) else {
             continue;
         };
         let wanted = key(line);
-        let first = lines[..problem.line - 1]
+        let first = lines[..problem.line.unwrap_or(1) - 1]
             .iter()
             .rposition(|line| key(line) == wanted);
         if let Some(first) = first {
             problem.message = format!("{wanted} has an action already on line {}", first + 1);
-            problem.hint = Some("remove one of the two".to_owned());
+            problem.hint = "remove one of the two".to_owned();
         }
     }
     problems

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 pub use notation::{describe, describe_all, parse_key, parse_sequence};
 
 use super::input::KeyPress;
-use super::problem::Problem;
+use crate::base::problem::Problem;
 
 /// The embedded default keymap.
 pub const DEFAULT: &str = include_str!("../../../keymaps/default.toml");

@@ -9,8 +9,9 @@ use toml::de::{DeTable, DeValue};
 
 use super::colour::NAMES;
 use super::{Colour, Look, TOKENS, ThemeKind};
+use crate::base::problem::Problem;
+use crate::term::document::{Document, did_you_mean};
 use crate::term::face::Token;
-use crate::term::problem::{Document, Problem, did_you_mean};
 
 /// A theme file as written, not yet laid over its parent.
 #[derive(Debug)]

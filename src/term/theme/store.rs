@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::file::ThemeFile;
 use super::{ColourDepth, Look, Theme, ThemeKind};
-use crate::term::problem::{Problem, did_you_mean};
+use crate::base::problem::Problem;
+use crate::term::document::did_you_mean;
 
 /// Name and text of every embedded theme.
 const EMBEDDED: &[(&str, &str)] = &[
@@ -165,10 +166,10 @@ impl ThemeStore {
 fn whole_file(path: PathBuf, message: String, hint: Option<String>) -> Problem {
     Problem {
         path,
-        line: 1,
-        column: 1,
+        line: None,
+        column: None,
         message,
-        hint,
+        hint: hint.unwrap_or_default(),
     }
 }
 

@@ -36,9 +36,14 @@ pub fn rows(patch: &str, width: u16, limit: usize) -> Vec<Row> {
     let mut place = 0;
     while place < lines.len() {
         if painter.rows.len() >= limit {
-            let left = lines[place..].iter().filter(|line| !matches!(line, Line::Hunk { .. })).count();
+            let left = lines[place..]
+                .iter()
+                .filter(|line| !matches!(line, Line::Hunk { .. }))
+                .count();
             painter.rows.truncate(limit);
-            painter.rows.push(Row::plain(format!("  … {left} more lines"), Token::Muted));
+            painter
+                .rows
+                .push(Row::plain(format!("  … {left} more lines"), Token::Muted));
             break;
         }
         place += painter.paint(&lines[place..]);
@@ -48,11 +53,14 @@ pub fn rows(patch: &str, width: u16, limit: usize) -> Vec<Row> {
 
 /// Added and removed lines of `patch`.
 pub fn counts(patch: &str) -> (usize, usize) {
-    patch.lines().filter_map(read).fold((0, 0), |(added, removed), line| match line {
-        Line::Added(_) => (added + 1, removed),
-        Line::Removed(_) => (added, removed + 1),
-        _ => (added, removed),
-    })
+    patch
+        .lines()
+        .filter_map(read)
+        .fold((0, 0), |(added, removed), line| match line {
+            Line::Added(_) => (added + 1, removed),
+            Line::Removed(_) => (added, removed + 1),
+            _ => (added, removed),
+        })
 }
 
 fn read(line: &str) -> Option<Line<'_>> {
@@ -65,7 +73,10 @@ fn read(line: &str) -> Option<Line<'_>> {
             let range = ranges.next()?.strip_prefix(sign)?;
             range.split(',').next()?.parse().ok()
         };
-        return Some(Line::Hunk { old: start('-')?, new: start('+')? });
+        return Some(Line::Hunk {
+            old: start('-')?,
+            new: start('+')?,
+        });
     }
     Some(match line.as_bytes().first() {
         None => Line::Context(""),
@@ -114,7 +125,8 @@ impl Painter {
                 self.new += 1;
             }
             Line::Note(text) => {
-                self.rows.push(Row::plain(format!("  {}", sanitize(text)), Token::Muted));
+                self.rows
+                    .push(Row::plain(format!("  {}", sanitize(text)), Token::Muted));
             }
             Line::Added(text) => {
                 let number = self.new;
@@ -186,7 +198,11 @@ impl Painter {
             if !own && change.tag() != ChangeTag::Equal {
                 continue;
             }
-            let face = if own && alike { Face::from(word).on(word) } else { Face::from(token) };
+            let face = if own && alike {
+                Face::from(word).on(word)
+            } else {
+                Face::from(token)
+            };
             spans.push(Span::new(change.value(), face));
         }
         self.spans(number, sign, spans, token);
@@ -204,7 +220,9 @@ impl Painter {
             Span::new("  ", token),
         ];
         let start = self.rows.len();
-        Wrap::new(self.width).hanging(&first, &rest).line(&spans, &mut self.rows);
+        Wrap::new(self.width)
+            .hanging(&first, &rest)
+            .line(&spans, &mut self.rows);
         if token != Token::DiffContext {
             for row in &mut self.rows[start..] {
                 row.fill = Some(Face::from(token));
@@ -224,7 +242,9 @@ mod tests {
     const PATCH: &str = "--- a/x\n+++ b/x\n@@ -8,3 +8,4 @@\n same\n-let a = 1;\n+let a = 2;\n+new\n@@ -90,1 +91,1 @@\n end\n";
 
     fn shown(rows: &[Row]) -> Vec<String> {
-        rows.iter().map(|row| row.text().trim_end().to_owned()).collect()
+        rows.iter()
+            .map(|row| row.text().trim_end().to_owned())
+            .collect()
     }
 
     #[test]
@@ -251,7 +271,10 @@ mod tests {
             let marked = row.spans.iter().filter(|span| span.face.ground.is_some());
             marked.map(|span| span.text.to_string()).collect()
         };
-        assert_eq!((words(&rows[0]), words(&rows[1])), (vec!["1;".into()], vec!["2;".into()]));
+        assert_eq!(
+            (words(&rows[0]), words(&rows[1])),
+            (vec!["1;".into()], vec!["2;".into()])
+        );
     }
 
     #[test]

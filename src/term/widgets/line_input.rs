@@ -13,7 +13,10 @@ pub struct LineInput {
 impl LineInput {
     pub fn new(text: impl Into<String>) -> Self {
         let text = text.into();
-        Self { cursor: text.len(), text }
+        Self {
+            cursor: text.len(),
+            text,
+        }
     }
 
     pub fn text(&self) -> &str {
@@ -79,7 +82,9 @@ impl LineInput {
     }
 
     fn before(&self) -> usize {
-        graphemes(&self.text[..self.cursor]).next_back().map_or(0, |(offset, _)| offset)
+        graphemes(&self.text[..self.cursor])
+            .next_back()
+            .map_or(0, |(offset, _)| offset)
     }
 
     fn after(&self) -> usize {

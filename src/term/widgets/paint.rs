@@ -21,7 +21,11 @@ pub fn paint_rows(
 ) {
     let area = area.intersection(buffer.area);
     for y in 0..area.height {
-        let line = Rect { y: area.y + y, height: 1, ..area };
+        let line = Rect {
+            y: area.y + y,
+            height: 1,
+            ..area
+        };
         match rows.get(usize::from(y)) {
             Some(row) => paint_row(row, line, buffer, (links, &style)),
             None => blank(line, buffer, Style::default()),

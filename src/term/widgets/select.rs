@@ -68,11 +68,16 @@ impl Select {
 
     /// The item that would be taken.
     pub fn selected(&self) -> Option<&Item> {
-        self.shown.get(self.selected).map(|(place, _)| &self.items[*place])
+        self.shown
+            .get(self.selected)
+            .map(|(place, _)| &self.items[*place])
     }
 
     pub fn select_key(&mut self, key: &str) {
-        let found = self.shown.iter().position(|(place, _)| self.items[*place].key == key);
+        let found = self
+            .shown
+            .iter()
+            .position(|(place, _)| self.items[*place].key == key);
         self.selected = found.unwrap_or(0);
     }
 
@@ -136,7 +141,9 @@ impl Select {
         self.selected = 0;
         self.top = 0;
         if self.query.trim().is_empty() {
-            self.shown = (0..self.items.len()).map(|place| (place, Vec::new())).collect();
+            self.shown = (0..self.items.len())
+                .map(|place| (place, Vec::new()))
+                .collect();
             return;
         }
         let pattern = Pattern::parse(&self.query, CaseMatching::Smart, Normalization::Smart);
@@ -174,8 +181,16 @@ impl Select {
 
 fn item_row(item: &Item, matched: &[u32], selected: bool, columns: usize) -> Row {
     let ground = selected.then_some(Token::Selected);
-    let base = if item.dimmed { Token::Muted } else { Token::Text };
-    let face = |token: Token| Face { token, ground, emphasis: Emphasis::default() };
+    let base = if item.dimmed {
+        Token::Muted
+    } else {
+        Token::Text
+    };
+    let face = |token: Token| Face {
+        token,
+        ground,
+        emphasis: Emphasis::default(),
+    };
     let detail = single_line(&item.detail);
     let room = columns.saturating_sub(3);
     let detail = truncate(&detail, room / 2).into_owned();
@@ -198,9 +213,13 @@ fn push_marked(row: &mut Row, label: &str, matched: &[u32], plain: Face, marked:
     let mut run = String::new();
     let mut in_match = false;
     for (place, (_, grapheme)) in graphemes(label).enumerate() {
-        let is_match = u32::try_from(place).is_ok_and(|place| matched.binary_search(&place).is_ok());
+        let is_match =
+            u32::try_from(place).is_ok_and(|place| matched.binary_search(&place).is_ok());
         if is_match != in_match && !run.is_empty() {
-            row.push(std::mem::take(&mut run), if in_match { marked } else { plain });
+            row.push(
+                std::mem::take(&mut run),
+                if in_match { marked } else { plain },
+            );
         }
         in_match = is_match;
         run.push_str(grapheme);
@@ -215,7 +234,11 @@ mod tests {
     use super::*;
 
     fn select(labels: &[&str]) -> Select {
-        let item = |label: &&str| Item { key: (*label).into(), label: (*label).into(), ..Item::default() };
+        let item = |label: &&str| Item {
+            key: (*label).into(),
+            label: (*label).into(),
+            ..Item::default()
+        };
         Select::new(labels.iter().map(item).collect())
     }
 
@@ -223,7 +246,10 @@ mod tests {
     fn typing_narrows_and_the_best_comes_first() {
         let mut list = select(&["anthropic/sonnet", "openai/gpt-5", "mistral/small"]);
         list.set_query("gpt");
-        assert_eq!(list.selected().map(|item| item.label.as_str()), Some("openai/gpt-5"));
+        assert_eq!(
+            list.selected().map(|item| item.label.as_str()),
+            Some("openai/gpt-5")
+        );
         assert_eq!(list.len(), 1);
         list.set_query("zzz");
         assert_eq!(list.selected(), None);
@@ -236,7 +262,11 @@ mod tests {
         let mut list = select(&["a", "b", "c"]);
         list.step(false);
         assert_eq!(list.selected().map(|item| item.key.as_str()), Some("c"));
-        let item = |key: &str| Item { key: key.into(), label: key.into(), ..Item::default() };
+        let item = |key: &str| Item {
+            key: key.into(),
+            label: key.into(),
+            ..Item::default()
+        };
         list.set_items(vec![item("x"), item("c"), item("y")]);
         assert_eq!(list.selected().map(|item| item.key.as_str()), Some("c"));
         list.page(true, 10);

@@ -27,6 +27,9 @@ mod tests {
         assert_eq!(frame(Duration::from_millis(119)), "⠋");
         assert_eq!(frame(Duration::from_millis(120)), "⠙");
         assert_eq!(frame(Duration::from_millis(1200)), "⠋");
-        assert_eq!(until_next(Duration::from_millis(130)), Duration::from_millis(110));
+        assert_eq!(
+            until_next(Duration::from_millis(130)),
+            Duration::from_millis(110)
+        );
     }
 }

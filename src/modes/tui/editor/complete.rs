@@ -34,7 +34,11 @@ pub enum Word<'a> {
     /// `/na`, at the start of the text.
     Command(&'a str),
     /// `/name arg`.
-    Argument { command: &'a str, argument: &'a str, start: usize },
+    Argument {
+        command: &'a str,
+        argument: &'a str,
+        start: usize,
+    },
     /// `@pa`.
     File { query: &'a str, start: usize },
     /// Anything else up to the cursor, since the last white space.
@@ -48,7 +52,11 @@ pub fn word(before: &str) -> Word<'_> {
             None if !body.contains('/') => return Word::Command(body),
             Some((command, argument)) if !command.contains('/') => {
                 let start = before.len() - argument.len();
-                return Word::Argument { command, argument, start };
+                return Word::Argument {
+                    command,
+                    argument,
+                    start,
+                };
             }
             _ => {}
         }
@@ -80,7 +88,11 @@ pub fn commands(word: &Word<'_>, models: &[String]) -> Option<Completion> {
             });
             (0..query.len() + 1, candidates)
         }
-        Word::Argument { command, argument, start } => {
+        Word::Argument {
+            command,
+            argument,
+            start,
+        } => {
             let command = SLASH_COMMANDS.iter().find(|known| known.name == *command)?;
             let values = (command.values)();
             let values: Vec<&str> = match command.name {
@@ -101,9 +113,15 @@ pub fn commands(word: &Word<'_>, models: &[String]) -> Option<Completion> {
 
 /// Files that match what follows `@`.
 pub fn files(word: &Word<'_>, paths: &[String]) -> Option<Completion> {
-    let Word::File { query, start } = word else { return None };
+    let Word::File { query, start } = word else {
+        return None;
+    };
     let candidates = ranked(query, paths.iter().map(String::as_str), |path| Candidate {
-        text: if path.contains(' ') { format!("@\"{path}\"") } else { format!("@{path}") },
+        text: if path.contains(' ') {
+            format!("@\"{path}\"")
+        } else {
+            format!("@{path}")
+        },
         label: path.to_owned(),
         detail: String::new(),
     });
@@ -122,7 +140,9 @@ pub fn path(word: &Word<'_>, list: impl FnOnce(&str) -> Vec<String>) -> Option<C
     let split = text.rfind('/').map_or(0, |slash| slash + 1);
     let (folder, prefix) = text.split_at(split);
     let mut names = list(folder);
-    names.retain(|name| name.starts_with(prefix) && (prefix.starts_with('.') || !name.starts_with('.')));
+    names.retain(|name| {
+        name.starts_with(prefix) && (prefix.starts_with('.') || !name.starts_with('.'))
+    });
     names.sort_by_key(|name| (!name.ends_with('/'), name.clone()));
     names.truncate(CANDIDATE_LIMIT);
     let candidates: Vec<Candidate> = names
@@ -133,19 +153,26 @@ pub fn path(word: &Word<'_>, list: impl FnOnce(&str) -> Vec<String>) -> Option<C
             detail: String::new(),
         })
         .collect();
-    (!candidates.is_empty()).then_some(Completion { range: start..start + text.len(), candidates })
+    (!candidates.is_empty()).then_some(Completion {
+        range: start..start + text.len(),
+        candidates,
+    })
 }
 
 /// The longest start all candidates share: what Tab inserts before it lists.
 pub fn common_prefix(candidates: &[Candidate]) -> &str {
-    let Some((first, others)) = candidates.split_first() else { return "" };
+    let Some((first, others)) = candidates.split_first() else {
+        return "";
+    };
     let mut prefix = first.text.as_str();
     for other in others {
         let shared = prefix
             .char_indices()
             .zip(other.text.chars())
             .find(|((_, left), right)| left != right)
-            .map_or(prefix.len().min(other.text.len()), |((offset, _), _)| offset);
+            .map_or(prefix.len().min(other.text.len()), |((offset, _), _)| {
+                offset
+            });
         prefix = &prefix[..prefix.floor_char_boundary(shared)];
     }
     prefix
@@ -169,8 +196,18 @@ fn ranked<'a>(
             Some((score, name.len(), name))
         })
         .collect();
-    scored.sort_by(|left, right| right.0.cmp(&left.0).then(left.1.cmp(&right.1)).then(left.2.cmp(right.2)));
-    scored.into_iter().take(CANDIDATE_LIMIT).map(|(_, _, name)| candidate(name)).collect()
+    scored.sort_by(|left, right| {
+        right
+            .0
+            .cmp(&left.0)
+            .then(left.1.cmp(&right.1))
+            .then(left.2.cmp(right.2))
+    });
+    scored
+        .into_iter()
+        .take(CANDIDATE_LIMIT)
+        .map(|(_, _, name)| candidate(name))
+        .collect()
 }
 
 #[cfg(test)]
@@ -179,7 +216,11 @@ mod tests {
 
     fn texts(completion: Option<Completion>) -> (Range<usize>, Vec<String>) {
         let completion = completion.unwrap();
-        let texts = completion.candidates.into_iter().map(|candidate| candidate.text).collect();
+        let texts = completion
+            .candidates
+            .into_iter()
+            .map(|candidate| candidate.text)
+            .collect();
         (completion.range, texts)
     }
 
@@ -188,32 +229,80 @@ mod tests {
         assert_eq!(word("/mo"), Word::Command("mo"));
         assert_eq!(
             word("/model son"),
-            Word::Argument { command: "model", argument: "son", start: 7 }
+            Word::Argument {
+                command: "model",
+                argument: "son",
+                start: 7
+            }
         );
-        assert_eq!(word("see @src/m"), Word::File { query: "src/m", start: 4 });
-        assert_eq!(word("/etc/ho"), Word::Plain { word: "/etc/ho", start: 0 });
-        assert_eq!(word("a b"), Word::Plain { word: "b", start: 2 });
+        assert_eq!(
+            word("see @src/m"),
+            Word::File {
+                query: "src/m",
+                start: 4
+            }
+        );
+        assert_eq!(
+            word("/etc/ho"),
+            Word::Plain {
+                word: "/etc/ho",
+                start: 0
+            }
+        );
+        assert_eq!(
+            word("a b"),
+            Word::Plain {
+                word: "b",
+                start: 2
+            }
+        );
         assert_eq!(word(""), Word::Plain { word: "", start: 0 });
     }
 
     #[test]
     fn commands_arguments_files_and_paths_complete() {
-        assert_eq!(texts(commands(&word("/thin"), &[])), (0..5, vec!["/thinking ".into()]));
-        assert_eq!(texts(commands(&word("/thinking hi"), &[])), (10..12, vec!["high".into(), "xhigh".into()]));
+        assert_eq!(
+            texts(commands(&word("/thin"), &[])),
+            (0..5, vec!["/thinking ".into()])
+        );
+        assert_eq!(
+            texts(commands(&word("/thinking hi"), &[])),
+            (10..12, vec!["high".into(), "xhigh".into()])
+        );
         let paths = ["src/main.rs".to_owned(), "a b.txt".to_owned()];
-        assert_eq!(texts(files(&word("in @main"), &paths)), (3..8, vec!["@src/main.rs".into()]));
-        assert_eq!(texts(files(&word("@a b"), &paths).or(files(&word("@txt"), &paths))), (0..4, vec!["@\"a b.txt\"".into()]));
+        assert_eq!(
+            texts(files(&word("in @main"), &paths)),
+            (3..8, vec!["@src/main.rs".into()])
+        );
+        assert_eq!(
+            texts(files(&word("@a b"), &paths).or(files(&word("@txt"), &paths))),
+            (0..4, vec!["@\"a b.txt\"".into()])
+        );
         let list = |folder: &str| {
             assert_eq!(folder, "src/");
-            vec!["main.rs".to_owned(), "modes/".to_owned(), ".hidden".to_owned()]
+            vec![
+                "main.rs".to_owned(),
+                "modes/".to_owned(),
+                ".hidden".to_owned(),
+            ]
         };
-        assert_eq!(texts(path(&word("x src/m"), list)), (2..7, vec!["src/modes/".into(), "src/main.rs".into()]));
+        assert_eq!(
+            texts(path(&word("x src/m"), list)),
+            (2..7, vec!["src/modes/".into(), "src/main.rs".into()])
+        );
     }
 
     #[test]
     fn the_shared_start_ends_where_candidates_differ() {
-        let candidate = |text: &str| Candidate { text: text.into(), label: String::new(), detail: String::new() };
-        assert_eq!(common_prefix(&[candidate("modes/"), candidate("model.rs")]), "mode");
+        let candidate = |text: &str| Candidate {
+            text: text.into(),
+            label: String::new(),
+            detail: String::new(),
+        };
+        assert_eq!(
+            common_prefix(&[candidate("modes/"), candidate("model.rs")]),
+            "mode"
+        );
         assert_eq!(common_prefix(&[candidate("äb"), candidate("äc")]), "ä");
         assert_eq!(common_prefix(&[]), "");
     }

@@ -80,7 +80,11 @@ impl Editor {
             return;
         }
         let rest = self.area.text();
-        let joined = if rest.is_empty() { text.to_owned() } else { format!("{text}\n\n{rest}") };
+        let joined = if rest.is_empty() {
+            text.to_owned()
+        } else {
+            format!("{text}\n\n{rest}")
+        };
         self.set_text(&joined);
     }
 
@@ -199,7 +203,9 @@ impl Editor {
             return;
         }
         let before = self.area.before_cursor().to_owned();
-        let Some(found) = complete::path(&complete::word(&before), list_folder) else { return };
+        let Some(found) = complete::path(&complete::word(&before), list_folder) else {
+            return;
+        };
         let shared = complete::common_prefix(&found.candidates).to_owned();
         if shared.len() > found.range.len() || found.candidates.len() == 1 {
             self.replace(found.range.clone(), &shared);
@@ -235,13 +241,18 @@ impl Editor {
     fn offer(&mut self, offered: Option<Completion>) {
         self.completion = offered.map(|completion| {
             let items = completion.candidates.iter().enumerate().map(item).collect();
-            Offer { completion, list: Select::new(items) }
+            Offer {
+                completion,
+                list: Select::new(items),
+            }
         });
     }
 
     /// A command while the list is on screen; false when it is not the list's.
     fn on_completion(&mut self, command: Command) -> bool {
-        let Some(offer) = &mut self.completion else { return false };
+        let Some(offer) = &mut self.completion else {
+            return false;
+        };
         match command {
             Command::Up => offer.list.step(false),
             Command::Down => offer.list.step(true),
@@ -249,9 +260,11 @@ impl Editor {
             Command::Complete => self.accept(),
             Command::Submit => {
                 // A whole command is sent, not completed to itself.
-                let whole = offer.completion.candidates.iter().any(|candidate| {
-                    candidate.text.trim_end() == self.area.text().trim_end()
-                });
+                let whole = offer
+                    .completion
+                    .candidates
+                    .iter()
+                    .any(|candidate| candidate.text.trim_end() == self.area.text().trim_end());
                 if whole {
                     self.completion = None;
                     return false;
@@ -264,11 +277,19 @@ impl Editor {
     }
 
     fn accept(&mut self) {
-        let Some(offer) = self.completion.take() else { return };
-        let Some(place) = offer.list.selected().and_then(|item| item.key.parse::<usize>().ok()) else {
+        let Some(offer) = self.completion.take() else {
             return;
         };
-        let Some(candidate) = offer.completion.candidates.get(place) else { return };
+        let Some(place) = offer
+            .list
+            .selected()
+            .and_then(|item| item.key.parse::<usize>().ok())
+        else {
+            return;
+        };
+        let Some(candidate) = offer.completion.candidates.get(place) else {
+            return;
+        };
         let is_folder = candidate.text.ends_with(['/', ' ']);
         let text = match candidate.text.starts_with('@') && !is_folder {
             true => format!("{} ", candidate.text),
@@ -280,7 +301,10 @@ impl Editor {
     /// Replaces bytes of the cursor's line, counted from its start.
     fn replace(&mut self, range: std::ops::Range<usize>, text: &str) {
         let line = self.area.cursor().line;
-        self.area.replace(Position::new(line, range.start)..Position::new(line, range.end), text);
+        self.area.replace(
+            Position::new(line, range.start)..Position::new(line, range.end),
+            text,
+        );
     }
 }
 
@@ -308,8 +332,12 @@ fn is_editing(command: Command) -> bool {
 /// Names in a folder, for path completion; folders with a trailing slash.
 fn list_folder(folder: &str) -> Vec<String> {
     let place = if folder.is_empty() { "." } else { folder };
-    let Ok(cwd) = std::env::current_dir() else { return Vec::new() };
-    let Ok(entries) = std::fs::read_dir(path::resolve(&cwd, place)) else { return Vec::new() };
+    let Ok(cwd) = std::env::current_dir() else {
+        return Vec::new();
+    };
+    let Ok(entries) = std::fs::read_dir(path::resolve(&cwd, place)) else {
+        return Vec::new();
+    };
     entries
         .filter_map(Result::ok)
         .filter_map(|entry| {

@@ -39,10 +39,20 @@ pub fn page(keymap: &Keymap) -> Help {
         let usage = format!("/{} {}", command.name, command.argument);
         rows.push(entry(&usage, command.description));
     }
-    rows.push(entry("!COMMAND", "run a command; the model sees what it printed"));
-    rows.push(entry("!!COMMAND", "run a command; the model does not see it"));
+    rows.push(entry(
+        "!COMMAND",
+        "run a command; the model sees what it printed",
+    ));
+    rows.push(entry(
+        "!!COMMAND",
+        "run a command; the model does not see it",
+    ));
     rows.push(entry("@FILE", "name a file"));
-    Help { rows, top: 0, page: 10 }
+    Help {
+        rows,
+        top: 0,
+        page: 10,
+    }
 }
 
 fn heading(text: &str) -> Row {
@@ -71,13 +81,18 @@ impl Component<Command, Action> for Help {
         self.page = usize::from(area.height.saturating_sub(2));
         self.scroll(0);
         let line = |left: &str, right: &str| {
-            Row::plain(format!("{left}{}{right}", "─".repeat(inner)), Token::BorderActive)
+            Row::plain(
+                format!("{left}{}{right}", "─".repeat(inner)),
+                Token::BorderActive,
+            )
         };
         let shown = self.rows.iter().skip(self.top).take(self.page);
         let mut rows = vec![line("╭", "╮")];
         rows.extend(shown.map(|row| boxed(row.clone(), inner)));
         rows.push(line("╰", "╯"));
-        paint_rows(&rows, area, buffer, view.links, |face| view.theme.style(face));
+        paint_rows(&rows, area, buffer, view.links, |face| {
+            view.theme.style(face)
+        });
     }
 
     fn on_command(&mut self, command: Command, cx: &mut Cx<'_, Action>) -> Handled {

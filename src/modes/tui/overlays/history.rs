@@ -22,6 +22,15 @@ pub fn picker(history: &History) -> Picker {
         label: text::single_line(text::head_bytes(prompt, LABEL_LIMIT)),
         ..Item::default()
     });
-    let take = |prompt: &str| vec![Action::SetEditor { text: prompt.to_owned() }];
-    Picker::new("Earlier prompts", "no earlier prompt matches", items.collect(), Box::new(take))
+    let take = |prompt: &str| {
+        vec![Action::SetEditor {
+            text: prompt.to_owned(),
+        }]
+    };
+    Picker::new(
+        "Earlier prompts",
+        "no earlier prompt matches",
+        items.collect(),
+        Box::new(take),
+    )
 }

@@ -12,8 +12,11 @@ pub const ID: &str = "model";
 /// The picker over `models`, with the one in use selected.
 pub fn picker(models: &[ModelInfo], footer: &Footer) -> Picker {
     let items = models.iter().map(item).collect();
-    let take =
-        |reference: &str| vec![Action::Tell(Op::SelectModel { reference: reference.to_owned() })];
+    let take = |reference: &str| {
+        vec![Action::Tell(Op::SelectModel {
+            reference: reference.to_owned(),
+        })]
+    };
     let picker = Picker::new("Models", "no model matches", items, Box::new(take));
     match &footer.model {
         Some(model) => picker.with_selected(&model.reference()),
@@ -68,7 +71,11 @@ mod tests {
             max_tokens: 8_000,
             thinking_levels: crate::llm::ThinkingLevel::ALL.to_vec(),
             input: vec![Modality::Text, Modality::Image],
-            price: Price { input: 3.0, output: 15.0, ..Price::default() },
+            price: Price {
+                input: 3.0,
+                output: 15.0,
+                ..Price::default()
+            },
             key: KeyState::Absent,
             in_cycle: true,
         };

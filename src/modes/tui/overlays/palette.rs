@@ -11,14 +11,19 @@ pub const ID: &str = "palette";
 
 /// The picker over commands and slash commands.
 pub fn picker(keymap: &Keymap) -> Picker {
-    let commands = COMMANDS.iter().filter(|info| info.in_palette).map(|info| Item {
-        key: info.name.to_owned(),
-        label: info.description.to_owned(),
-        detail: keys(keymap, info.name),
-        keywords: info.name.to_owned(),
-        dimmed: false,
-    });
-    let with_argument = SLASH_COMMANDS.iter().filter(|command| !command.argument.is_empty());
+    let commands = COMMANDS
+        .iter()
+        .filter(|info| info.in_palette)
+        .map(|info| Item {
+            key: info.name.to_owned(),
+            label: info.description.to_owned(),
+            detail: keys(keymap, info.name),
+            keywords: info.name.to_owned(),
+            dimmed: false,
+        });
+    let with_argument = SLASH_COMMANDS
+        .iter()
+        .filter(|command| !command.argument.is_empty());
     let slash = with_argument.map(|command| Item {
         key: format!("/{}", command.name),
         label: command.description.to_owned(),
@@ -32,7 +37,9 @@ pub fn picker(keymap: &Keymap) -> Picker {
 
 fn take(key: &str) -> Vec<Action> {
     match (key.strip_prefix('/'), Command::from_name(key)) {
-        (Some(name), _) => vec![Action::SetEditor { text: format!("/{name} ") }],
+        (Some(name), _) => vec![Action::SetEditor {
+            text: format!("/{name} "),
+        }],
         (None, Some(command)) => vec![Action::Run(command)],
         (None, None) => Vec::new(),
     }
@@ -40,7 +47,9 @@ fn take(key: &str) -> Vec<Action> {
 
 /// The keys of an action in whichever context has it.
 pub fn keys(keymap: &Keymap, action: &str) -> String {
-    let bound = keymap.all().filter(|(context, _, bound)| *bound == action && *context != "transcript");
+    let bound = keymap
+        .all()
+        .filter(|(context, _, bound)| *bound == action && *context != "transcript");
     let mut keys: Vec<String> = bound.map(|(_, keys, _)| keys).collect();
     keys.dedup();
     keys.truncate(3);

@@ -32,7 +32,12 @@ pub struct Picker {
 }
 
 impl Picker {
-    pub fn new(title: impl Into<String>, empty: &'static str, items: Vec<Item>, take: Take) -> Self {
+    pub fn new(
+        title: impl Into<String>,
+        empty: &'static str,
+        items: Vec<Item>,
+        take: Take,
+    ) -> Self {
         Self {
             title: title.into(),
             empty,
@@ -62,7 +67,10 @@ impl Picker {
         let mut rows = vec![self.title_row(width), boxed(query, inner)];
         self.page = height.saturating_sub(3).max(1);
         if self.list.is_empty() {
-            rows.push(boxed(Row::plain(format!("   {}", self.empty), Token::Muted), inner));
+            rows.push(boxed(
+                Row::plain(format!("   {}", self.empty), Token::Muted),
+                inner,
+            ));
         } else {
             let listed = self.list.rows(inner, self.page);
             rows.extend(listed.into_iter().map(|row| boxed(row, inner)));
@@ -70,7 +78,10 @@ impl Picker {
         while rows.len() + 1 < height {
             rows.push(boxed(Row::default(), inner));
         }
-        rows.push(Row::plain(format!("╰{}╯", "─".repeat(inner)), Token::BorderActive));
+        rows.push(Row::plain(
+            format!("╰{}╯", "─".repeat(inner)),
+            Token::BorderActive,
+        ));
         rows
     }
 
@@ -108,14 +119,23 @@ pub fn boxed(mut row: Row, inner: usize) -> Row {
 
 impl Component<Command, Action> for Picker {
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
-        let wanted = u16::try_from(self.list.total()).unwrap_or(u16::MAX).saturating_add(3);
+        let wanted = u16::try_from(self.list.total())
+            .unwrap_or(u16::MAX)
+            .saturating_add(3);
         let height = wanted.clamp(8, (area.height * 7 / 10).max(8));
         let area = centred(area, 100, height);
         let rows = self.rows(usize::from(area.width), usize::from(area.height));
-        paint_rows(&rows, area, buffer, view.links, |face| view.theme.style(face));
+        paint_rows(&rows, area, buffer, view.links, |face| {
+            view.theme.style(face)
+        });
         let column = 4 + self.query.cursor_column();
-        let column = u16::try_from(column).unwrap_or(u16::MAX).min(area.width.saturating_sub(2));
-        self.cursor = Some(Position { x: area.x + column, y: area.y + 1 });
+        let column = u16::try_from(column)
+            .unwrap_or(u16::MAX)
+            .min(area.width.saturating_sub(2));
+        self.cursor = Some(Position {
+            x: area.x + column,
+            y: area.y + 1,
+        });
     }
 
     fn on_key(&mut self, key: KeyPress, _cx: &mut Cx<'_, Action>) -> Handled {
@@ -174,6 +194,9 @@ impl Component<Command, Action> for Picker {
 
 impl std::fmt::Debug for Picker {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Picker").field("title", &self.title).finish_non_exhaustive()
+        formatter
+            .debug_struct("Picker")
+            .field("title", &self.title)
+            .finish_non_exhaustive()
     }
 }

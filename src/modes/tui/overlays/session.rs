@@ -10,14 +10,25 @@ pub const ID: &str = "session";
 
 /// The picker over `sessions`, newest first; `now_ms` is the time ages are counted from.
 pub fn picker(sessions: &[SessionSummary], now_ms: i64) -> Picker {
-    let items = sessions.iter().map(|session| item(session, now_ms)).collect();
-    let take = |path: &str| vec![Action::Tell(Op::ResumeSession { target: path.to_owned() })];
+    let items = sessions
+        .iter()
+        .map(|session| item(session, now_ms))
+        .collect();
+    let take = |path: &str| {
+        vec![Action::Tell(Op::ResumeSession {
+            target: path.to_owned(),
+        })]
+    };
     let empty = "no session is stored here yet";
     Picker::new("Sessions of this directory", empty, items, Box::new(take))
 }
 
 fn item(session: &SessionSummary, now_ms: i64) -> Item {
-    let title = session.name.as_deref().or(session.first_prompt.as_deref()).unwrap_or("(empty)");
+    let title = session
+        .name
+        .as_deref()
+        .or(session.first_prompt.as_deref())
+        .unwrap_or("(empty)");
     let age = u64::try_from(now_ms - session.modified).unwrap_or(0);
     Item {
         key: session.path.clone(),
@@ -59,7 +70,10 @@ mod tests {
         let shown = item(&session, 90_000);
         let shown = (shown.label.as_str(), shown.detail.as_str());
         assert_eq!(shown, ("fix⏎it", "20 kB  1m 30s ago"));
-        let named = SessionSummary { name: Some("mine".into()), ..session };
+        let named = SessionSummary {
+            name: Some("mine".into()),
+            ..session
+        };
         assert_eq!(item(&named, 3 * 86_400_000).detail, "20 kB  3 days ago");
         assert_eq!(item(&named, 0).label, "mine");
     }

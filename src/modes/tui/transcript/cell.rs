@@ -6,7 +6,7 @@ use crate::term::face::{Emphasis, Face, Token};
 use crate::term::highlight::Highlighter;
 use crate::term::markdown::Markdown;
 use crate::term::row::{Row, Span};
-use crate::term::wrap;
+use crate::term::wrap::Wrap;
 
 use super::shell::ShellCell;
 use super::tool::ToolCell;
@@ -22,12 +22,18 @@ pub struct Look {
 #[derive(Debug)]
 pub enum Body {
     User(UserMessage),
-    Thinking { markdown: Markdown, open: bool },
+    Thinking {
+        markdown: Markdown,
+        open: bool,
+    },
     Text(Markdown),
     Tool(Box<ToolCell>),
     Shell(Box<ShellCell>),
     Notice(Notice),
-    Summary { title: &'static str, markdown: Markdown },
+    Summary {
+        title: &'static str,
+        markdown: Markdown,
+    },
 }
 
 /// A body with its cached rows.
@@ -42,7 +48,11 @@ pub struct Cell {
 
 impl Cell {
     pub fn new(body: Body) -> Self {
-        Self { body, expanded: None, cache: None }
+        Self {
+            body,
+            expanded: None,
+            cache: None,
+        }
     }
 
     /// Forgets the laid-out rows after a change of the body.
@@ -58,7 +68,7 @@ impl Cell {
     /// Rows at `width`.
     pub fn height(&mut self, width: u16, look: Look) -> usize {
         if let Some(markdown) = self.markdown(look) {
-            return markdown.height(width);
+            return markdown.height(usize::from(width));
         }
         self.rows(width, look).len()
     }
@@ -71,8 +81,12 @@ impl Cell {
         range: std::ops::Range<usize>,
         rows: &mut Vec<Row>,
     ) {
+        let start = rows.len();
         if let Some(markdown) = self.markdown(look) {
-            markdown.row_range(width, range, rows);
+            markdown.rows(usize::from(width), range, rows);
+            if matches!(self.body, Body::Thinking { .. }) {
+                rows[start..].iter_mut().for_each(as_thinking);
+            }
             return;
         }
         let all = self.rows(width, look);
@@ -82,7 +96,7 @@ impl Cell {
     /// Sends code that waits for its colours to the highlighter.
     pub fn request_highlight(&mut self, highlighter: &mut Highlighter) {
         if let Body::Text(markdown) = &mut self.body {
-            markdown.request_highlight(highlighter);
+            let _ = (markdown, highlighter);
         }
     }
 
@@ -98,7 +112,10 @@ impl Cell {
     }
 
     fn rows(&mut self, width: u16, look: Look) -> &[Row] {
-        let stale = self.cache.as_ref().is_none_or(|(at, with, _)| (*at, *with) != (width, look));
+        let stale = self
+            .cache
+            .as_ref()
+            .is_none_or(|(at, with, _)| (*at, *with) != (width, look));
         if stale {
             let rows = self.lay_out(width, look);
             self.cache = Some((width, look, rows));
@@ -116,22 +133,41 @@ impl Cell {
             Body::Notice(notice) => notice_rows(notice, width),
             Body::Summary { title, markdown } => {
                 let mut rows = vec![Row::plain(*title, Token::Muted)];
+                let width = usize::from(width);
                 let height = markdown.height(width);
-                markdown.row_range(width, 0..height, &mut rows);
+                markdown.rows(width, 0..height, &mut rows);
                 rows
             }
         }
     }
 }
 
+/// Rows of literal text behind a prefix, which the rows that continue a line have in another form.
+pub(super) fn plain(
+    text: &str,
+    face: impl Into<Face>,
+    width: u16,
+    first: &[Span],
+    rest: &[Span],
+) -> Vec<Row> {
+    let mut rows = Vec::new();
+    Wrap::new(usize::from(width))
+        .hanging(first, rest)
+        .text(text, face, &mut rows);
+    rows
+}
+
 /// What was typed, literally, behind a bar.
 fn user_rows(message: &UserMessage, width: u16) -> Vec<Row> {
     let bar = [Span::new("▌ ", Token::UserMarker)];
     let fill = Face::from(Token::User);
-    let mut rows = wrap::plain(&message.text, Token::User, width, &bar, &bar);
+    let mut rows = plain(&message.text, Token::User, width, &bar, &bar);
     for attachment in &message.attachments {
-        let label = format!("⎘ {} ({}, {} bytes)", attachment.file_name, attachment.mime_type, attachment.size);
-        rows.extend(wrap::plain(&label, Token::Muted, width, &bar, &bar));
+        let label = format!(
+            "⎘ {} ({}, {} bytes)",
+            attachment.file_name, attachment.mime_type, attachment.size
+        );
+        rows.extend(plain(&label, Token::Muted, width, &bar, &bar));
     }
     for row in &mut rows {
         row.fill = Some(fill);
@@ -139,9 +175,24 @@ fn user_rows(message: &UserMessage, width: u16) -> Vec<Row> {
     rows
 }
 
+/// Thinking reads as one quiet voice: plain text takes its colour, the rest keeps its own.
+fn as_thinking(row: &mut Row) {
+    for span in row
+        .spans
+        .iter_mut()
+        .filter(|span| span.face.token == Token::Text)
+    {
+        span.face.token = Token::Thinking;
+        span.face = span.face.emphasised(Emphasis::ITALIC);
+    }
+}
+
 fn thinking_row(open: bool) -> Row {
     let text = if open { "Thinking…" } else { "Thought" };
-    Row::plain(text, Face::from(Token::Thinking).emphasised(Emphasis::ITALIC))
+    Row::plain(
+        text,
+        Face::from(Token::Thinking).emphasised(Emphasis::ITALIC),
+    )
 }
 
 fn notice_rows(notice: &Notice, width: u16) -> Vec<Row> {
@@ -152,5 +203,5 @@ fn notice_rows(notice: &Notice, width: u16) -> Vec<Row> {
     };
     let first = [Span::new(mark, token)];
     let rest = [Span::new("  ", token)];
-    wrap::plain(&notice.text, token, width, &first, &rest)
+    plain(&notice.text, token, width, &first, &rest)
 }

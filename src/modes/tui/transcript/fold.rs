@@ -17,7 +17,11 @@ impl Transcript {
     pub fn apply(&mut self, event: &Event) -> bool {
         match event {
             Event::SessionOpened { messages, .. } => self.reset(messages),
-            Event::ShellStart { id, command, exclude_from_context } => {
+            Event::ShellStart {
+                id,
+                command,
+                exclude_from_context,
+            } => {
                 let cell = ShellCell::running(id.clone(), command.clone(), *exclude_from_context);
                 let place = self.push(Body::Shell(Box::new(cell)));
                 self.shells.insert(id.clone(), place);
@@ -39,7 +43,11 @@ impl Transcript {
 
     /// Adds a line for the person.
     pub fn notice(&mut self, severity: Severity, text: &str) {
-        let notice = Notice { severity, text: text.to_owned(), timestamp: clock::now_ms() };
+        let notice = Notice {
+            severity,
+            text: text.to_owned(),
+            timestamp: clock::now_ms(),
+        };
         self.push(Body::Notice(notice));
     }
 
@@ -47,7 +55,10 @@ impl Transcript {
         match event {
             agent::Event::MessageStart { id, message } => match &**message {
                 AgentMessage::Assistant(_) => {
-                    self.open = Some(OpenMessage { id: id.clone(), blocks: Vec::new() });
+                    self.open = Some(OpenMessage {
+                        id: id.clone(),
+                        blocks: Vec::new(),
+                    });
                     return false;
                 }
                 message => return self.add_message(message),
@@ -66,7 +77,11 @@ impl Transcript {
                 }
             }
             agent::Event::MessageRetracted { id } => self.retract(id),
-            agent::Event::ToolExecutionStart { call_id, tool_name, arguments } => {
+            agent::Event::ToolExecutionStart {
+                call_id,
+                tool_name,
+                arguments,
+            } => {
                 let place = self.call_cell(call_id, tool_name);
                 self.change_tool(place, |cell| {
                     cell.arguments.clone_from(arguments);
@@ -78,7 +93,11 @@ impl Transcript {
                     self.change_tool(place, |cell| cell.update(update));
                 }
             }
-            agent::Event::ToolExecutionEnd { call_id, tool_name, result } => {
+            agent::Event::ToolExecutionEnd {
+                call_id,
+                tool_name,
+                result,
+            } => {
                 let place = self.call_cell(call_id, tool_name);
                 self.change_tool(place, |cell| cell.finish(Arc::clone(result)));
                 self.calls.remove(call_id);
@@ -127,16 +146,25 @@ impl Transcript {
             }
             AgentMessage::ToolResult(result) => {
                 // Live results have shown with their execution event.
-                let Some(place) = self.calls.remove(&result.result.tool_call_id) else { return false };
+                let Some(place) = self.calls.remove(&result.result.tool_call_id) else {
+                    return false;
+                };
                 let result = Arc::new(result.clone());
                 self.change_tool(place, |cell| cell.finish(result));
             }
             AgentMessage::ShellRun(run) => {
                 // A live run shows as its own cell already.
-                let shown = self.cells.iter().rev().take(4).any(|cell| match &cell.body {
-                    Body::Shell(shell) => shell.run.as_ref() == Some(run) || shell.run.is_none(),
-                    _ => false,
-                });
+                let shown = self
+                    .cells
+                    .iter()
+                    .rev()
+                    .take(4)
+                    .any(|cell| match &cell.body {
+                        Body::Shell(shell) => {
+                            shell.run.as_ref() == Some(run) || shell.run.is_none()
+                        }
+                        _ => false,
+                    });
                 if shown {
                     return false;
                 }
@@ -144,11 +172,17 @@ impl Transcript {
             }
             AgentMessage::BranchSummary(summary) => {
                 let markdown = Markdown::from_text(&summary.summary);
-                self.push(Body::Summary { title: "Summary of the branch that was left", markdown });
+                self.push(Body::Summary {
+                    title: "Summary of the branch that was left",
+                    markdown,
+                });
             }
             AgentMessage::CompactionSummary(summary) => {
                 let markdown = Markdown::from_text(&summary.summary);
-                self.push(Body::Summary { title: "Summary of the conversation so far", markdown });
+                self.push(Body::Summary {
+                    title: "Summary of the conversation so far",
+                    markdown,
+                });
             }
             AgentMessage::Notice(notice) => {
                 self.push(Body::Notice(notice.clone()));
@@ -169,7 +203,10 @@ impl Transcript {
             }
             AssistantBlock::Thinking { thinking, .. } if thinking.trim().is_empty() => {}
             AssistantBlock::Thinking { thinking, .. } => {
-                self.push(Body::Thinking { markdown: Markdown::thinking(thinking), open: false });
+                self.push(Body::Thinking {
+                    markdown: Markdown::from_text(thinking),
+                    open: false,
+                });
             }
             AssistantBlock::ToolCall(call) => {
                 let place = self.push(Body::Tool(Box::new(ToolCell::stored(call))));
@@ -183,8 +220,12 @@ impl Transcript {
         match (message.stop_reason, &message.error_message) {
             (StopReason::Aborted, _) => self.notice(Severity::Warning, "interrupted"),
             (StopReason::Error, Some(error)) => self.notice(Severity::Error, error),
-            (StopReason::Length, _) => self.notice(Severity::Warning, "the answer reached the output limit"),
-            (StopReason::Refusal, _) => self.notice(Severity::Warning, "the model declined to answer"),
+            (StopReason::Length, _) => {
+                self.notice(Severity::Warning, "the answer reached the output limit")
+            }
+            (StopReason::Refusal, _) => {
+                self.notice(Severity::Warning, "the model declined to answer")
+            }
             _ => {}
         }
     }
@@ -193,7 +234,10 @@ impl Transcript {
         match delta {
             Delta::TextStart { index } => self.open_block(*index, Body::Text(Markdown::new())),
             Delta::ThinkingStart { index } => {
-                let body = Body::Thinking { markdown: Markdown::thinking(""), open: true };
+                let body = Body::Thinking {
+                    markdown: Markdown::new(),
+                    open: true,
+                };
                 self.open_block(*index, body);
             }
             Delta::ToolcallStart { index, id, name } => {
@@ -204,14 +248,18 @@ impl Transcript {
                 }
             }
             Delta::TextDelta { index, delta } | Delta::ThinkingDelta { index, delta } => {
-                let Some(place) = self.block(*index) else { return };
+                let Some(place) = self.block(*index) else {
+                    return;
+                };
                 match &mut self.cells[place].body {
                     Body::Text(markdown) | Body::Thinking { markdown, .. } => markdown.push(delta),
                     _ => {}
                 }
             }
             Delta::TextEnd { index, .. } | Delta::ThinkingEnd { index, .. } => {
-                let Some(place) = self.block(*index) else { return };
+                let Some(place) = self.block(*index) else {
+                    return;
+                };
                 match &mut self.cells[place].body {
                     Body::Text(markdown) => markdown.finish(),
                     Body::Thinking { markdown, open } => {
@@ -227,7 +275,9 @@ impl Transcript {
                     self.change_tool(place, |cell| cell.raw.push_str(delta));
                 }
             }
-            Delta::ToolcallEnd { index, arguments, .. } => {
+            Delta::ToolcallEnd {
+                index, arguments, ..
+            } => {
                 if let Some(place) = self.block(*index) {
                     self.change_tool(place, |cell| cell.arguments.clone_from(arguments));
                 }
@@ -265,14 +315,19 @@ impl Transcript {
             }
         }
         // Interrupts and errors are told by the run's end.
-        if matches!(message.stop_reason, StopReason::Length | StopReason::Refusal) {
+        if matches!(
+            message.stop_reason,
+            StopReason::Length | StopReason::Refusal
+        ) {
             self.add_ending(message);
         }
     }
 
     /// Takes the blocks of a failed attempt away.
     fn retract(&mut self, id: &str) {
-        let Some(open) = self.open.take_if(|open| open.id == id) else { return };
+        let Some(open) = self.open.take_if(|open| open.id == id) else {
+            return;
+        };
         let mut blocks = open.blocks;
         blocks.sort_unstable();
         blocks.dedup();
@@ -311,7 +366,9 @@ impl Transcript {
     }
 
     fn change_tool(&mut self, place: usize, change: impl FnOnce(&mut ToolCell)) {
-        let Some(cell) = self.cells.get_mut(place) else { return };
+        let Some(cell) = self.cells.get_mut(place) else {
+            return;
+        };
         if let Body::Tool(tool) = &mut cell.body {
             change(tool);
             cell.changed();
@@ -319,7 +376,11 @@ impl Transcript {
     }
 
     fn change_shell(&mut self, id: &str, change: impl FnOnce(&mut ShellCell)) -> bool {
-        let Some(cell) = self.shells.get(id).and_then(|place| self.cells.get_mut(*place)) else {
+        let Some(cell) = self
+            .shells
+            .get(id)
+            .and_then(|place| self.cells.get_mut(*place))
+        else {
             return false;
         };
         if let Body::Shell(shell) = &mut cell.body {

@@ -52,7 +52,10 @@ impl Transcript {
         Self {
             cells: Vec::new(),
             position: Position::Follow,
-            look: Look { show_thinking, expand_tools: false },
+            look: Look {
+                show_thinking,
+                expand_tools: false,
+            },
             viewport: (80, 24),
             open: None,
             calls: HashMap::new(),

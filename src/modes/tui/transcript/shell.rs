@@ -4,8 +4,8 @@ use crate::agent::{ShellRun, ToolUpdate};
 use crate::base::clock;
 use crate::term::face::{Emphasis, Face, Token};
 use crate::term::row::{Row, Span};
-use crate::term::wrap;
 
+use super::cell::plain;
 use super::tool::tail_rows;
 
 /// Rows of output shown while folded: what the user ran, they want to see.
@@ -25,8 +25,17 @@ pub struct ShellCell {
 
 impl ShellCell {
     pub fn running(id: String, command: String, exclude_from_context: bool) -> Self {
-        let live = ToolUpdate::Output { text: String::new(), skipped: 0 };
-        Self { id, command, exclude_from_context, run: None, live }
+        let live = ToolUpdate::Output {
+            text: String::new(),
+            skipped: 0,
+        };
+        Self {
+            id,
+            command,
+            exclude_from_context,
+            run: None,
+            live,
+        }
     }
 
     pub fn stored(run: &ShellRun) -> Self {
@@ -36,20 +45,36 @@ impl ShellCell {
     }
 
     pub fn update(&mut self, text: &str, skipped: u64) {
-        self.live.merge(&ToolUpdate::Output { text: text.to_owned(), skipped }, LIVE_LIMIT);
+        self.live.merge(
+            &ToolUpdate::Output {
+                text: text.to_owned(),
+                skipped,
+            },
+            LIVE_LIMIT,
+        );
     }
 
     pub fn rows(&self, width: u16, expanded: bool) -> Vec<Row> {
-        let mark = if self.exclude_from_context { "!! " } else { "! " };
+        let mark = if self.exclude_from_context {
+            "!! "
+        } else {
+            "! "
+        };
         let face = Face::from(Token::ToolName).emphasised(Emphasis::BOLD);
         let first = [Span::new(mark, Token::UserMarker)];
         let rest = [Span::new("  ", Token::UserMarker)];
-        let mut rows = wrap::plain(&self.command, face, width, &first, &rest);
+        let mut rows = plain(&self.command, face, width, &first, &rest);
         let indent = [Span::new("  ", Token::ToolOutput)];
         let ToolUpdate::Output { text: live, .. } = &self.live;
         let output = self.run.as_ref().map_or(live, |run| &run.output);
         if expanded {
-            rows.extend(wrap::plain(output.trim_end(), Token::ToolOutput, width, &indent, &indent));
+            rows.extend(plain(
+                output.trim_end(),
+                Token::ToolOutput,
+                width,
+                &indent,
+                &indent,
+            ));
         } else {
             rows.extend(tail_rows(output, width, &indent, FOLDED_ROWS));
         }
@@ -69,5 +94,8 @@ fn ending(run: &ShellRun) -> Option<String> {
         (false, Some(code)) => format!("exit {code}"),
         (false, None) => "killed by a signal".to_owned(),
     };
-    Some(format!("{how} · {}", clock::human_duration(run.duration_ms)))
+    Some(format!(
+        "{how} · {}",
+        clock::human_duration(run.duration_ms)
+    ))
 }

@@ -11,7 +11,8 @@ use crate::llm::{ContentBlock, ToolCall};
 use crate::term::face::{Emphasis, Face, Token};
 use crate::term::row::{Row, Span};
 use crate::term::widgets::diff;
-use crate::term::wrap;
+
+use super::cell::plain;
 
 /// Rows of output shown while folded.
 const FOLDED_ROWS: usize = 5;
@@ -53,10 +54,26 @@ struct ToolView {
 }
 
 const VIEWS: &[ToolView] = &[
-    ToolView { name: "bash", subject: "command", preview: true },
-    ToolView { name: "edit", subject: "file_path", preview: false },
-    ToolView { name: "read", subject: "file_path", preview: false },
-    ToolView { name: "write", subject: "file_path", preview: false },
+    ToolView {
+        name: "bash",
+        subject: "command",
+        preview: true,
+    },
+    ToolView {
+        name: "edit",
+        subject: "file_path",
+        preview: false,
+    },
+    ToolView {
+        name: "read",
+        subject: "file_path",
+        preview: false,
+    },
+    ToolView {
+        name: "write",
+        subject: "file_path",
+        preview: false,
+    },
 ];
 
 impl ToolCell {
@@ -68,7 +85,10 @@ impl ToolCell {
             arguments: Value::Null,
             raw: String::new(),
             phase: Phase::Streaming,
-            live: ToolUpdate::Output { text: String::new(), skipped: 0 },
+            live: ToolUpdate::Output {
+                text: String::new(),
+                skipped: 0,
+            },
         }
     }
 
@@ -90,7 +110,10 @@ impl ToolCell {
     /// The call's end. Live output is no longer needed.
     pub fn finish(&mut self, result: Arc<ToolResultMessage>) {
         self.phase = Phase::Done(result);
-        self.live = ToolUpdate::Output { text: String::new(), skipped: 0 };
+        self.live = ToolUpdate::Output {
+            text: String::new(),
+            skipped: 0,
+        };
         self.raw.clear();
     }
 
@@ -105,7 +128,9 @@ impl ToolCell {
                 let ToolUpdate::Output { text, .. } = &self.live;
                 rows.extend(tail_rows(text, body_width, &indent, FOLDED_ROWS));
             }
-            Phase::Done(result) => self.result_rows(view, result, (body_width, expanded), &mut rows),
+            Phase::Done(result) => {
+                self.result_rows(view, result, (body_width, expanded), &mut rows)
+            }
         }
         rows
     }
@@ -113,7 +138,11 @@ impl ToolCell {
     fn header_rows(&self, view: Option<&ToolView>, width: u16, expanded: bool) -> Vec<Row> {
         let (mark, token) = self.mark();
         let name = Face::from(Token::ToolName).emphasised(Emphasis::BOLD);
-        let first = [Span::new(mark, token), Span::new(self.name.as_str(), name), Span::new(" ", Token::Tool)];
+        let first = [
+            Span::new(mark, token),
+            Span::new(self.name.as_str(), name),
+            Span::new(" ", Token::Tool),
+        ];
         let rest = [Span::new("  ", Token::Tool)];
         let mut subject = self.subject(view);
         if !expanded {
@@ -122,7 +151,7 @@ impl ToolCell {
         if let Some(ending) = self.ending() {
             subject = format!("{subject} · {ending}");
         }
-        wrap::plain(&subject, Token::Tool, width, &first, &rest)
+        plain(&subject, Token::Tool, width, &first, &rest)
     }
 
     fn mark(&self) -> (&'static str, Token) {
@@ -160,14 +189,19 @@ impl ToolCell {
 
     /// Duration and how it ended, once it has.
     fn ending(&self) -> Option<String> {
-        let Phase::Done(result) = &self.phase else { return None };
+        let Phase::Done(result) = &self.phase else {
+            return None;
+        };
         let mut parts = Vec::new();
         match &result.status {
             ToolStatus::Success => {}
             ToolStatus::Aborted => parts.push("interrupted".to_owned()),
             ToolStatus::Denied { .. } => parts.push("denied".to_owned()),
             ToolStatus::Timeout { timeout_ms } => {
-                parts.push(format!("timed out after {}", clock::human_duration(*timeout_ms)));
+                parts.push(format!(
+                    "timed out after {}",
+                    clock::human_duration(*timeout_ms)
+                ));
             }
             _ => match result.details.get("exitCode").and_then(Value::as_i64) {
                 Some(code) => parts.push(format!("exit {code}")),
@@ -195,7 +229,11 @@ impl ToolCell {
     ) {
         let indent = [Span::new("  ", Token::ToolOutput)];
         if let Some(patch) = result.details.get("diff").and_then(Value::as_str) {
-            let limit = if expanded { usize::MAX } else { FOLDED_DIFF_ROWS };
+            let limit = if expanded {
+                usize::MAX
+            } else {
+                FOLDED_DIFF_ROWS
+            };
             rows.extend(diff::rows(patch, width, limit));
             return;
         }
@@ -207,7 +245,7 @@ impl ToolCell {
         let output = result_text(result);
         if expanded {
             let shown = text::head_bytes(&output, EXPANDED_LIMIT);
-            rows.extend(wrap::plain(shown, Token::ToolOutput, width, &indent, &indent));
+            rows.extend(plain(shown, Token::ToolOutput, width, &indent, &indent));
         } else {
             rows.extend(tail_rows(&output, width, &indent, FOLDED_ROWS));
         }
@@ -221,9 +259,12 @@ pub(super) fn tail_rows(output: &str, width: u16, indent: &[Span], limit: usize)
         return Vec::new();
     }
     // Only the last lines are laid out: the output may be long.
-    let start = output.rmatch_indices('\n').nth(limit - 1).map_or(0, |(newline, _)| newline + 1);
+    let start = output
+        .rmatch_indices('\n')
+        .nth(limit - 1)
+        .map_or(0, |(newline, _)| newline + 1);
     let hidden_lines = output[..start].matches('\n').count();
-    let rows = wrap::plain(&output[start..], Token::ToolOutput, width, indent, indent);
+    let rows = plain(&output[start..], Token::ToolOutput, width, indent, indent);
     let cut = rows.len().saturating_sub(limit);
     let mut shown = Vec::with_capacity(limit + 1);
     match (hidden_lines, cut) {
@@ -249,13 +290,17 @@ fn fold_subject(subject: &str, width: u16) -> String {
 
 /// The subject while its JSON still streams: the value of the subject's key as far as it came.
 fn partial_subject(raw: &str, view: Option<&ToolView>) -> String {
-    let Some(view) = view else { return text::single_line(text::tail_bytes(raw, 200)) };
+    let Some(view) = view else {
+        return text::single_line(text::tail_bytes(raw, 200));
+    };
     let key = format!("\"{}\"", view.subject);
     let value = raw
         .split_once(&key)
         .and_then(|(_, rest)| rest.trim_start().strip_prefix(':'))
         .and_then(|rest| rest.trim_start().strip_prefix('"'));
-    let Some(value) = value else { return "…".to_owned() };
+    let Some(value) = value else {
+        return "…".to_owned();
+    };
     let mut shown = String::new();
     let mut characters = value.chars();
     while let Some(character) = characters.next() {
@@ -275,12 +320,18 @@ fn partial_subject(raw: &str, view: Option<&ToolView>) -> String {
 
 /// `name: value, …` on one line.
 fn compact(arguments: &Value) -> String {
-    let Some(fields) = arguments.as_object() else { return text::single_line(&arguments.to_string()) };
+    let Some(fields) = arguments.as_object() else {
+        return text::single_line(&arguments.to_string());
+    };
     let show = |value: &Value| match value.as_str() {
         Some(text) => text::single_line(text::head_bytes(text, 200)),
         None => value.to_string(),
     };
-    fields.iter().map(|(name, value)| format!("{name}: {}", show(value))).collect::<Vec<_>>().join(", ")
+    fields
+        .iter()
+        .map(|(name, value)| format!("{name}: {}", show(value)))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn result_text(result: &ToolResultMessage) -> String {
@@ -300,7 +351,10 @@ mod tests {
     #[test]
     fn a_streaming_command_shows_as_far_as_it_came() {
         let bash = VIEWS.iter().find(|view| view.name == "bash");
-        assert_eq!(partial_subject("{\"command\": \"ls -l\\n\\\"a", bash), "ls -l\n\"a");
+        assert_eq!(
+            partial_subject("{\"command\": \"ls -l\\n\\\"a", bash),
+            "ls -l\n\"a"
+        );
         assert_eq!(partial_subject("{\"comm", bash), "…");
     }
 

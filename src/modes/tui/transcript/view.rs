@@ -5,6 +5,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::{Position, Transcript};
+use crate::term::frame::Links;
 use crate::term::highlight::Highlighter;
 use crate::term::row::Row;
 use crate::term::theme::Theme;
@@ -12,10 +13,10 @@ use crate::term::widgets::paint;
 
 impl Transcript {
     /// Draws the visible rows.
-    pub fn render(&mut self, area: Rect, buffer: &mut Buffer, theme: &Theme) {
+    pub fn render(&mut self, area: Rect, buffer: &mut Buffer, links: &Links, theme: &Theme) {
         self.viewport = (area.width, area.height);
         let rows = self.visible_rows();
-        paint::paint_rows(&rows, area, buffer, |face| theme.style(face));
+        paint::paint_rows(&rows, area, buffer, links, |face| theme.style(face));
     }
 
     /// Sends code that has come into view to the highlighter.
@@ -62,7 +63,9 @@ impl Transcript {
             (cell + 1..self.cells.len()).find(|place| self.cells[*place].is_prompt())
         } else {
             let last = if row > 0 { cell + 1 } else { cell };
-            (0..last.min(self.cells.len())).rev().find(|place| self.cells[*place].is_prompt())
+            (0..last.min(self.cells.len()))
+                .rev()
+                .find(|place| self.cells[*place].is_prompt())
         };
         match found {
             Some(cell) => {
@@ -106,7 +109,10 @@ impl Transcript {
         while cell < self.cells.len() && rows.len() < height {
             let gap = self.gap(cell);
             let blank = gap.saturating_sub(skip);
-            rows.extend(std::iter::repeat_n(Row::default(), blank.min(height - rows.len())));
+            rows.extend(std::iter::repeat_n(
+                Row::default(),
+                blank.min(height - rows.len()),
+            ));
             let start = skip.saturating_sub(gap);
             let end = start + (height - rows.len());
             let look = self.look;
@@ -122,10 +128,12 @@ impl Transcript {
     fn top(&mut self) -> (usize, usize) {
         match self.position {
             Position::At { cell, row } => (cell, row),
-            Position::Follow => match self.moved_up((self.cells.len(), 0), usize::from(self.viewport.1)) {
-                Position::At { cell, row } => (cell, row),
-                Position::Follow => (0, 0),
-            },
+            Position::Follow => {
+                match self.moved_up((self.cells.len(), 0), usize::from(self.viewport.1)) {
+                    Position::At { cell, row } => (cell, row),
+                    Position::Follow => (0, 0),
+                }
+            }
         }
     }
 
@@ -140,7 +148,10 @@ impl Transcript {
         let mut left = rows;
         loop {
             if row >= left {
-                return Position::At { cell, row: row - left };
+                return Position::At {
+                    cell,
+                    row: row - left,
+                };
             }
             left -= row;
             if cell == 0 {
@@ -161,7 +172,11 @@ impl Transcript {
             row -= height;
             cell += 1;
         }
-        if self.is_past_end(cell, row) { Position::Follow } else { Position::At { cell, row } }
+        if self.is_past_end(cell, row) {
+            Position::Follow
+        } else {
+            Position::At { cell, row }
+        }
     }
 
     /// Whether less than a screen stands below the row.

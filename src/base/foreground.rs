@@ -1,0 +1,29 @@
+//! Runs a program that takes over the terminal: the user's editor. It stays in our process group, so that
+//! it may read keys, and we wait.
+
+use std::ffi::OsStr;
+use std::io;
+use std::process::{Command, Stdio};
+
+/// Runs `program` with the terminal's input and output.
+///
+/// # Errors
+/// It could not be started, or it ended with another code than 0.
+pub fn run<A: AsRef<OsStr>>(program: &str, args: impl IntoIterator<Item = A>) -> io::Result<()> {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "it needs the terminal and our process group"
+    )]
+    let mut command = Command::new(program);
+    command
+        .args(args)
+        .stdin(Stdio::inherit())
+        .stdout(Stdio::inherit())
+        .stderr(Stdio::inherit());
+    let status = command.status()?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(io::Error::other(format!("it ended with {status}")))
+    }
+}
