@@ -1,1 +1,331 @@
-//! (being written)
+//! Markdown that streams in: finished top-level blocks are parsed once and laid out once per width, only
+//! the open block is laid out again, and only when it is asked for.
+//!
+//! `Markdown` owns the source, sanitized line by line as it arrives, and the rows of every block. The
+//! cost of a delta does not depend on the length of the document. However the text was cut into
+//! deltas, the finished document is the same.
+
+mod code;
+mod coloured;
+mod inline;
+mod render;
+mod scan;
+mod split;
+mod table;
+mod unit;
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use self::split::{Splitter, Step};
+use self::unit::{Body, Definitions, Shown, Unit};
+use super::row::Row;
+use crate::base::text;
+
+/// A streamed document.
+#[derive(Debug, Clone, Default)]
+pub struct Markdown {
+    source: String,
+    /// Where the unfinished last line starts.
+    line: usize,
+    splitter: Splitter,
+    blank: bool,
+    units: Vec<Unit>,
+    /// The block that the unfinished line seems to begin.
+    tail: Option<Unit>,
+    finished: bool,
+    definitions: Definitions,
+    width: usize,
+    /// Where the rows of each block end, as far as they are laid out for `width`.
+    ends: Vec<usize>,
+    /// Where the rows of the tail end; stale while `dirty`.
+    tail_end: usize,
+    dirty: bool,
+    /// The unfinished last line, made safe, as of the last layout.
+    partial: String,
+}
+
+impl Markdown {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A whole document.
+    pub fn from_text(text: &str) -> Self {
+        let mut document = Self::new();
+        document.push(text);
+        document.finish();
+        document
+    }
+
+    /// Appends streamed text. Cheap: nothing is parsed.
+    pub fn push(&mut self, delta: &str) {
+        if delta.is_empty() || self.finished {
+            return;
+        }
+        for piece in delta.split_inclusive('\n') {
+            self.source.push_str(piece);
+            if piece.ends_with('\n') {
+                self.complete_line();
+            }
+        }
+        self.touch();
+    }
+
+    /// No more text will come: what is held back shows.
+    pub fn finish(&mut self) {
+        if self.finished {
+            return;
+        }
+        if self.line < self.source.len() {
+            self.complete_line();
+        }
+        self.finished = true;
+        self.touch();
+        self.close_last();
+    }
+
+    pub fn is_finished(&self) -> bool {
+        self.finished
+    }
+
+    /// The document so far, without control sequences.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.source.trim().is_empty()
+    }
+
+    /// Top-level blocks; every item of a top-level list is one.
+    pub fn block_count(&self) -> usize {
+        self.units.len()
+    }
+
+    /// Rows of the whole document at `width`.
+    pub fn height(&mut self, width: usize) -> usize {
+        self.lay_out(width.max(1));
+        self.tail_end
+    }
+
+    /// Appends a range of the rows to `out`; costs what is in the range.
+    pub fn rows(&mut self, width: usize, range: Range<usize>, out: &mut Vec<Row>) {
+        self.lay_out(width.max(1));
+        let mut at = range.start;
+        let mut index = self.ends.partition_point(|end| *end <= at);
+        while at < range.end.min(self.tail_end) {
+            let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+            let end = self.ends.get(index).copied().unwrap_or(self.tail_end);
+            let to = range.end.min(end);
+            if to > at {
+                self.unit_rows(index, at - start..to - start, end - start, out);
+                at = to;
+            }
+            index += 1;
+        }
+    }
+
+    /// Drops the rows that are kept; heights stay. For documents that are far off the screen.
+    pub fn release_rows(&mut self) {
+        for unit in &mut self.units {
+            unit.release();
+        }
+    }
+
+    /// The line that was just completed: made safe, then given to the splitter.
+    fn complete_line(&mut self) {
+        if let Cow::Owned(clean) = text::sanitize(&self.source[self.line..]) {
+            self.source.truncate(self.line);
+            self.source.push_str(&clean);
+        }
+        let range = self.line..self.source.len();
+        self.line = range.end;
+        let raw = &self.source[range.clone()];
+        let line = range.start..range.start + raw.trim_end_matches('\n').len();
+        let step = self.splitter.line(&self.source[line.clone()]);
+        match step {
+            Step::Starts(kind) => {
+                self.close_last();
+                let first = &self.source[line.clone()];
+                self.units
+                    .push(Unit::new(kind, line.start, first, self.blank));
+            }
+            Step::Code => {
+                let lines = line.start as u32..line.end as u32;
+                if let Some(Body::Code(code)) = self.units.last_mut().map(|unit| &mut unit.body) {
+                    code.lines.push(lines);
+                }
+            }
+            Step::Continues | Step::Blank => {}
+        }
+        self.blank = self.source[line].trim().is_empty();
+        if let Some(unit) = self.units.last_mut() {
+            unit.source.end = range.end;
+        }
+    }
+
+    /// The last block is complete: its definitions count from here on.
+    fn close_last(&mut self) {
+        self.touch();
+        let Some(unit) = self.units.last_mut() else {
+            return;
+        };
+        unit.invalidate();
+        if let Body::Code(code) = &mut unit.body {
+            code.closed = true;
+        }
+        let mut labels = Vec::new();
+        for (label, destination) in unit.definitions(&self.source) {
+            self.definitions.entry(label.clone()).or_insert(destination);
+            labels.push(label);
+        }
+        if labels.is_empty() {
+            return;
+        }
+        for (index, unit) in self.units.iter_mut().enumerate() {
+            if unit.waits_for(&labels) {
+                unit.invalidate();
+                self.ends.truncate(index);
+            }
+        }
+    }
+
+    /// The open block has to be laid out again.
+    fn touch(&mut self) {
+        self.dirty = true;
+        self.ends.truncate(self.units.len().saturating_sub(1));
+    }
+
+    fn lay_out(&mut self, width: usize) {
+        if self.width != width {
+            self.width = width;
+            self.ends.clear();
+            self.dirty = true;
+        }
+        if !self.dirty {
+            return;
+        }
+        self.dirty = false;
+        self.partial = text::sanitize(&self.source[self.line..]).into_owned();
+        self.tail = self.begins_tail();
+        if !self.finished
+            && let Some(unit) = self.units.last_mut()
+        {
+            unit.invalidate();
+        }
+        for index in self.ends.len()..self.units.len() {
+            let end = self.measure(index);
+            self.ends.push(end);
+        }
+        self.tail_end = match &self.tail {
+            Some(_) => self.measure(self.units.len()),
+            None => self.ends.last().copied().unwrap_or(0),
+        };
+    }
+
+    /// Where the rows of a block end.
+    fn measure(&mut self, index: usize) -> usize {
+        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        let width = self.width;
+        let height = self.with_unit(index, |unit, shown| unit.height(width, shown));
+        match height {
+            0 => start,
+            height => start + usize::from(self.has_gap(index)) + height,
+        }
+    }
+
+    /// Whether a blank row stands above a block that has rows.
+    fn has_gap(&self, index: usize) -> bool {
+        let Some(before) = index.checked_sub(1).filter(|before| self.ends[*before] > 0) else {
+            return false;
+        };
+        let unit = self.units.get(index).or(self.tail.as_ref());
+        unit.is_some_and(|unit| unit.has_gap_after(self.units[before].kind))
+    }
+
+    fn unit_rows(&mut self, index: usize, range: Range<usize>, height: usize, out: &mut Vec<Row>) {
+        let mut range = range;
+        if self.has_gap(index) {
+            if range.start == 0 {
+                out.push(Row::default());
+            }
+            range = range.start.saturating_sub(1)..range.end - 1;
+        }
+        debug_assert!(range.end <= height);
+        self.with_unit(index, |unit, shown| unit.rows(range, shown, out));
+    }
+
+    /// Calls `use_unit` with a block and what it shows; index `units.len()` is the tail.
+    fn with_unit<T: Default>(
+        &mut self,
+        index: usize,
+        use_unit: impl FnOnce(&mut Unit, &Shown<'_>) -> T,
+    ) -> T {
+        let open = index + 1 == self.units.len() && !self.finished && self.tail.is_none();
+        let is_tail = index == self.units.len();
+        let Some(unit) = self.units.get_mut(index).or(self.tail.as_mut()) else {
+            return T::default();
+        };
+        let partial = self.partial.as_str();
+        let partial = (open && !partial.is_empty() && !holds_back(&self.splitter, unit, partial))
+            .then_some(partial);
+        let complete = unit.source.start.min(self.line)..unit.source.end.min(self.line);
+        let complete = &self.source[complete];
+        let source = match (&unit.body, partial) {
+            (Body::Code(_), _) => Cow::Borrowed(""),
+            _ if is_tail => Cow::Borrowed(self.partial.as_str()),
+            (Body::Text(_), Some(partial)) => Cow::Owned(format!("{complete}{partial}")),
+            (Body::Text(_), None) if open => {
+                Cow::Borrowed(without_table_header(&self.splitter, complete))
+            }
+            (Body::Text(_), None) => Cow::Borrowed(complete),
+        };
+        let in_fence = self.splitter.fence().is_some();
+        let shown = Shown {
+            document: &self.source,
+            source: &source,
+            partial: partial.filter(|_| in_fence),
+            definitions: &self.definitions,
+        };
+        use_unit(unit, &shown)
+    }
+
+    /// The block that the unfinished line begins, if it surely shows more than a marker.
+    fn begins_tail(&self) -> Option<Unit> {
+        let partial = self.partial.as_str();
+        if self.finished || is_only_marks(partial) || partial.trim_start().starts_with('|') {
+            return None;
+        }
+        match self.splitter.clone().line(partial) {
+            Step::Starts(kind) => Some(Unit::new(kind, self.line, partial, self.blank)),
+            _ => None,
+        }
+    }
+}
+
+/// Whether the unfinished line must wait for more: it could still turn out to be a fence's end, a marker,
+/// a heading's underline or a row of a table.
+fn holds_back(splitter: &Splitter, unit: &Unit, partial: &str) -> bool {
+    if splitter.fence().is_some() {
+        return matches!(&unit.body, Body::Code(code) if code.may_close(partial));
+    }
+    splitter.is_in_table() || partial.trim_start().starts_with('|') || is_only_marks(partial)
+}
+
+/// The text of an open paragraph without a last line that looks like the header of a table.
+fn without_table_header<'a>(splitter: &Splitter, source: &'a str) -> &'a str {
+    let body = source.strip_suffix('\n').unwrap_or(source);
+    let start = body.rfind('\n').map_or(0, |newline| newline + 1);
+    let waits = splitter.may_become_table() && body[start..].trim_start().starts_with('|');
+    if waits { &source[..start] } else { source }
+}
+
+/// Characters that by themselves only announce a construct.
+fn is_only_marks(line: &str) -> bool {
+    line.bytes()
+        .all(|byte| b"-=*+_#`~>|:.[]() \t0123456789".contains(&byte))
+}
+
+#[cfg(test)]
+mod tests;

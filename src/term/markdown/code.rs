@@ -1,0 +1,205 @@
+//! Code blocks. A top-level fence is never parsed: its lines are counted once per width, and rows are built
+//! only for what is shown, so that a fence of any size costs what is on the screen.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::scan::Fence;
+use crate::base::text;
+use crate::term::face::{Face, Token};
+use crate::term::highlight::LineTokens;
+use crate::term::row::{Row, Span};
+use crate::term::wrap::Wrap;
+
+/// The face of code that is not highlighted.
+pub(super) fn face() -> Face {
+    Face::from(Token::CodeBlock).on(Token::CodeBlock)
+}
+
+/// The column between the edge of the block's ground and its text.
+pub(super) fn gutter() -> Span {
+    Span::new(" ", face())
+}
+
+/// The row that names the language: decoration, so that a copy has only code.
+pub(super) fn label(language: &str, prefix: &[Span], width: usize) -> Row {
+    let mut spans = prefix.to_vec();
+    let used: usize = spans.iter().map(|span| text::width(&span.text)).sum();
+    let shown = text::truncate(language, width.saturating_sub(used));
+    spans.push(Span::new(
+        &*shown,
+        Face::from(Token::Muted).on(Token::CodeBlock),
+    ));
+    let mut row = Row::new(spans);
+    row.decoration = row.width() as u16;
+    row.fill = Some(face());
+    row
+}
+
+/// Appends the rows of one line of code.
+pub(super) fn rows(line: &str, tokens: Option<&LineTokens>, wrap: &Wrap<'_>, out: &mut Vec<Row>) {
+    let mut spans = Vec::new();
+    let mut plain = 0;
+    for (range, token) in tokens.into_iter().flatten() {
+        let (start, end) = (range.start as usize, range.end as usize);
+        // What was highlighted can be a line that has changed since.
+        let Some(coloured) = line.get(start..end).filter(|_| start >= plain) else {
+            break;
+        };
+        if let Some(between) = line.get(plain..start).filter(|between| !between.is_empty()) {
+            spans.push(Span::new(between, face()));
+        }
+        spans.push(Span::new(coloured, Face::from(*token).on(Token::CodeBlock)));
+        plain = end;
+    }
+    if plain < line.len() {
+        spans.push(Span::new(&line[plain..], face()));
+    }
+    wrap.filled(face()).line(&spans, out);
+}
+
+/// The language of an info string.
+pub(super) fn language(info: &str) -> &str {
+    let word = info
+        .trim()
+        .split([' ', '\t', ',', '{'])
+        .next()
+        .unwrap_or("");
+    word.trim_start_matches('.')
+}
+
+/// A top-level fence. Lines are byte ranges of the document's source.
+#[derive(Debug, Clone)]
+pub(super) struct CodeBlock {
+    fence: Fence,
+    pub(super) language: Box<str>,
+    pub(super) lines: Vec<Range<u32>>,
+    /// Tokens of the lines highlighted so far.
+    pub(super) tokens: Vec<LineTokens>,
+    pub(super) highlight: Highlight,
+    /// No more lines will come.
+    pub(super) closed: bool,
+    /// Where each line's rows end, for `width`.
+    row_ends: Vec<u32>,
+    width: usize,
+}
+
+/// How far highlighting went.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Highlight {
+    /// The key of the requests; none was sent while there is none.
+    pub(super) key: Option<u64>,
+    /// Lines and bytes sent.
+    pub(super) sent: usize,
+    pub(super) bytes: usize,
+    /// The last line was sent, or the limits were reached.
+    pub(super) done: bool,
+    /// Rows of the block were asked for.
+    pub(super) wanted: bool,
+}
+
+impl CodeBlock {
+    /// The block whose opening line is `line`.
+    pub(super) fn new(fence: Fence, line: &str) -> Self {
+        let info = line.trim_start().get(fence.length..).unwrap_or_default();
+        Self {
+            fence,
+            language: text::expand_tabs(language(info)).into(),
+            lines: Vec::new(),
+            tokens: Vec::new(),
+            highlight: Highlight::default(),
+            closed: false,
+            row_ends: Vec::new(),
+            width: 0,
+        }
+    }
+
+    /// A line as it is shown.
+    pub(super) fn shown<'a>(&self, line: &'a str) -> Cow<'a, str> {
+        let spaces = line.bytes().take_while(|byte| *byte == b' ').count();
+        text::expand_tabs(&line[spaces.min(self.fence.indent)..])
+    }
+
+    pub(super) fn line<'a>(&self, index: usize, source: &'a str) -> Cow<'a, str> {
+        let range = &self.lines[index];
+        self.shown(&source[range.start as usize..range.end as usize])
+    }
+
+    /// Whether an unfinished line could be the start of the closing fence.
+    pub(super) fn may_close(&self, partial: &str) -> bool {
+        let rest = partial.trim();
+        !rest.is_empty() && rest.bytes().all(|byte| byte == self.fence.byte)
+    }
+
+    /// Counts the rows of new lines; gives the height with the unfinished line `partial`.
+    pub(super) fn height(&mut self, width: usize, source: &str, partial: Option<&str>) -> usize {
+        if self.width != width {
+            self.width = width;
+            self.row_ends.clear();
+        }
+        let gutter = [gutter()];
+        let wrap = Wrap::new(width).prefixed(&gutter);
+        let mut end = self.row_ends.last().copied().unwrap_or(0);
+        for index in self.row_ends.len()..self.lines.len() {
+            end += wrap.count(&self.line(index, source)) as u32;
+            self.row_ends.push(end);
+        }
+        let partial = partial.map_or(0, |partial| wrap.count(&self.shown(partial)));
+        (self.head() + end as usize + partial).max(1)
+    }
+
+    fn head(&self) -> usize {
+        usize::from(!self.language.is_empty())
+    }
+
+    /// Appends a range of the rows that `height` counted.
+    pub(super) fn rows(
+        &mut self,
+        range: Range<usize>,
+        source: &str,
+        partial: Option<&str>,
+        out: &mut Vec<Row>,
+    ) {
+        self.highlight.wanted = true;
+        let width = self.width;
+        let gutter = [gutter()];
+        let wrap = Wrap::new(width).prefixed(&gutter);
+        let start = out.len();
+        let wanted = range.len();
+        let mut skip = range.start;
+        if self.head() > 0 {
+            if range.start == 0 {
+                out.push(label(&self.language, &gutter, width));
+            } else {
+                skip -= 1;
+            }
+        }
+        let first = self.row_ends.partition_point(|end| *end as usize <= skip);
+        skip -= first
+            .checked_sub(1)
+            .map_or(0, |before| self.row_ends[before] as usize);
+        for index in first..self.lines.len() {
+            if out.len() >= start + wanted + skip {
+                break;
+            }
+            rows(
+                &self.line(index, source),
+                self.tokens.get(index),
+                &wrap,
+                out,
+            );
+        }
+        if let Some(partial) = partial
+            && out.len() < start + wanted + skip
+        {
+            rows(&self.shown(partial), None, &wrap, out);
+        }
+        if out.len() == start && wanted > 0 {
+            rows("", None, &wrap, out);
+        }
+        // The rows of the first line that are above the range stand behind the label, if there is one.
+        let above = start + usize::from(self.head() > 0 && range.start == 0);
+        out.drain(above..(above + skip).min(out.len()));
+        out.truncate(start + wanted);
+    }
+}

@@ -1,0 +1,189 @@
+//! A top-level block of a document: its source, its kind, and its rows for one width.
+
+use std::ops::Range;
+
+use pulldown_cmark::Parser;
+
+use super::code::{CodeBlock, Highlight};
+use super::render::{Block, Nested, options, render};
+use super::split::Kind;
+use crate::term::highlight::LineTokens;
+use crate::term::row::Row;
+
+/// Destinations of reference links by normalised label. The first definition counts.
+pub(super) type Definitions = std::collections::HashMap<String, String>;
+
+/// A label as it is compared: case and the kind of white space do not count.
+pub(super) fn normalise(label: &str) -> String {
+    let words: Vec<&str> = label.split_whitespace().collect();
+    words.join(" ").to_lowercase()
+}
+
+/// One top-level block.
+#[derive(Debug, Clone)]
+pub(super) struct Unit {
+    pub(super) kind: Kind,
+    /// Byte range in the document.
+    pub(super) source: Range<usize>,
+    /// A blank line stands above it.
+    pub(super) after_blank: bool,
+    pub(super) body: Body,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Body {
+    Text(Text),
+    Code(Box<CodeBlock>),
+}
+
+/// A block that is parsed.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Text {
+    /// Width that `height` is for; 0 when it must be laid out.
+    width: usize,
+    height: usize,
+    rows: Option<Vec<Row>>,
+    /// References that nothing defined yet.
+    unresolved: Vec<String>,
+    /// Code blocks inside that wait to be highlighted, and what came back.
+    pub(super) nested: Vec<Nested>,
+    pub(super) tokens: Vec<Vec<LineTokens>>,
+    pub(super) highlight: Highlight,
+}
+
+impl Unit {
+    pub(super) fn new(kind: Kind, start: usize, line: &str, after_blank: bool) -> Self {
+        let body = match kind {
+            Kind::Code(fence) => Body::Code(Box::new(CodeBlock::new(fence, line))),
+            _ => Body::Text(Text::default()),
+        };
+        Self {
+            kind,
+            source: start..start + line.len(),
+            after_blank,
+            body,
+        }
+    }
+
+    /// Whether a blank row separates this block from the one above it.
+    pub(super) fn has_gap_after(&self, previous: Kind) -> bool {
+        let tight = matches!(self.kind, Kind::Item { .. })
+            && matches!(previous, Kind::Text | Kind::Item { .. });
+        self.after_blank || !tight
+    }
+
+    /// Forgets the layout: the source grew or a reference got its definition.
+    pub(super) fn invalidate(&mut self) {
+        if let Body::Text(text) = &mut self.body {
+            text.width = 0;
+            text.rows = None;
+        }
+    }
+
+    /// Drops the rows and keeps the height.
+    pub(super) fn release(&mut self) {
+        if let Body::Text(text) = &mut self.body {
+            text.rows = None;
+        }
+    }
+
+    /// Whether one of `labels` is what a reference in this block waits for.
+    pub(super) fn waits_for(&self, labels: &[String]) -> bool {
+        matches!(&self.body, Body::Text(text) if text.unresolved.iter().any(|label| labels.contains(label)))
+    }
+
+    /// Definitions in the block.
+    pub(super) fn definitions(&self, document: &str) -> Vec<(String, String)> {
+        let source = &document[self.source.clone()];
+        if matches!(self.body, Body::Code(_)) || !source.contains("]:") {
+            return Vec::new();
+        }
+        let parser = Parser::new_ext(source, options());
+        let definitions = parser.reference_definitions();
+        let mut found: Vec<(usize, String, String)> = definitions
+            .iter()
+            .map(|(label, definition)| {
+                (
+                    definition.span.start,
+                    normalise(label),
+                    definition.dest.to_string(),
+                )
+            })
+            .collect();
+        found.sort();
+        found
+            .into_iter()
+            .map(|(_, label, destination)| (label, destination))
+            .collect()
+    }
+
+    /// Rows of the block at `width`. `source` is its text as far as it is shown; `partial` an unfinished
+    /// line of code.
+    pub(super) fn height(&mut self, width: usize, shown: &Shown<'_>) -> usize {
+        match &mut self.body {
+            Body::Code(code) => code.height(width, shown.document, shown.partial),
+            Body::Text(text) => {
+                if text.width != width {
+                    text.lay_out(width, self.kind, shown);
+                }
+                text.height
+            }
+        }
+    }
+
+    /// Appends a range of the rows that `height` counted.
+    pub(super) fn rows(&mut self, range: Range<usize>, shown: &Shown<'_>, out: &mut Vec<Row>) {
+        match &mut self.body {
+            Body::Code(code) => code.rows(range, shown.document, shown.partial, out),
+            Body::Text(text) => {
+                text.highlight.wanted = true;
+                if text.rows.is_none() {
+                    text.lay_out(text.width, self.kind, shown);
+                }
+                let rows = text.rows.as_deref().unwrap_or_default();
+                out.extend_from_slice(rows.get(range).unwrap_or_default());
+            }
+        }
+    }
+}
+
+/// What of the document a block shows now.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shown<'a> {
+    pub(super) document: &'a str,
+    /// The block's own text.
+    pub(super) source: &'a str,
+    pub(super) partial: Option<&'a str>,
+    pub(super) definitions: &'a Definitions,
+}
+
+impl Text {
+    fn lay_out(&mut self, width: usize, kind: Kind, shown: &Shown<'_>) {
+        let number = match kind {
+            Kind::Item { number, .. } => number,
+            _ => None,
+        };
+        let block = Block {
+            width,
+            number,
+            tokens: &self.tokens,
+            ..Block::default()
+        };
+        let mut unresolved = Vec::new();
+        let (rows, nested) = render(shown.source, block, |label| {
+            let label = normalise(label);
+            let found = shown.definitions.get(&label).cloned();
+            if found.is_none() && !label.starts_with('^') && !unresolved.contains(&label) {
+                unresolved.push(label);
+            }
+            found
+        });
+        self.unresolved = unresolved;
+        if self.highlight.key.is_none() {
+            self.nested = nested;
+        }
+        self.width = width;
+        self.height = rows.len();
+        self.rows = Some(rows);
+    }
+}
