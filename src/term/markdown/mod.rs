@@ -15,6 +15,7 @@ mod table;
 mod unit;
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ops::Range;
 
 use self::split::{Splitter, Step};
@@ -43,6 +44,10 @@ pub struct Markdown {
     dirty: bool,
     /// The unfinished last line, made safe, as of the last layout.
     partial: String,
+    /// The blocks that `rows` showed last.
+    visible: Range<usize>,
+    /// The block, and the code block in it, that a highlighter's key is for.
+    keys: HashMap<u64, (usize, usize)>,
 }
 
 impl Markdown {
@@ -114,6 +119,7 @@ impl Markdown {
         self.lay_out(width.max(1));
         let mut at = range.start;
         let mut index = self.ends.partition_point(|end| *end <= at);
+        let first = index;
         while at < range.end.min(self.tail_end) {
             let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
             let end = self.ends.get(index).copied().unwrap_or(self.tail_end);
@@ -124,6 +130,7 @@ impl Markdown {
             }
             index += 1;
         }
+        self.visible = first..index;
     }
 
     /// Drops the rows that are kept; heights stay. For documents that are far off the screen.

@@ -204,7 +204,8 @@ impl Splitter {
         let whole = matched == self.containers.len();
         let lazy = match self.leaf {
             Leaf::Paragraph { .. } => true,
-            Leaf::Table => whole,
+            // The parser ends a table at what could open a block, however far it is indented.
+            Leaf::Table => whole && !(line.indent() > 3 && opens_block(line.rest())),
             _ => false,
         };
         loop {
@@ -342,6 +343,13 @@ fn leaf(rest: &str, indent: usize, in_paragraph: bool) -> Option<(Leaf, Kind)> {
     }
     let fence = Fence::open(rest, indent)?;
     Some((Leaf::Fence(fence), Kind::Code(fence)))
+}
+
+fn opens_block(rest: &str) -> bool {
+    rest.starts_with('>')
+        || footnote(rest).is_some()
+        || Marker::scan(rest).is_some()
+        || leaf(rest, 0, true).is_some()
 }
 
 fn is_task(rest: &str) -> bool {

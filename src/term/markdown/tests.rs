@@ -274,7 +274,7 @@ fn events(source: &str) -> Vec<String> {
 }
 
 fn construct() -> impl Strategy<Value = String> {
-    let word = prop::sample::select(vec![
+    let words = prop::sample::select(vec![
         "alpha",
         "beta",
         "*em*",
@@ -287,7 +287,7 @@ fn construct() -> impl Strategy<Value = String> {
         "-",
         "👨‍👩‍👧",
     ]);
-    let line = prop::collection::vec(word, 1..6).prop_map(|words| words.join(" "));
+    let line = prop::collection::vec(words, 1..6).prop_map(|words| words.join(" "));
     let text = (line.clone(), line.clone()).prop_map(|(a, b)| format!("{a}\n{b}\n"));
     let prefixes = vec![
         "", "", "", "\n", "\n", "- ", "* ", "1. ", "2. ", "7) ", "> ", "  ", "   ", "    ", "> - ",
