@@ -76,7 +76,7 @@ pub(super) struct CodeBlock {
     pub(super) lines: Vec<Range<u32>>,
     /// Tokens of the lines highlighted so far.
     pub(super) tokens: Vec<LineTokens>,
-    pub(super) highlight: Highlight,
+    pub(super) sending: Sending,
     /// No more lines will come.
     pub(super) closed: bool,
     /// Where each line's rows end, for `width`.
@@ -84,18 +84,15 @@ pub(super) struct CodeBlock {
     width: usize,
 }
 
-/// How far highlighting went.
+/// How far the block was sent to the highlighter.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Highlight {
+pub(super) struct Sending {
     /// The key of the requests; none was sent while there is none.
     pub(super) key: Option<u64>,
-    /// Lines and bytes sent.
-    pub(super) sent: usize,
+    pub(super) lines: usize,
     pub(super) bytes: usize,
-    /// The last line was sent, or the limits were reached.
+    /// Everything was sent, or the limits were reached.
     pub(super) done: bool,
-    /// Rows of the block were asked for.
-    pub(super) wanted: bool,
 }
 
 impl CodeBlock {
@@ -107,7 +104,7 @@ impl CodeBlock {
             language: text::expand_tabs(language(info)).into(),
             lines: Vec::new(),
             tokens: Vec::new(),
-            highlight: Highlight::default(),
+            sending: Sending::default(),
             closed: false,
             row_ends: Vec::new(),
             width: 0,
@@ -160,7 +157,6 @@ impl CodeBlock {
         partial: Option<&str>,
         out: &mut Vec<Row>,
     ) {
-        self.highlight.wanted = true;
         let width = self.width;
         let gutter = [gutter()];
         let wrap = Wrap::new(width).prefixed(&gutter);

@@ -15,9 +15,10 @@ mod table;
 mod unit;
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ops::Range;
 
-use self::split::{Kind, Splitter, Step};
+use self::split::{Splitter, Step};
 use self::unit::{Body, Definitions, Shown, Unit};
 use super::row::Row;
 use crate::base::text;
@@ -41,6 +42,12 @@ pub struct Markdown {
     /// Where the rows of the tail end; stale while `dirty`.
     tail_end: usize,
     dirty: bool,
+    /// The unfinished last line, made safe, as of the last layout.
+    partial: String,
+    /// The blocks that `rows` showed last.
+    visible: Range<usize>,
+    /// The block, and the code block in it, that a highlighter's key is for.
+    keys: HashMap<u64, (usize, usize)>,
 }
 
 impl Markdown {
@@ -112,6 +119,7 @@ impl Markdown {
         self.lay_out(width.max(1));
         let mut at = range.start;
         let mut index = self.ends.partition_point(|end| *end <= at);
+        let first = index;
         while at < range.end.min(self.tail_end) {
             let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
             let end = self.ends.get(index).copied().unwrap_or(self.tail_end);
@@ -122,6 +130,7 @@ impl Markdown {
             }
             index += 1;
         }
+        self.visible = first..index;
     }
 
     /// Drops the rows that are kept; heights stay. For documents that are far off the screen.
@@ -139,23 +148,25 @@ impl Markdown {
         }
         let range = self.line..self.source.len();
         self.line = range.end;
-        let raw = self.source[range.clone()].to_owned();
-        let line = raw.strip_suffix('\n').unwrap_or(&raw);
-        match self.splitter.line(line) {
+        let raw = &self.source[range.clone()];
+        let line = range.start..range.start + raw.trim_end_matches('\n').len();
+        let step = self.splitter.line(&self.source[line.clone()]);
+        match step {
             Step::Starts(kind) => {
-                let unit = Unit::new(kind, range.start, line, self.blank);
                 self.close_last();
-                self.units.push(unit);
+                let first = &self.source[line.clone()];
+                self.units
+                    .push(Unit::new(kind, line.start, first, self.blank));
             }
             Step::Code => {
-                let lines = range.start as u32..(range.start + line.len()) as u32;
+                let lines = line.start as u32..line.end as u32;
                 if let Some(Body::Code(code)) = self.units.last_mut().map(|unit| &mut unit.body) {
                     code.lines.push(lines);
                 }
             }
             Step::Continues | Step::Blank => {}
         }
-        self.blank = line.trim().is_empty();
+        self.blank = self.source[line].trim().is_empty();
         if let Some(unit) = self.units.last_mut() {
             unit.source.end = range.end;
         }
@@ -203,28 +214,28 @@ impl Markdown {
             return;
         }
         self.dirty = false;
-        let partial = text::sanitize(&self.source[self.line..]).into_owned();
-        self.tail = self.begins_tail(&partial);
+        self.partial = text::sanitize(&self.source[self.line..]).into_owned();
+        self.tail = self.begins_tail();
         if !self.finished
             && let Some(unit) = self.units.last_mut()
         {
             unit.invalidate();
         }
         for index in self.ends.len()..self.units.len() {
-            let end = self.measure(index, &partial);
+            let end = self.measure(index);
             self.ends.push(end);
         }
         self.tail_end = match &self.tail {
-            Some(_) => self.measure(self.units.len(), &partial),
+            Some(_) => self.measure(self.units.len()),
             None => self.ends.last().copied().unwrap_or(0),
         };
     }
 
     /// Where the rows of a block end.
-    fn measure(&mut self, index: usize, partial: &str) -> usize {
+    fn measure(&mut self, index: usize) -> usize {
         let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
         let width = self.width;
-        let height = self.with_unit(index, partial, |unit, shown| unit.height(width, shown));
+        let height = self.with_unit(index, |unit, shown| unit.height(width, shown));
         match height {
             0 => start,
             height => start + usize::from(self.has_gap(index)) + height,
@@ -249,51 +260,47 @@ impl Markdown {
             range = range.start.saturating_sub(1)..range.end - 1;
         }
         debug_assert!(range.end <= height);
-        let partial = text::sanitize(&self.source[self.line..]).into_owned();
-        self.with_unit(index, &partial, |unit, shown| unit.rows(range, shown, out));
+        self.with_unit(index, |unit, shown| unit.rows(range, shown, out));
     }
 
     /// Calls `use_unit` with a block and what it shows; index `units.len()` is the tail.
     fn with_unit<T: Default>(
         &mut self,
         index: usize,
-        partial: &str,
         use_unit: impl FnOnce(&mut Unit, &Shown<'_>) -> T,
     ) -> T {
-        let last = index + 1 == self.units.len() && !self.finished;
-        let open = last && self.tail.is_none();
+        let open = index + 1 == self.units.len() && !self.finished && self.tail.is_none();
         let is_tail = index == self.units.len();
         let Some(unit) = self.units.get_mut(index).or(self.tail.as_mut()) else {
             return T::default();
         };
-        let shows_partial = open && !holds_back(&self.splitter, unit, partial);
+        let partial = self.partial.as_str();
+        let partial = (open && !partial.is_empty() && !holds_back(&self.splitter, unit, partial))
+            .then_some(partial);
         let complete = unit.source.start.min(self.line)..unit.source.end.min(self.line);
         let complete = &self.source[complete];
-        let source = if is_tail {
-            Cow::Borrowed(partial)
-        } else if shows_partial && !partial.is_empty() {
-            Cow::Owned(format!("{complete}{partial}"))
-        } else if last {
-            Cow::Borrowed(without_table_header(
-                &self.splitter,
-                complete,
-                shows_partial && !partial.is_empty(),
-            ))
-        } else {
-            Cow::Borrowed(complete)
+        let source = match (&unit.body, partial) {
+            (Body::Code(_), _) => Cow::Borrowed(""),
+            _ if is_tail => Cow::Borrowed(self.partial.as_str()),
+            (Body::Text(_), Some(partial)) => Cow::Owned(format!("{complete}{partial}")),
+            (Body::Text(_), None) if open => {
+                Cow::Borrowed(without_table_header(&self.splitter, complete))
+            }
+            (Body::Text(_), None) => Cow::Borrowed(complete),
         };
         let in_fence = self.splitter.fence().is_some();
         let shown = Shown {
             document: &self.source,
             source: &source,
-            partial: (shows_partial && in_fence && !partial.is_empty()).then_some(partial),
+            partial: partial.filter(|_| in_fence),
             definitions: &self.definitions,
         };
         use_unit(unit, &shown)
     }
 
     /// The block that the unfinished line begins, if it surely shows more than a marker.
-    fn begins_tail(&self, partial: &str) -> Option<Unit> {
+    fn begins_tail(&self) -> Option<Unit> {
+        let partial = self.partial.as_str();
         if self.finished || is_only_marks(partial) || partial.trim_start().starts_with('|') {
             return None;
         }
@@ -314,11 +321,10 @@ fn holds_back(splitter: &Splitter, unit: &Unit, partial: &str) -> bool {
 }
 
 /// The text of an open paragraph without a last line that looks like the header of a table.
-fn without_table_header<'a>(splitter: &Splitter, source: &'a str, followed: bool) -> &'a str {
+fn without_table_header<'a>(splitter: &Splitter, source: &'a str) -> &'a str {
     let body = source.strip_suffix('\n').unwrap_or(source);
     let start = body.rfind('\n').map_or(0, |newline| newline + 1);
-    let waits =
-        !followed && splitter.may_become_table() && body[start..].trim_start().starts_with('|');
+    let waits = splitter.may_become_table() && body[start..].trim_start().starts_with('|');
     if waits { &source[..start] } else { source }
 }
 

@@ -336,3 +336,17 @@ pub(super) fn is_delimiter_row(rest: &str) -> bool {
             .bytes()
             .all(|byte| matches!(byte, b'|' | b'-' | b':' | b' ' | b'\t'))
 }
+
+/// Columns of a table's row.
+pub(super) fn columns(rest: &str) -> usize {
+    let rest = rest.trim();
+    let mut bars = 0;
+    let mut escaped = false;
+    let mut last = false;
+    for byte in rest.bytes() {
+        last = byte == b'|' && !escaped;
+        bars += usize::from(last);
+        escaped = byte == b'\\' && !escaped;
+    }
+    bars + 1 - usize::from(rest.starts_with('|')) - usize::from(last && bars > 1)
+}

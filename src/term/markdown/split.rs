@@ -6,7 +6,7 @@
 //! parser's business; a block that holds more than one by the parser's view is no harm.
 
 use super::scan::{
-    Fence, HtmlEnd, Line, Marker, footnote, html, is_delimiter_row, is_heading, is_rule,
+    Fence, HtmlEnd, Line, Marker, columns, footnote, html, is_delimiter_row, is_heading, is_rule,
     is_underline,
 };
 
@@ -53,8 +53,8 @@ enum Leaf {
     #[default]
     None,
     Paragraph {
-        /// The last line could be the header of a table.
-        header: bool,
+        /// Columns of the last line, when it could be the header of a table.
+        header: usize,
     },
     Table,
     Fence(Fence),
@@ -113,7 +113,7 @@ impl Splitter {
     }
 
     pub(super) fn may_become_table(&self) -> bool {
-        self.containers.is_empty() && self.leaf == Leaf::Paragraph { header: true }
+        self.containers.is_empty() && matches!(self.leaf, Leaf::Paragraph { header: 1.. })
     }
 
     /// The open top-level fence.
@@ -204,7 +204,8 @@ impl Splitter {
         let whole = matched == self.containers.len();
         let lazy = match self.leaf {
             Leaf::Paragraph { .. } => true,
-            Leaf::Table => whole,
+            // The parser ends a table at what could open a block, however far it is indented.
+            Leaf::Table => whole && !(line.indent() > 3 && opens_block(line.rest())),
             _ => false,
         };
         loop {
@@ -236,7 +237,7 @@ impl Splitter {
                 self.push_item(&mut line, marker);
                 outermost = outermost.or(Some(kind));
                 if is_task(line.rest()) {
-                    self.leaf = Leaf::Paragraph { header: false };
+                    self.leaf = Leaf::Paragraph { header: 0 };
                     return outermost;
                 }
             } else if rest.starts_with('>') {
@@ -308,17 +309,22 @@ impl Splitter {
         let Leaf::Paragraph { header } = self.leaf else {
             return;
         };
-        self.leaf = if whole && header && is_delimiter_row(line.rest()) {
+        let rest = line.rest();
+        self.leaf = if whole && header > 0 && is_delimiter_row(rest) && columns(rest) == header {
             Leaf::Table
-        } else {
+        } else if whole && rest.starts_with('|') {
             text_leaf(line)
+        } else {
+            // In the middle of a paragraph only a line that starts with a bar begins a table.
+            Leaf::Paragraph { header: 0 }
         };
     }
 }
 
 fn text_leaf(line: &Line<'_>) -> Leaf {
+    let rest = line.rest();
     Leaf::Paragraph {
-        header: line.rest().contains('|'),
+        header: if rest.contains('|') { columns(rest) } else { 0 },
     }
 }
 
@@ -337,6 +343,13 @@ fn leaf(rest: &str, indent: usize, in_paragraph: bool) -> Option<(Leaf, Kind)> {
     }
     let fence = Fence::open(rest, indent)?;
     Some((Leaf::Fence(fence), Kind::Code(fence)))
+}
+
+fn opens_block(rest: &str) -> bool {
+    rest.starts_with('>')
+        || footnote(rest).is_some()
+        || Marker::scan(rest).is_some()
+        || leaf(rest, 0, true).is_some()
 }
 
 fn is_task(rest: &str) -> bool {

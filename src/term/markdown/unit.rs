@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use pulldown_cmark::Parser;
 
-use super::code::{CodeBlock, Highlight};
+use super::code::CodeBlock;
 use super::render::{Block, Nested, options, render};
 use super::split::Kind;
 use crate::term::highlight::LineTokens;
@@ -42,13 +42,14 @@ pub(super) struct Text {
     /// Width that `height` is for; 0 when it must be laid out.
     width: usize,
     height: usize,
-    rows: Option<Vec<Row>>,
+    pub(super) rows: Option<Vec<Row>>,
     /// References that nothing defined yet.
     unresolved: Vec<String>,
     /// Code blocks inside that wait to be highlighted, and what came back.
     pub(super) nested: Vec<Nested>,
     pub(super) tokens: Vec<Vec<LineTokens>>,
-    pub(super) highlight: Highlight,
+    /// The nested blocks were sent to the highlighter.
+    pub(super) sent: bool,
 }
 
 impl Unit {
@@ -136,7 +137,6 @@ impl Unit {
         match &mut self.body {
             Body::Code(code) => code.rows(range, shown.document, shown.partial, out),
             Body::Text(text) => {
-                text.highlight.wanted = true;
                 if text.rows.is_none() {
                     text.lay_out(text.width, self.kind, shown);
                 }
@@ -179,7 +179,7 @@ impl Text {
             found
         });
         self.unresolved = unresolved;
-        if self.highlight.key.is_none() {
+        if !self.sent {
             self.nested = nested;
         }
         self.width = width;
