@@ -8,7 +8,7 @@ use crate::base::problem::Problem;
 use crate::coding::host::{ModelInfo, Op, SessionInfo, SessionSummary};
 use crate::llm::Usage;
 use crate::term::component::Cx;
-use crate::term::highlight::{HighlightResult, Highlighter};
+use crate::term::highlight::{Highlighted, Highlighter};
 use crate::term::input::{InputEvent, KeyPress, MouseEventKind, MouseInput};
 use crate::term::keymap::{Keymap, Lookup};
 use crate::term::layers::Layers;
@@ -201,8 +201,8 @@ impl App {
     }
 
     /// Colours for code came back from the highlighter.
-    pub fn on_highlight(&mut self, result: HighlightResult) {
-        let _ = result;
+    pub fn on_highlight(&mut self, highlighted: &Highlighted) {
+        self.dirty |= self.transcript.on_highlight(highlighted);
     }
 
     /// When the screen looks different without anything having happened.

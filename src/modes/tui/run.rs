@@ -25,7 +25,7 @@ use crate::coding::settings::{ExitOutput, Settings};
 use crate::modes::prompt::Prompt;
 use crate::term::clipboard::{Clipboard, ClipboardError, Copied};
 use crate::term::frame::{Cursor, FrameClock, FrameWriter};
-use crate::term::highlight::{HighlightResult, Highlighter};
+use crate::term::highlight::{Highlighted, Highlighter};
 use crate::term::input::{InputEvent, TerminalReply};
 use crate::term::terminal::{Signal, Signals, Terminal, TerminalOptions};
 use crate::term::watch::Watcher;
@@ -52,7 +52,8 @@ pub async fn run(setup: HostSetup, options: Options) -> anyhow::Result<()> {
     let looks = Looks::new(&options.folders, &kind);
     let (theme, theme_problems) = looks.theme(&options.settings.theme);
     let (keymap, keymap_problems) = looks.keymap(&options.settings.keymap);
-    let (highlighter, highlighted) = Highlighter::new();
+    let (colours, highlighted) = mpsc::unbounded_channel();
+    let highlighter = Highlighter::new(move |lines| drop(colours.send(lines)));
     let mut app = App::new(AppOptions {
         theme,
         keymap,
@@ -152,7 +153,7 @@ impl Screen {
         &mut self,
         mut input: mpsc::UnboundedReceiver<InputEvent>,
         mut events: Subscription<Event>,
-        mut highlighted: mpsc::UnboundedReceiver<HighlightResult>,
+        mut highlighted: mpsc::UnboundedReceiver<Highlighted>,
         mut finished: mpsc::UnboundedReceiver<Finished>,
     ) -> anyhow::Result<()> {
         let mut signals = Signals::listen().context("signals cannot be listened to")?;
@@ -194,7 +195,7 @@ impl Screen {
                     }
                     self.take_events(&mut events);
                 }
-                Some(result) = highlighted.recv() => self.app.on_highlight(result),
+                Some(lines) = highlighted.recv() => self.app.on_highlight(&lines),
                 Some(result) = finished.recv() => self.on_finished(result),
                 Some(_) = changes.recv() => self.reload_looks(),
             }

@@ -3,7 +3,7 @@
 
 use crate::agent::{Notice, Severity, UserMessage};
 use crate::term::face::{Emphasis, Face, Token};
-use crate::term::highlight::Highlighter;
+use crate::term::highlight::{Highlighted, Highlighter};
 use crate::term::markdown::Markdown;
 use crate::term::row::{Row, Span};
 use crate::term::wrap::Wrap;
@@ -96,7 +96,15 @@ impl Cell {
     /// Sends code that waits for its colours to the highlighter.
     pub fn request_highlight(&mut self, highlighter: &mut Highlighter) {
         if let Body::Text(markdown) = &mut self.body {
-            let _ = (markdown, highlighter);
+            markdown.highlight(highlighter);
+        }
+    }
+
+    /// Takes colours that came back; whether they were for this cell.
+    pub fn apply_highlight(&mut self, highlighted: &Highlighted) -> bool {
+        match &mut self.body {
+            Body::Text(markdown) => markdown.apply(highlighted),
+            _ => false,
         }
     }
 

@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 
 use super::{Position, Transcript};
 use crate::term::frame::Links;
-use crate::term::highlight::Highlighter;
+use crate::term::highlight::{Highlighted, Highlighter};
 use crate::term::row::Row;
 use crate::term::theme::Theme;
 use crate::term::widgets::paint;
@@ -26,6 +26,11 @@ impl Transcript {
         for cell in self.cells.iter_mut().skip(first).take(visible) {
             cell.request_highlight(highlighter);
         }
+    }
+
+    /// Takes colours that came back; whether anything changed. The newest cells are the likeliest.
+    pub fn on_highlight(&mut self, highlighted: &Highlighted) -> bool {
+        self.cells.iter_mut().rev().any(|cell| cell.apply_highlight(highlighted))
     }
 
     /// Moves by `rows`, up when negative. Reaching the end follows it again.
