@@ -38,6 +38,8 @@ pub struct Item {
 pub struct Select {
     items: Vec<Item>,
     haystacks: Vec<Utf32String>,
+    /// Ranks side by side, for the sort.
+    ranks: Vec<u32>,
     /// Widest text of each detail column.
     columns: Vec<usize>,
     input: LineInput,
@@ -72,6 +74,7 @@ impl Select {
         let mut select = Self {
             items: Vec::new(),
             haystacks: Vec::new(),
+            ranks: Vec::new(),
             columns: Vec::new(),
             input: LineInput::default(),
             pattern: Pattern::default(),
@@ -88,6 +91,7 @@ impl Select {
     pub fn set_items(&mut self, items: Vec<Item>) {
         let selected = self.selected().map(|item| item.id.clone());
         self.haystacks = items.iter().map(haystack).collect();
+        self.ranks = items.iter().map(|item| item.rank).collect();
         let count = items
             .iter()
             .map(|item| item.details.len())
@@ -248,7 +252,7 @@ impl Select {
                 .collect();
         }
         let Self {
-            items,
+            ranks,
             haystacks,
             pattern,
             matcher,
@@ -262,7 +266,7 @@ impl Select {
             found.is_some()
         });
         matches.sort_unstable_by_key(|(index, score)| {
-            (Reverse(*score), items[*index as usize].rank, *index)
+            (Reverse(*score), ranks[*index as usize], *index)
         });
     }
 
