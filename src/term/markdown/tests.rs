@@ -320,7 +320,7 @@ fn construct() -> impl Strategy<Value = String> {
         "\n\n",
         "[^1]: note\n",
         "    more\n",
-        "> [!NOTE]\n",
+        "> [!NOTE]\n> alpha\n",
         "| x |\n",
         "  \n",
     ];
