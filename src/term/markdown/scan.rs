@@ -308,23 +308,17 @@ fn tag_name(text: &str) -> &str {
 /// Whether a line is one whole tag.
 fn is_lone_tag(name: &str, tail: &str) -> bool {
     let mut quote = None;
-    let end = tail.char_indices().find(|(_, char)| match quote {
-        Some(open) => {
-            if *char == open {
-                quote = None;
-            }
-            false
+    let end = tail.find(|char| {
+        if quote == Some(char) {
+            quote = None;
+        } else if quote.is_none() && matches!(char, '"' | '\'') {
+            quote = Some(char);
         }
-        None => {
-            if matches!(char, '"' | '\'') {
-                quote = Some(*char);
-            }
-            *char == '>'
-        }
+        char == '>' && quote.is_none()
     });
     name.starts_with(|char: char| char.is_ascii_alphabetic())
         && tail.starts_with([' ', '\t', '/', '>'])
-        && end.is_some_and(|(at, _)| tail[at + 1..].trim().is_empty())
+        && end.is_some_and(|at| tail[at + 1..].trim().is_empty())
 }
 
 /// Whether a line can be the one under a table's header.

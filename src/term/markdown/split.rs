@@ -56,6 +56,8 @@ enum Leaf {
         /// Columns of the last line, when it could be the header of a table.
         header: usize,
     },
+    /// The title of an alert: text goes on below it, but it is no heading's.
+    Title,
     Table,
     Fence(Fence),
     Html(HtmlEnd),
@@ -84,7 +86,7 @@ impl Splitter {
         if line.is_blank() {
             return self.blank(matched);
         }
-        let paragraph = matches!(self.leaf, Leaf::Paragraph { .. });
+        let paragraph = matches!(self.leaf, Leaf::Paragraph { .. } | Leaf::Title);
         let depth = self.containers.len();
         let restricted = whole && paragraph;
         match self.open(line, matched, restricted) {
@@ -178,7 +180,7 @@ impl Splitter {
                 }
                 underlined
             }
-            Leaf::None | Leaf::Table => false,
+            Leaf::None | Leaf::Table | Leaf::Title => false,
         }
     }
 
@@ -203,7 +205,7 @@ impl Splitter {
         let mut outermost = None;
         let whole = matched == self.containers.len();
         let lazy = match self.leaf {
-            Leaf::Paragraph { .. } => true,
+            Leaf::Paragraph { .. } | Leaf::Title => true,
             // The parser ends a table at what could open a block, however far it is indented.
             Leaf::Table => whole && !(line.indent() > 3 && opens_block(line.rest())),
             _ => false,
@@ -245,6 +247,10 @@ impl Splitter {
                 line.quote();
                 self.containers.push(Container::Quote);
                 outermost = outermost.or(Some(Kind::Text));
+                if is_alert(line.rest()) {
+                    self.leaf = Leaf::Title;
+                    return outermost;
+                }
             } else if let Some((leaf, kind)) =
                 leaf(rest, indent, restricted || (lazy && outermost.is_none()))
             {
@@ -306,8 +312,9 @@ impl Splitter {
 
     /// Another line of a paragraph, perhaps of one inside containers that the line does not continue.
     fn more_text(&mut self, line: &Line<'_>, whole: bool) {
-        let Leaf::Paragraph { header } = self.leaf else {
-            return;
+        let header = match self.leaf {
+            Leaf::Paragraph { header } => header,
+            _ => 0,
         };
         let rest = line.rest();
         self.leaf = if whole && header > 0 && is_delimiter_row(rest) && columns(rest) == header {
@@ -350,6 +357,18 @@ fn opens_block(rest: &str) -> bool {
         || footnote(rest).is_some()
         || Marker::scan(rest).is_some()
         || leaf(rest, 0, true).is_some()
+}
+
+fn is_alert(rest: &str) -> bool {
+    const TAGS: &[&str] = &[
+        "[!note]",
+        "[!tip]",
+        "[!important]",
+        "[!warning]",
+        "[!caution]",
+    ];
+    TAGS.iter()
+        .any(|tag| rest.trim_end().eq_ignore_ascii_case(tag))
 }
 
 fn is_task(rest: &str) -> bool {

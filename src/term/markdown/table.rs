@@ -74,11 +74,11 @@ impl Table {
         out.push(rule(columns, ["┌", "┬", "┐"]));
         for (index, row) in self.rows.iter().enumerate() {
             let tall = self.boxed_row(row, columns, index == 0, out);
-            let more = index + 1 < self.rows.len();
-            let next_is_tall = |row: &Vec<Cell>| row.iter().any(|cell| cell.len() > 1);
-            if index == 0 && more
-                || more && (tall || self.rows.get(index + 1).is_some_and(next_is_tall))
-            {
+            let Some(next) = self.rows.get(index + 1) else {
+                break;
+            };
+            // Rows of several lines are told apart by rules.
+            if index == 0 || tall || next.iter().any(|cell| cell.len() > 1) {
                 out.push(rule(columns, ["├", "┼", "┤"]));
             }
         }

@@ -274,7 +274,7 @@ fn events(source: &str) -> Vec<String> {
 }
 
 fn construct() -> impl Strategy<Value = String> {
-    let words = prop::sample::select(vec![
+    let pieces = prop::sample::select(vec![
         "alpha",
         "beta",
         "*em*",
@@ -287,13 +287,13 @@ fn construct() -> impl Strategy<Value = String> {
         "-",
         "👨‍👩‍👧",
     ]);
-    let line = prop::collection::vec(words, 1..6).prop_map(|words| words.join(" "));
+    let line = prop::collection::vec(pieces, 1..6).prop_map(|words| words.join(" "));
     let text = (line.clone(), line.clone()).prop_map(|(a, b)| format!("{a}\n{b}\n"));
-    let prefixes = vec![
+    let marks = vec![
         "", "", "", "\n", "\n", "- ", "* ", "1. ", "2. ", "7) ", "> ", "  ", "   ", "    ", "> - ",
         "- > ", "- - ", "# ", "### ", ">", "- [x] ", "> > ", "      ", "\t", "- \t",
     ];
-    let wholes = vec![
+    let constructs = vec![
         "```rust\n",
         "```\n",
         "~~~~\n",
@@ -320,13 +320,13 @@ fn construct() -> impl Strategy<Value = String> {
         "\n\n",
         "[^1]: note\n",
         "    more\n",
-        "> [!NOTE]\n",
+        "> [!NOTE]\n> alpha\n",
         "| x |\n",
         "  \n",
     ];
-    let prefixed = (prop::sample::select(prefixes), line)
-        .prop_map(|(prefix, line)| format!("{prefix}{line}\n"));
-    prop_oneof![2 => text, 6 => prefixed, 4 => prop::sample::select(wholes).prop_map(String::from)]
+    let marked_line =
+        (prop::sample::select(marks), line).prop_map(|(prefix, line)| format!("{prefix}{line}\n"));
+    prop_oneof![2 => text, 6 => marked_line, 4 => prop::sample::select(constructs).prop_map(String::from)]
 }
 
 fn document() -> impl Strategy<Value = String> {

@@ -71,7 +71,7 @@ const SETTLE_CONSOLE: &str = "\x1b[r\x1b[m\x1b[?25h";
 
 /// Questions, fenced by the one that every terminal answers: keyboard protocol, synchronized output,
 /// colours, dark or light, name, and device attributes.
-const PROBES: &str = "\x1b[?u\x1b[?2026$p\x1b]10;?\x1b\\\x1b]11;?\x1b\\\x1b[?996n\x1b[>q\x1b[c";
+const PROBES: &str = "\x1b[?u\x1b[?2026$p\x1b]10;?\x1b\\\x1b]11;?\x1b\\\x1b[>q\x1b[c";
 
 pub(super) fn enter(kind: &TerminalKind, options: TerminalOptions, keyboard: Keyboard) -> String {
     let mut bytes: String = switches(kind, options).map(|(set, ..)| *set).collect();
