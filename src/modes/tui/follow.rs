@@ -30,6 +30,7 @@ impl App {
         match event {
             Event::SessionOpened { session, messages } => {
                 self.session = (**session).clone();
+                self.editor.set_cwd(&session.cwd);
                 self.footer.session_name.clone_from(&session.name);
                 self.activity.work = Work::Idle;
                 self.queue = QueueView::default();

@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
-use std::time::Instant;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use tokio::sync::mpsc;
@@ -29,6 +30,10 @@ use crate::term::highlight::{Highlighted, Highlighter};
 use crate::term::input::{InputEvent, TerminalReply};
 use crate::term::terminal::{Signal, Signals, Terminal, TerminalOptions};
 use crate::term::watch::Watcher;
+
+/// Shortest time between two frames that only the model's work asks for. Keys are echoed at once; a
+/// stream reads as well at 30 frames a second, at half the cost.
+const STREAM_FRAME: Duration = Duration::from_millis(33);
 
 /// Events applied between two looks at the keyboard.
 const EVENT_BATCH: usize = 512;
@@ -90,6 +95,7 @@ pub async fn run(setup: HostSetup, options: Options) -> anyhow::Result<()> {
         terminal,
         writer,
         clock: FrameClock::default(),
+        drawn: Instant::now(),
         looks,
         clipboard,
         results,
@@ -137,6 +143,8 @@ struct Screen {
     terminal: Terminal,
     writer: FrameWriter,
     clock: FrameClock,
+    /// When the last frame was drawn.
+    drawn: Instant,
     looks: Looks,
     clipboard: Clipboard,
     results: mpsc::UnboundedSender<Finished>,
@@ -197,7 +205,7 @@ impl Screen {
                 }
                 Some(lines) = highlighted.recv() => self.app.on_highlight(&lines),
                 Some(result) = finished.recv() => self.on_finished(result),
-                Some(_) = changes.recv() => self.reload_looks(),
+                Some(paths) = changes.recv() => self.on_files_changed(&paths),
             }
             if self.after_change() {
                 return Ok(());
@@ -231,7 +239,8 @@ impl Screen {
             }
         }
         if self.app.take_dirty() {
-            self.clock.request(now);
+            let interval = STREAM_FRAME.max(self.clock.interval());
+            self.clock.request_at((self.drawn + interval).max(now));
         }
         if !self.clock.is_slow()
             && let Some(then) = self.app.next_change(now)
@@ -333,6 +342,18 @@ impl Screen {
         false
     }
 
+    /// The folders hold other files too: only what decides the looks counts.
+    fn on_files_changed(&mut self, paths: &[PathBuf]) {
+        let folders = &self.options.folders;
+        let (settings, themes, keymaps) = (folders.settings(), folders.themes(), folders.keymaps());
+        let concerns = |path: &PathBuf| {
+            *path == settings || path.starts_with(&themes) || path.starts_with(&keymaps)
+        };
+        if paths.iter().any(concerns) {
+            self.reload_looks();
+        }
+    }
+
     fn reload_looks(&mut self) {
         let (settings, mut problems) = Settings::load(&self.options.folders.settings());
         let (theme, found) = self.looks.theme(&settings.theme);
@@ -375,22 +396,20 @@ impl Screen {
 
     fn draw(&mut self) {
         let now = Instant::now();
+        // What changed until now is in this frame.
+        self.app.take_dirty();
         let (canvas, links) = self.writer.canvas();
         let cursor = self.app.draw(canvas, links, now).map(Cursor::from);
         let mut frame = self.terminal.output().buffer();
         self.writer.finish(cursor, &mut frame);
         let drain = self.terminal.output().drain();
         self.terminal.output().send(frame);
-        self.clock.drawn(Instant::now(), drain);
+        self.drawn = Instant::now();
+        self.clock.drawn(self.drawn, drain);
     }
 
     /// Follows theme, keymap and settings files while they are edited.
-    fn watch(
-        &mut self,
-    ) -> (
-        Option<Watcher>,
-        mpsc::UnboundedReceiver<Vec<std::path::PathBuf>>,
-    ) {
+    fn watch(&mut self) -> (Option<Watcher>, mpsc::UnboundedReceiver<Vec<PathBuf>>) {
         let folders = &self.options.folders;
         let paths = [
             folders.settings(),

@@ -45,6 +45,20 @@ fn paint_row(
     for span in &row.spans {
         let face = style(span.face);
         let link = span.link.as_ref().and_then(|target| links.intern(target));
+        if span.text.is_ascii() {
+            for byte in span.text.bytes().filter(|byte| !byte.is_ascii_control()) {
+                if x >= line.right() {
+                    return;
+                }
+                let cell = &mut buffer[(x, line.y)];
+                cell.set_char(char::from(byte)).set_style(face);
+                if let Some(link) = link {
+                    link.mark(cell);
+                }
+                x += 1;
+            }
+            continue;
+        }
         for (_, grapheme) in graphemes(&span.text) {
             let width = grapheme_width(grapheme) as u16;
             if width == 0 {

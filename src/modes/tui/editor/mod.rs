@@ -3,6 +3,7 @@
 pub mod complete;
 pub mod history;
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::base::path;
@@ -21,7 +22,8 @@ const PLACEHOLDER: &str = "Ask, or type / for commands";
 pub struct Editor {
     area: TextArea,
     history: History,
-    history_asked: bool,
+    /// Where paths are completed from.
+    cwd: PathBuf,
     files: Option<Arc<Vec<String>>>,
     files_asked: bool,
     completion: Option<Offer>,
@@ -41,7 +43,7 @@ impl Editor {
         Self {
             area: TextArea::new(PLACEHOLDER),
             history: History::default(),
-            history_asked: false,
+            cwd: PathBuf::new(),
             files: None,
             files_asked: false,
             completion: None,
@@ -108,13 +110,15 @@ impl Editor {
         self.history.load(prompts);
     }
 
-    /// Whether earlier prompts have to be asked for; true once.
-    pub fn wants_history(&mut self) -> bool {
-        !std::mem::replace(&mut self.history_asked, true)
-    }
-
     pub fn remember(&mut self, text: &str) {
         self.history.push(text);
+    }
+
+    /// Another session: paths and files are completed from its directory.
+    pub fn set_cwd(&mut self, cwd: &str) {
+        self.cwd = PathBuf::from(cwd);
+        self.files = None;
+        self.files_asked = false;
     }
 
     pub fn set_files(&mut self, files: Arc<Vec<String>>) {
@@ -203,7 +207,9 @@ impl Editor {
             return;
         }
         let before = self.area.before_cursor().to_owned();
-        let Some(found) = complete::path(&complete::word(&before), list_folder) else {
+        let cwd = &self.cwd;
+        let list = |folder: &str| list_folder(cwd, folder);
+        let Some(found) = complete::path(&complete::word(&before), list) else {
             return;
         };
         let shared = complete::common_prefix(&found.candidates).to_owned();
@@ -330,12 +336,9 @@ fn is_editing(command: Command) -> bool {
 }
 
 /// Names in a folder, for path completion; folders with a trailing slash.
-fn list_folder(folder: &str) -> Vec<String> {
+fn list_folder(cwd: &Path, folder: &str) -> Vec<String> {
     let place = if folder.is_empty() { "." } else { folder };
-    let Ok(cwd) = std::env::current_dir() else {
-        return Vec::new();
-    };
-    let Ok(entries) = std::fs::read_dir(path::resolve(&cwd, place)) else {
+    let Ok(entries) = std::fs::read_dir(path::resolve(cwd, place)) else {
         return Vec::new();
     };
     entries

@@ -30,7 +30,10 @@ impl Transcript {
 
     /// Takes colours that came back; whether anything changed. The newest cells are the likeliest.
     pub fn on_highlight(&mut self, highlighted: &Highlighted) -> bool {
-        self.cells.iter_mut().rev().any(|cell| cell.apply_highlight(highlighted))
+        self.cells
+            .iter_mut()
+            .rev()
+            .any(|cell| cell.apply_highlight(highlighted))
     }
 
     /// Moves by `rows`, up when negative. Reaching the end follows it again.

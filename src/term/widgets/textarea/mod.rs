@@ -25,7 +25,6 @@ use crate::base::text;
 pub use self::buffer::{Chip, Position};
 pub use self::draft::{Draft, Piece};
 pub use self::motion::Motion;
-pub(in crate::term::widgets) use self::motion::{word_left, word_right};
 
 /// A paste of more lines or characters than these becomes a chip.
 const CHIP_LINES: usize = 10;
