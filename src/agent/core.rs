@@ -153,11 +153,11 @@ impl Core {
                 Next::Nothing
             }
             Op::AppendMessage { message } if running => {
-                self.state().held.push(message);
+                self.state().held.push(*message);
                 Next::Nothing
             }
             Op::AppendMessage { message } => {
-                if let Err(stop) = self.commit(message, None).await {
+                if let Err(stop) = self.commit(*message, None).await {
                     self.notice(Severity::Error, stop.message);
                 }
                 Next::Nothing

@@ -60,7 +60,7 @@ pub enum Op {
     ReplaceMessages { messages: Vec<AgentMessage> },
     /// Adds a message without starting a run. While a run is on it is held until the next request, so
     /// that it cannot stand between a tool call and its result.
-    AppendMessage { message: AgentMessage },
+    AppendMessage { message: Box<AgentMessage> },
     /// Answered by `Event::State`.
     GetState,
 }

@@ -44,9 +44,8 @@ pub(super) fn prompts(
         first.attachments = attachments;
         if let Some(piped) = piped {
             let rest = std::mem::take(&mut first.text);
-            first.text = format!("{}\n\n{rest}", piped.trim_end())
-                .trim_end()
-                .to_owned();
+            let joined = format!("{}\n\n{rest}", piped.trim_end());
+            joined.trim_end().clone_into(&mut first.text);
         }
     }
     Ok(prompts)

@@ -25,9 +25,9 @@ impl Interceptor for Keeper {
             self.store
                 .append(EntryKind::message(message.clone()))
                 .await
-                .map_err(stop)?;
+                .map_err(|error| stop(&error))?;
             if matches!(message, AgentMessage::User(_)) {
-                self.store.sync().await.map_err(stop)?;
+                self.store.sync().await.map_err(|error| stop(&error))?;
             }
             Ok(())
         }
@@ -46,7 +46,7 @@ impl Interceptor for Keeper {
         &'a self,
         _results: &'a [ToolResultMessage],
     ) -> BoxFuture<'a, Result<(), StopRun>> {
-        async move { self.store.sync().await.map_err(stop) }.boxed()
+        async move { self.store.sync().await.map_err(|error| stop(&error)) }.boxed()
     }
 
     fn on_settled<'a>(&'a self, _outcome: &'a RunOutcome) -> BoxFuture<'a, ()> {
@@ -59,7 +59,7 @@ impl Interceptor for Keeper {
 }
 
 /// The sentence a person reads when the session cannot be written.
-pub fn stop(error: SessionError) -> StopRun {
+fn stop(error: &SessionError) -> StopRun {
     let message = match error.hint() {
         Some(hint) => format!("{error}; {hint}"),
         None => error.to_string(),

@@ -15,6 +15,7 @@ pub mod providers;
 pub mod scripted;
 pub mod sse;
 pub mod status;
+pub mod surrogates;
 pub mod usage;
 mod wire;
 

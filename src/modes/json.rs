@@ -84,6 +84,10 @@ pub async fn run(
                     writeln!(file, "{}", serde_json::to_string(entry)?)?;
                 }
                 write_line(output, &serde_json::to_value(&event)?)?;
+                if let Event::SessionFailed { message } = event {
+                    outcome = RunOutcome::Stopped { message };
+                    break;
+                }
                 if let Event::Agent(agent::Event::AgentSettled { outcome: ended }) = event {
                     running = false;
                     if ended == RunOutcome::Interrupted {

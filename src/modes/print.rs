@@ -80,6 +80,11 @@ async fn follow(
             Event::HostNotice { severity, text } => {
                 write_notice(sinks.log, severity, &text, options)?;
             }
+            // Going on in another session than the one that was named would be a surprise.
+            Event::SessionFailed { message } => {
+                write_notice(sinks.log, Severity::Error, &message, options)?;
+                return Ok(RunOutcome::Stopped { message });
+            }
             Event::ShutDown => break,
             Event::Agent(event) => match event {
                 agent::Event::Log { entry } if shows(&entry, options) => {

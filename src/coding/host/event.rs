@@ -20,6 +20,10 @@ pub enum Event {
         session: Box<SessionInfo>,
         messages: Vec<Arc<AgentMessage>>,
     },
+    /// The session that was asked for cannot be opened; a new one follows.
+    SessionFailed {
+        message: String,
+    },
     /// The session has another name; `None` when it was cleared.
     SessionRenamed {
         name: Option<String>,

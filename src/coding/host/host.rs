@@ -208,7 +208,9 @@ impl Task {
         let session = match opened {
             Ok(session) => session,
             Err(error) => {
-                self.notice(Severity::Error, error.to_string());
+                self.publish(Event::SessionFailed {
+                    message: error.to_string(),
+                });
                 match OpenSession::open(&self.setup, &mut self.models, SessionChoice::New).await {
                     Ok(session) => session,
                     Err(error) => {
@@ -256,12 +258,9 @@ impl Task {
     fn list_sessions(&self, all: bool) {
         let (setup, jobs) = (self.setup.clone(), self.jobs.clone());
         tokio::task::spawn_blocking(move || {
-            let event = match OpenSession::list(&setup, all) {
-                Ok(sessions) => Event::Sessions { all, sessions },
-                Err(error) => Event::HostNotice {
-                    severity: Severity::Error,
-                    text: error.to_string(),
-                },
+            let event = Event::Sessions {
+                all,
+                sessions: OpenSession::list(&setup, all),
             };
             let _ = jobs.send(Job::Publish(Box::new(event)));
         });
@@ -359,7 +358,7 @@ impl Task {
                     run: run.clone(),
                 });
                 if let Some(session) = &self.session {
-                    let message = AgentMessage::ShellRun(*run);
+                    let message = Box::new(AgentMessage::ShellRun(*run));
                     session.agent.send(agent::Op::AppendMessage { message });
                 }
             }

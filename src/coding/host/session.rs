@@ -148,8 +148,8 @@ impl OpenSession {
     }
 
     /// The stored sessions, newest first. Blocks.
-    pub(super) fn list(setup: &HostSetup, all: bool) -> Result<Vec<SessionSummary>, OpenError> {
-        Ok(list(&setup.folders.data, &setup.cwd, all))
+    pub(super) fn list(setup: &HostSetup, all: bool) -> Vec<SessionSummary> {
+        list(&setup.folders.data, &setup.cwd, all)
     }
 
     /// Whether the tools asked for exist.
@@ -215,16 +215,14 @@ fn open_file(data: &Path, cwd: &Path, choice: SessionChoice) -> Result<Opened, O
             return Ok(Opened::empty(SessionStore::create(path, Header::new(cwd))?));
         }
     };
-    match path {
-        Some(path) => Ok(Opened::loaded(SessionStore::open(&path)?)),
-        None => {
-            let header = Header::new(cwd);
-            Ok(Opened::empty(SessionStore::create(
-                directory.path_for(&header),
-                header,
-            )?))
-        }
+    if let Some(path) = path {
+        return Ok(Opened::loaded(SessionStore::open(&path)?));
     }
+    let header = Header::new(cwd);
+    Ok(Opened::empty(SessionStore::create(
+        directory.path_for(&header),
+        header,
+    )?))
 }
 
 impl Opened {

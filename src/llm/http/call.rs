@@ -1,6 +1,7 @@
 //! One call: prepare, send, read, end. A state machine that is polled as a stream, so that dropping the
 //! stream drops the connection.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -13,8 +14,9 @@ use super::fault;
 use crate::llm::errors;
 use crate::llm::event::StreamEvent;
 use crate::llm::provider::{Request, Secret};
-use crate::llm::sse::SseParser;
+use crate::llm::sse::{SseEvent, SseParser};
 use crate::llm::status::TurnStatus;
+use crate::llm::surrogates::Surrogates;
 use crate::llm::usage::Usage;
 use crate::llm::wire::{Decoder, KeyHeader, WIRES, Wire};
 
@@ -47,6 +49,7 @@ struct Outgoing {
 struct Reading {
     response: Response,
     parser: SseParser,
+    surrogates: Surrogates,
     decoder: Box<dyn Decoder>,
     /// The first bytes, until an event was read from them.
     head: Vec<u8>,
@@ -150,6 +153,7 @@ impl Call {
         self.phase = Phase::Read(Box::new(Reading {
             response,
             parser: SseParser::default(),
+            surrogates: Surrogates::default(),
             decoder: (wire.decoder)(model),
             head: Vec::new(),
             saw_event: false,
@@ -184,8 +188,8 @@ impl Reading {
                 if !events.is_empty() && !std::mem::replace(&mut self.saw_event, true) {
                     self.head = Vec::new();
                 }
-                for event in &events {
-                    self.decoder.push(event, out);
+                for event in events {
+                    self.decode(event, out);
                 }
             }
             Err(error) => {
@@ -196,10 +200,17 @@ impl Reading {
         }
     }
 
+    fn decode(&mut self, mut event: SseEvent, out: &mut Vec<StreamEvent>) {
+        if let Cow::Owned(mended) = self.surrogates.mend(&event.data) {
+            event.data = mended;
+        }
+        self.decoder.push(&event, out);
+    }
+
     fn finish(&mut self, host: &str, key: Option<&Secret>, out: &mut Vec<StreamEvent>) {
         if let Some(event) = self.parser.finish() {
             self.saw_event = true;
-            self.decoder.push(&event, out);
+            self.decode(event, out);
         }
         if self.decoder.ended() {
             return;

@@ -158,6 +158,10 @@ impl App {
             self.editor.clear();
             return;
         }
+        if !self.activity.is_idle() {
+            self.interrupt();
+            return;
+        }
         let armed = self
             .exit_armed
             .is_some_and(|since| now.saturating_duration_since(since) < EXIT_WINDOW);

@@ -35,6 +35,9 @@ use crate::term::watch::Watcher;
 /// stream reads as well at 30 frames a second, at half the cost.
 const STREAM_FRAME: Duration = Duration::from_millis(33);
 
+/// How long the host may take to end what runs after the screen is gone.
+const LAST_WORK: Duration = Duration::from_secs(3);
+
 /// Events applied between two looks at the keyboard.
 const EVENT_BATCH: usize = 512;
 
@@ -105,7 +108,11 @@ pub async fn run(setup: HostSetup, options: Options) -> anyhow::Result<()> {
         transcript: Vec::new(),
     };
     screen.draw();
-    let left = screen.serve(input, events, highlighted, finished).await;
+    let mut events = events;
+    let left = screen
+        .serve(input, &mut events, highlighted, finished)
+        .await;
+    screen.host.send(Op::ShutDown);
     let Screen {
         terminal,
         options,
@@ -114,6 +121,15 @@ pub async fn run(setup: HostSetup, options: Options) -> anyhow::Result<()> {
         ..
     } = screen;
     let panics = terminal.leave();
+    // The partial answer is stored, commands are stopped; a hanging disk must not hold the shell up.
+    let ended = async {
+        while events
+            .recv()
+            .await
+            .is_some_and(|event| event != Event::ShutDown)
+        {}
+    };
+    let _ = tokio::time::timeout(LAST_WORK, ended).await;
     leave_behind(
         &options.settings,
         &transcript,
@@ -160,7 +176,7 @@ impl Screen {
     async fn serve(
         &mut self,
         mut input: mpsc::UnboundedReceiver<InputEvent>,
-        mut events: Subscription<Event>,
+        events: &mut Subscription<Event>,
         mut highlighted: mpsc::UnboundedReceiver<Highlighted>,
         mut finished: mpsc::UnboundedReceiver<Finished>,
     ) -> anyhow::Result<()> {
@@ -194,14 +210,14 @@ impl Screen {
                 }
                 () = self.terminal.output().ready(), if deadline.is_some() && !idle => {}
                 () = sleep_to(deadline), if deadline.is_some() && idle => {
-                    self.take_events(&mut events);
+                    self.take_events(events);
                     self.draw();
                 }
                 () = events.ready(), if deadline.is_none() => {
                     if events.is_closed() {
                         return Ok(());
                     }
-                    self.take_events(&mut events);
+                    self.take_events(events);
                 }
                 Some(lines) = highlighted.recv() => self.app.on_highlight(&lines),
                 Some(result) = finished.recv() => self.on_finished(result),

@@ -189,7 +189,7 @@ fn name_first_lines(mut problems: Vec<Problem>, text: &str) -> Vec<Problem> {
             .rposition(|line| key(line) == wanted);
         if let Some(first) = first {
             problem.message = format!("{wanted} has an action already on line {}", first + 1);
-            problem.hint = "remove one of the two".to_owned();
+            "remove one of the two".clone_into(&mut problem.hint);
         }
     }
     problems

@@ -175,7 +175,7 @@ impl Painter {
 
     fn line(&mut self, number: usize, sign: char, text: &str, token: Token) {
         let span = Span::new(&*clean(text), token);
-        self.spans(number, sign, vec![span], token);
+        self.spans(number, sign, &[span], token);
     }
 
     /// One side of a changed line, with the words that only it has marked.
@@ -205,10 +205,10 @@ impl Painter {
             };
             spans.push(Span::new(change.value(), face));
         }
-        self.spans(number, sign, spans, token);
+        self.spans(number, sign, &spans, token);
     }
 
-    fn spans(&mut self, number: usize, sign: char, spans: Vec<Span>, token: Token) {
+    fn spans(&mut self, number: usize, sign: char, spans: &[Span], token: Token) {
         let gutter = Face::from(Token::DiffGutter);
         let digits = self.digits;
         let first = [
@@ -222,7 +222,7 @@ impl Painter {
         let start = self.rows.len();
         Wrap::new(self.width)
             .hanging(&first, &rest)
-            .line(&spans, &mut self.rows);
+            .line(spans, &mut self.rows);
         if token != Token::DiffContext {
             for row in &mut self.rows[start..] {
                 row.fill = Some(Face::from(token));

@@ -15,7 +15,7 @@ pub fn frame(elapsed: Duration) -> &'static str {
 /// How long until the mark changes.
 pub fn until_next(elapsed: Duration) -> Duration {
     let into = elapsed.as_millis() % STEP.as_millis();
-    STEP - Duration::from_millis(into as u64)
+    STEP.saturating_sub(Duration::from_millis(into as u64))
 }
 
 #[cfg(test)]

@@ -46,6 +46,10 @@ impl History {
     }
 
     /// The prompt after the one shown; past the newest the draft comes back.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "the counterpart of `previous`"
+    )]
     pub fn next(&mut self) -> Option<&str> {
         let place = self.place? + 1;
         if place < self.prompts.len() {

@@ -35,6 +35,7 @@ impl Transcript {
                 return changed;
             }
             Event::HostNotice { severity, text } => self.notice(*severity, text),
+            Event::SessionFailed { message } => self.notice(Severity::Error, message),
             Event::Agent(event) => return self.apply_agent(event),
             _ => return false,
         }
