@@ -205,13 +205,18 @@ impl Task {
     /// Opens a session; when that fails says why and opens a new one, so that there always is one.
     async fn open(&mut self, choice: SessionChoice) {
         let opened = OpenSession::open(&self.setup, &mut self.models, choice).await;
+        let mut failure = None;
         let session = match opened {
             Ok(session) => session,
             Err(error) => {
-                self.notice(Severity::Error, error.to_string());
+                let told = error.to_string();
                 match OpenSession::open(&self.setup, &mut self.models, SessionChoice::New).await {
-                    Ok(session) => session,
+                    Ok(session) => {
+                        failure = Some(told);
+                        session
+                    }
                     Err(error) => {
+                        self.notice(Severity::Error, told);
                         self.notice(Severity::Error, error.to_string());
                         return;
                     }
@@ -219,6 +224,10 @@ impl Task {
             }
         };
         self.publish(session.opened_event());
+        // Told after the opening, which is where a subscriber starts anew.
+        if let Some(failure) = failure {
+            self.notice(Severity::Error, failure);
+        }
         let thinking = session.agent.state().thinking_level;
         self.session = Some(session);
         self.publish_selected(thinking);

@@ -3,6 +3,7 @@
 pub mod complete;
 pub mod history;
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::base::path;
@@ -25,6 +26,8 @@ pub struct Editor {
     files: Option<Arc<Vec<String>>>,
     files_asked: bool,
     completion: Option<Offer>,
+    /// What relative paths are completed from.
+    folder: PathBuf,
     /// Rows of the last view above and below it.
     hidden: (usize, usize),
 }
@@ -45,6 +48,7 @@ impl Editor {
             files: None,
             files_asked: false,
             completion: None,
+            folder: PathBuf::new(),
             hidden: (0, 0),
         }
     }
@@ -115,6 +119,11 @@ impl Editor {
 
     pub fn remember(&mut self, text: &str) {
         self.history.push(text);
+    }
+
+    /// Where the session works: relative paths are completed from there.
+    pub fn set_folder(&mut self, folder: impl Into<PathBuf>) {
+        self.folder = folder.into();
     }
 
     pub fn set_files(&mut self, files: Arc<Vec<String>>) {
@@ -203,7 +212,8 @@ impl Editor {
             return;
         }
         let before = self.area.before_cursor().to_owned();
-        let Some(found) = complete::path(&complete::word(&before), list_folder) else {
+        let list = |name: &str| list_folder(&self.folder, name);
+        let Some(found) = complete::path(&complete::word(&before), list) else {
             return;
         };
         let shared = complete::common_prefix(&found.candidates).to_owned();
@@ -329,13 +339,10 @@ fn is_editing(command: Command) -> bool {
     (Command::Newline as usize..=Command::Redo as usize).contains(&place)
 }
 
-/// Names in a folder, for path completion; folders with a trailing slash.
-fn list_folder(folder: &str) -> Vec<String> {
-    let place = if folder.is_empty() { "." } else { folder };
-    let Ok(cwd) = std::env::current_dir() else {
-        return Vec::new();
-    };
-    let Ok(entries) = std::fs::read_dir(path::resolve(&cwd, place)) else {
+/// Names in the folder `name` as seen from `cwd`, for path completion; folders with a trailing slash.
+fn list_folder(cwd: &Path, name: &str) -> Vec<String> {
+    let place = if name.is_empty() { "." } else { name };
+    let Ok(entries) = std::fs::read_dir(path::resolve(cwd, place)) else {
         return Vec::new();
     };
     entries

@@ -121,7 +121,9 @@ impl Transcript {
 
     /// Shows a stored conversation from its end.
     fn reset(&mut self, messages: &[Arc<AgentMessage>]) {
-        self.cells.clear();
+        // Problems found on the way to the first session are still to be read.
+        let reported = std::mem::take(&mut self.cells);
+        let keep = !std::mem::replace(&mut self.opened, true);
         self.calls.clear();
         self.shells.clear();
         self.open = None;
@@ -131,6 +133,9 @@ impl Transcript {
             self.add_message(message);
         }
         self.calls.clear();
+        if keep {
+            self.cells.extend(reported);
+        }
     }
 
     fn add_message(&mut self, message: &AgentMessage) -> bool {

@@ -114,7 +114,10 @@ impl ToolCell {
             text: String::new(),
             skipped: 0,
         };
-        self.raw.clear();
+        // Arguments that never became an object are shown as far as they came.
+        if !self.arguments.is_null() {
+            self.raw.clear();
+        }
     }
 
     pub fn rows(&self, width: u16, expanded: bool) -> Vec<Row> {

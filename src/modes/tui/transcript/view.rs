@@ -28,13 +28,19 @@ impl Transcript {
         }
     }
 
-    /// Moves by `rows`, up when negative. Reaching the end follows it again.
+    /// Moves by `rows`, up when negative. Reaching the end follows it again, and what is shorter than
+    /// the screen is always at its end.
     pub fn scroll(&mut self, rows: isize) {
         let (cell, row) = self.top();
         self.position = match rows {
             0.. => self.moved_down((cell, row), rows.unsigned_abs()),
             _ => self.moved_up((cell, row), rows.unsigned_abs()),
         };
+        if let Position::At { cell, row } = self.position
+            && self.is_past_end(cell, row)
+        {
+            self.position = Position::Follow;
+        }
         if self.follows() {
             self.unseen = 0;
         }
@@ -79,6 +85,9 @@ impl Transcript {
 
     /// Folds or unfolds what stands on screen row `y` of the viewport; false when nothing does.
     pub fn toggle_at(&mut self, y: u16) -> bool {
+        if y >= self.viewport.1 {
+            return false;
+        }
         let (mut cell, row) = self.top();
         let mut left = usize::from(y) + row;
         while cell < self.cells.len() {
@@ -172,11 +181,7 @@ impl Transcript {
             row -= height;
             cell += 1;
         }
-        if self.is_past_end(cell, row) {
-            Position::Follow
-        } else {
-            Position::At { cell, row }
-        }
+        Position::At { cell, row }
     }
 
     /// Whether less than a screen stands below the row.
