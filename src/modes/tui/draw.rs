@@ -44,12 +44,7 @@ impl App {
         }
     }
 
-    fn draw_parts(
-        &mut self,
-        buffer: &mut Buffer,
-        links: &Links,
-        now: Instant,
-    ) -> Option<Position> {
+    fn draw_parts(&mut self, buffer: &mut Buffer, links: &Links, now: Instant) -> Option<Position> {
         let screen = buffer.area;
         if !layout::fits(screen) {
             self.draw_too_small(screen, buffer, links);
@@ -242,11 +237,13 @@ fn welcome_rows(width: u16) -> Vec<Row> {
     ];
     let mut rows = vec![Row::default(), Row::new(title), Row::default()];
     let indent = [Span::new("  ", Token::Muted)];
-    Wrap::new(usize::from(width)).hanging(&indent, &indent).text(
-        "Say what you want done. The agent reads, edits and runs things in this directory.",
-        Token::Muted,
-        &mut rows,
-    );
+    Wrap::new(usize::from(width))
+        .hanging(&indent, &indent)
+        .text(
+            "Say what you want done. The agent reads, edits and runs things in this directory.",
+            Token::Muted,
+            &mut rows,
+        );
     rows.push(Row::default());
     let columns = if width < 72 { 1 } else { 2 };
     for entries in WELCOME.chunks(columns) {
