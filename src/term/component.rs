@@ -97,6 +97,11 @@ pub trait Component<C: Copy, A> {
         self.cursor().map(Cursor::from)
     }
 
+    /// What was typed into it: kept when it is made again with newer contents.
+    fn typed(&self) -> Option<&str> {
+        None
+    }
+
     /// Commands worth showing in the footer, with a word for each.
     fn hints(&self) -> &[(C, &'static str)] {
         &[]

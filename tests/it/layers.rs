@@ -119,7 +119,7 @@ struct Source {
 
 impl Source {
     fn layer(&self) -> String {
-        let first = self.path.components().nth(1).expect("a path under src");
+        let first = self.path.components().nth(1).unwrap();
         first
             .as_os_str()
             .to_string_lossy()
@@ -153,12 +153,12 @@ fn sources() -> Vec<Source> {
 }
 
 fn collect(folder: &Path, found: &mut Vec<Source>) {
-    for entry in fs::read_dir(folder).expect("a folder of sources") {
-        let path = entry.expect("a folder entry").path();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
         if path.is_dir() {
             collect(&path, found);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
-            let text = fs::read_to_string(&path).expect("a source file");
+            let text = fs::read_to_string(&path).unwrap();
             let code = text
                 .split("#[cfg(test)]\nmod ")
                 .next()

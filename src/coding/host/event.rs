@@ -20,7 +20,7 @@ pub enum Event {
         session: Box<SessionInfo>,
         messages: Vec<Arc<AgentMessage>>,
     },
-    /// The session that was asked for cannot be opened; a new one follows.
+    /// The session that was asked for cannot be opened, and none is open now: `NewSession` starts one.
     SessionFailed {
         message: String,
     },

@@ -202,28 +202,20 @@ impl Task {
         }
     }
 
-    /// Opens a session; when that fails says why and opens a new one, so that there always is one.
+    /// Opens a session. When that fails none is open: whoever asked decides what comes next.
     async fn open(&mut self, choice: SessionChoice) {
-        let opened = OpenSession::open(&self.setup, &mut self.models, choice).await;
-        let session = match opened {
-            Ok(session) => session,
-            Err(error) => {
-                self.publish(Event::SessionFailed {
-                    message: error.to_string(),
-                });
-                match OpenSession::open(&self.setup, &mut self.models, SessionChoice::New).await {
-                    Ok(session) => session,
-                    Err(error) => {
-                        self.notice(Severity::Error, error.to_string());
-                        return;
-                    }
-                }
+        match OpenSession::open(&self.setup, &mut self.models, choice).await {
+            Ok(session) => {
+                self.publish(session.opened_event());
+                let thinking = session.agent.state().thinking_level;
+                self.session = Some(session);
+                self.publish_selected(thinking);
             }
-        };
-        self.publish(session.opened_event());
-        let thinking = session.agent.state().thinking_level;
-        self.session = Some(session);
-        self.publish_selected(thinking);
+            Err(error) => {
+                let message = error.to_string();
+                self.publish(Event::SessionFailed { message });
+            }
+        }
     }
 
     /// Ends what runs and gives the file up.

@@ -74,6 +74,8 @@ pub struct App {
     pub(super) effects: Vec<Effect>,
     /// Usage of the session, summed from its messages.
     pub(super) usage: Usage,
+    /// Why the session that was asked for is not open.
+    pub(super) failure: Option<String>,
     /// When Ctrl+C was pressed on an empty editor: a second one exits.
     pub(super) exit_armed: Option<Instant>,
     pub(super) focused: bool,
@@ -119,6 +121,7 @@ impl App {
             ops: Vec::new(),
             effects: Vec::new(),
             usage: Usage::default(),
+            failure: None,
             exit_armed: None,
             focused: true,
             dirty: true,

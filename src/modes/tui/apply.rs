@@ -3,17 +3,18 @@
 use std::time::{Duration, Instant};
 
 use super::action::Action;
+use super::activity::TOAST_TIME;
 use super::app::{App, Effect};
 use super::command::Command;
 use super::overlays;
 use super::slash;
 use crate::agent::Op as AgentOp;
 use crate::base::clock;
-use crate::coding::host::Op;
+use crate::coding::host::{ModelInfo, Op};
 use crate::term::component::{Cx, Handled};
 
-/// Two presses of Ctrl+C within this time exit.
-const EXIT_WINDOW: Duration = Duration::from_secs(1);
+/// Two presses of Ctrl+C within this time exit: as long as the line that says so stands.
+const EXIT_WINDOW: Duration = TOAST_TIME;
 
 impl App {
     /// Runs a bound command: the layer in front first, then the editor, then the app. False when nobody
@@ -28,7 +29,8 @@ impl App {
                 || self.app_command(command, now);
         }
         if self.editor.on_command(command) {
-            if command != Command::Interrupt {
+            // Walking the list or the history, and closing the list, must not offer it anew.
+            if !matches!(command, Command::Interrupt | Command::Up | Command::Down) {
                 self.offer_completion();
             }
             return true;
@@ -131,7 +133,7 @@ impl App {
             Command::Bottom => self.transcript.go_bottom(),
             Command::PreviousPrompt => self.transcript.go_prompt(false),
             Command::NextPrompt => self.transcript.go_prompt(true),
-            Command::Complete => self.complete(),
+            Command::Complete if self.layers.is_empty() => self.complete(),
             // The rest belongs to the editor and to lists.
             _ => return false,
         }
@@ -195,7 +197,9 @@ impl App {
             }
             return;
         }
-        self.remember(trimmed);
+        // The first line of a paste may begin with spaces that mean something.
+        let prompt = without_blank_ends(&text);
+        self.remember(prompt);
         self.editor.clear();
         self.transcript.go_bottom();
         if let Some(command) = trimmed.strip_prefix('!') {
@@ -212,7 +216,7 @@ impl App {
             }
             return;
         }
-        let (text, attachments) = (trimmed.to_owned(), Vec::new());
+        let (text, attachments) = (prompt.to_owned(), Vec::new());
         self.tell(if follow_up {
             AgentOp::FollowUp { text, attachments }
         } else {
@@ -229,14 +233,34 @@ impl App {
 
     /// Shows what the word at the cursor may become; asks for the file list when it is first needed.
     pub(super) fn offer_completion(&mut self) {
-        let references: Vec<String> = self.models.iter().map(|model| model.reference()).collect();
+        let references: Vec<String> = self.models.iter().map(ModelInfo::reference).collect();
         if self.editor.offer_completion(&references) {
             self.ops.push(Op::ListFiles);
         }
     }
 
     fn complete(&mut self) {
-        let references: Vec<String> = self.models.iter().map(|model| model.reference()).collect();
+        let references: Vec<String> = self.models.iter().map(ModelInfo::reference).collect();
         self.editor.complete_path(&references);
+    }
+}
+
+/// `text` without blank lines before and blanks after it.
+fn without_blank_ends(text: &str) -> &str {
+    let text = text.trim_end();
+    let first = text.len() - text.trim_start().len();
+    let line = text[..first].rfind('\n').map_or(0, |newline| newline + 1);
+    &text[line..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_blank_lines_are_taken_from_the_start() {
+        assert_eq!(without_blank_ends("\n \n  a\n b \n\n"), "  a\n b");
+        assert_eq!(without_blank_ends("a"), "a");
+        assert_eq!(without_blank_ends(" \n"), "");
     }
 }

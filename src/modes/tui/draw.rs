@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
+use ratatui::style::Color;
 
 use super::app::App;
 use super::layout::{self, Areas, QUEUE_ROWS};
@@ -14,6 +15,7 @@ use crate::term::frame::Links;
 use crate::term::keymap::describe;
 use crate::term::row::{Row, Span};
 use crate::term::widgets::paint::paint_rows;
+use crate::term::wrap::Wrap;
 
 /// What the prompt stands behind.
 const PROMPT_MARK: &str = "❯ ";
@@ -21,6 +23,28 @@ const PROMPT_MARK: &str = "❯ ";
 impl App {
     /// Paints everything into `buffer`; returns where the cursor belongs.
     pub fn draw(&mut self, buffer: &mut Buffer, links: &Links, now: Instant) -> Option<Position> {
+        let cursor = self.draw_parts(buffer, links, now);
+        self.lay_ground(buffer);
+        cursor
+    }
+
+    /// Gives cells that have no colours of their own those of the theme.
+    fn lay_ground(&self, buffer: &mut Buffer) {
+        let base = self.theme.base();
+        if base.fg.is_none() && base.bg.is_none() {
+            return;
+        }
+        for cell in &mut buffer.content {
+            if cell.fg == Color::Reset {
+                cell.fg = base.fg.unwrap_or_default();
+            }
+            if cell.bg == Color::Reset {
+                cell.bg = base.bg.unwrap_or_default();
+            }
+        }
+    }
+
+    fn draw_parts(&mut self, buffer: &mut Buffer, links: &Links, now: Instant) -> Option<Position> {
         let screen = buffer.area;
         if !layout::fits(screen) {
             self.draw_too_small(screen, buffer, links);
@@ -31,7 +55,8 @@ impl App {
         let editor_rows = self.editor.height(editor_width, limit);
         let areas = layout::divide(screen, editor_rows, self.queue_height());
         if self.transcript.is_empty() {
-            self.paint(&welcome_rows(), areas.transcript, buffer, links);
+            let rows = welcome_rows(areas.transcript.width);
+            self.paint(&rows, areas.transcript, buffer, links);
         } else {
             self.transcript
                 .render(areas.transcript, buffer, links, &self.theme);
@@ -44,7 +69,7 @@ impl App {
         self.paint(&[footer], areas.footer, buffer, links);
         self.draw_completion(areas, buffer, links);
         if self.layers.is_empty() {
-            return cursor;
+            return Some(cursor);
         }
         let view = View {
             theme: &self.theme,
@@ -69,7 +94,7 @@ impl App {
             layout::MIN_HEIGHT
         );
         let mut rows = Vec::new();
-        crate::term::wrap::Wrap::new(usize::from(width)).text(&text, Token::Warning, &mut rows);
+        Wrap::new(usize::from(width)).text(&text, Token::Warning, &mut rows);
         self.paint(&rows, screen, buffer, links);
     }
 
@@ -88,8 +113,8 @@ impl App {
         if self.transcript.follows() {
             return None;
         }
-        let keys = self.keymap.keys_for("transcript", "bottom");
-        let key = keys.first().map_or("end", String::as_str);
+        let keys = self.keymap.keys_for("global", "bottom");
+        let key = keys.first().map_or("scroll", String::as_str);
         Some(match self.transcript.unseen() {
             0 => format!("↓ {key} to the end"),
             unseen => format!("↓ {unseen} new · {key} to the end"),
@@ -126,12 +151,7 @@ impl App {
         self.paint(&rows, areas.queue, buffer, links);
     }
 
-    fn draw_editor(
-        &mut self,
-        areas: Areas,
-        buffer: &mut Buffer,
-        links: &Links,
-    ) -> Option<Position> {
+    fn draw_editor(&mut self, areas: Areas, buffer: &mut Buffer, links: &Links) -> Position {
         let is_shell = self.editor.is_shell();
         let border = if is_shell {
             Token::Warning
@@ -165,10 +185,10 @@ impl App {
         };
         let (rows, cursor) = self.editor.rows(area.width, area.height);
         paint_rows(&rows, area, buffer, links, |face| self.theme.style(face));
-        Some(Position {
+        Position {
             x: area.x + cursor.0,
             y: area.y + cursor.1,
-        })
+        }
     }
 
     /// The list above the editor.
@@ -191,22 +211,42 @@ impl App {
     }
 }
 
+/// Keys and prefixes that a newcomer needs, in pairs that stand beside each other where there is room.
+const WELCOME: &[(&str, &str)] = &[
+    ("/", "commands"),
+    ("@", "files"),
+    ("!", "run a command"),
+    ("!!", "run one the model does not see"),
+    ("ctrl+l", "models"),
+    ("f1", "help"),
+    ("esc", "interrupt"),
+    ("ctrl+d", "exit"),
+];
+
 /// What an empty session shows.
-fn welcome_rows() -> Vec<Row> {
+fn welcome_rows(width: u16) -> Vec<Row> {
     let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
-    let line = |text: &str| Row::plain(text, Token::Muted);
-    vec![
-        Row::default(),
-        Row::new(vec![
-            Span::new("  osier ", bold),
-            Span::new(env!("CARGO_PKG_VERSION"), Token::Muted),
-        ]),
-        Row::default(),
-        line("  Say what you want done. The agent reads, edits and runs things in this directory."),
-        Row::default(),
-        line("  /        commands            @        files"),
-        line("  !        run a command       !!       run one the model does not see"),
-        line("  ctrl+l   models              f1       help"),
-        line("  esc      interrupt           ctrl+d   exit"),
-    ]
+    let title = vec![
+        Span::new("  osier ", bold),
+        Span::new(env!("CARGO_PKG_VERSION"), Token::Muted),
+    ];
+    let mut rows = vec![Row::default(), Row::new(title), Row::default()];
+    let indent = [Span::new("  ", Token::Muted)];
+    Wrap::new(usize::from(width))
+        .hanging(&indent, &indent)
+        .text(
+            "Say what you want done. The agent reads, edits and runs things in this directory.",
+            Token::Muted,
+            &mut rows,
+        );
+    rows.push(Row::default());
+    let columns = if width < 72 { 1 } else { 2 };
+    for entries in WELCOME.chunks(columns) {
+        let mut line = String::from(" ");
+        for (key, meaning) in entries {
+            line = format!("{line} {key:<8} {meaning:<18} ");
+        }
+        rows.push(Row::plain(line.trim_end().to_owned(), Token::Muted));
+    }
+    rows
 }

@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 use super::activity::Work;
 use super::app::{App, Effect, QueueView};
 use super::overlays;
+use super::overlays::picker::Picker;
 use crate::agent::{self, AgentMessage, RunOutcome, UserMessage};
 use crate::base::clock;
-use crate::coding::host::Event;
+use crate::coding::host::{Event, Op};
 use crate::llm::Usage;
 
 /// Runs longer than this are worth a notification.
@@ -30,16 +31,25 @@ impl App {
         match event {
             Event::SessionOpened { session, messages } => {
                 self.session = (**session).clone();
-                self.editor.set_cwd(&session.cwd);
+                self.editor.set_folder(&session.cwd);
                 self.footer.session_name.clone_from(&session.name);
                 self.activity.work = Work::Idle;
                 self.queue = QueueView::default();
                 self.usage = Usage::default();
+                self.footer.total = self.usage;
                 self.footer.context_tokens = 0;
                 for message in messages {
                     self.count(message);
                 }
                 self.tell_about_recovery();
+                if let Some(message) = self.failure.take() {
+                    self.transcript.notice(agent::Severity::Error, &message);
+                }
+            }
+            // Told in the session that takes its place.
+            Event::SessionFailed { message } => {
+                self.failure = Some(message.clone());
+                self.ops.push(Op::NewSession);
             }
             Event::SessionRenamed { name } => {
                 self.session.name.clone_from(name);
@@ -47,21 +57,13 @@ impl App {
             }
             Event::Sessions { sessions, .. } => {
                 self.sessions.clone_from(sessions);
-                if self.layers.contains(overlays::session::ID) {
-                    self.layers.push(
-                        overlays::session::ID,
-                        overlays::session::picker(&self.sessions, clock::now_ms()),
-                    );
-                }
+                let picker = overlays::session::picker(&self.sessions, clock::now_ms());
+                self.renew(overlays::session::ID, picker);
             }
             Event::Models { models } => {
                 self.models.clone_from(models);
-                if self.layers.contains(overlays::model::ID) {
-                    self.layers.push(
-                        overlays::model::ID,
-                        overlays::model::picker(&self.models, &self.footer),
-                    );
-                }
+                let picker = overlays::model::picker(&self.models, &self.footer);
+                self.renew(overlays::model::ID, picker);
             }
             Event::ModelSelected { model, level } => {
                 self.footer.model = Some((**model).clone());
@@ -83,6 +85,14 @@ impl App {
             }
             Event::ShutDown => self.effects.push(Effect::Quit),
             _ => {}
+        }
+    }
+
+    /// Puts a picker with newer contents in the place of an open one; what was typed stays.
+    fn renew(&mut self, id: &'static str, picker: Picker) {
+        if let Some(open) = self.layers.get_mut(id) {
+            let picker = picker.with_query(open.typed().unwrap_or_default());
+            self.layers.push(id, picker);
         }
     }
 
@@ -148,7 +158,11 @@ impl App {
             Work::Working { since } | Work::Retrying { since, .. } => Some(since),
             _ => None,
         };
-        self.activity.work = Work::Idle;
+        self.activity.work = if self.transcript.runs_shell() {
+            Work::Shell { since: now }
+        } else {
+            Work::Idle
+        };
         let long = since.is_some_and(|since| now.saturating_duration_since(since) > NOTIFY_AFTER);
         if long && !self.focused && *outcome != RunOutcome::Interrupted {
             let text = match outcome.error() {

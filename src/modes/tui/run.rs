@@ -58,27 +58,9 @@ pub struct Options {
 pub async fn run(setup: HostSetup, options: Options) -> anyhow::Result<()> {
     let kind = terminal_kind(&options.environment);
     let looks = Looks::new(&options.folders, &kind);
-    let (theme, theme_problems) = looks.theme(&options.settings.theme);
-    let (keymap, keymap_problems) = looks.keymap(&options.settings.keymap);
     let (colours, highlighted) = mpsc::unbounded_channel();
     let highlighter = Highlighter::new(move |lines| drop(colours.send(lines)));
-    let mut app = App::new(AppOptions {
-        theme,
-        keymap,
-        highlighter,
-        show_thinking: options.settings.show_thinking,
-        reduced_motion: options.settings.reduced_motion,
-        cwd: setup.cwd.display().to_string(),
-        model_hint: setup
-            .model
-            .clone()
-            .or(setup.settings.model.clone())
-            .unwrap_or_default(),
-    });
-    let mut problems = options.problems.clone();
-    problems.extend(theme_problems);
-    problems.extend(keymap_problems);
-    app.report(&problems);
+    let app = new_app(&setup, &options, &looks, highlighter);
     let terminal_options = TerminalOptions {
         mouse: options.settings.mouse,
         ..TerminalOptions::default()
@@ -144,6 +126,26 @@ pub async fn run(setup: HostSetup, options: Options) -> anyhow::Result<()> {
         )),
         None => Ok(()),
     }
+}
+
+/// The app as it looks before the host has said anything.
+fn new_app(setup: &HostSetup, options: &Options, looks: &Looks, highlighter: Highlighter) -> App {
+    let settings = &options.settings;
+    let (theme, theme_problems) = looks.theme(&settings.theme);
+    let (keymap, keymap_problems) = looks.keymap(&settings.keymap);
+    let named = setup.model.as_ref().or(settings.model.as_ref());
+    let mut app = App::new(AppOptions {
+        theme,
+        keymap,
+        highlighter,
+        show_thinking: settings.show_thinking,
+        reduced_motion: settings.reduced_motion,
+        cwd: setup.cwd.display().to_string(),
+        model_hint: named.cloned().unwrap_or_default(),
+    });
+    let found = [&options.problems, &theme_problems, &keymap_problems];
+    found.into_iter().for_each(|problems| app.report(problems));
+    app
 }
 
 /// What comes back from work done beside the loop.

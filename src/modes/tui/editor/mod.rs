@@ -23,10 +23,11 @@ pub struct Editor {
     area: TextArea,
     history: History,
     /// Where paths are completed from.
-    cwd: PathBuf,
     files: Option<Arc<Vec<String>>>,
     files_asked: bool,
     completion: Option<Offer>,
+    /// What relative paths are completed from.
+    folder: PathBuf,
     /// Rows of the last view above and below it.
     hidden: (usize, usize),
 }
@@ -43,10 +44,10 @@ impl Editor {
         Self {
             area: TextArea::new(PLACEHOLDER),
             history: History::default(),
-            cwd: PathBuf::new(),
             files: None,
             files_asked: false,
             completion: None,
+            folder: PathBuf::new(),
             hidden: (0, 0),
         }
     }
@@ -114,9 +115,9 @@ impl Editor {
         self.history.push(text);
     }
 
-    /// Another session: paths and files are completed from its directory.
-    pub fn set_cwd(&mut self, cwd: &str) {
-        self.cwd = PathBuf::from(cwd);
+    /// Where the session works: relative paths are completed from there.
+    pub fn set_folder(&mut self, folder: impl Into<PathBuf>) {
+        self.folder = folder.into();
         self.files = None;
         self.files_asked = false;
     }
@@ -207,8 +208,7 @@ impl Editor {
             return;
         }
         let before = self.area.before_cursor().to_owned();
-        let cwd = &self.cwd;
-        let list = |folder: &str| list_folder(cwd, folder);
+        let list = |name: &str| list_folder(&self.folder, name);
         let Some(found) = complete::path(&complete::word(&before), list) else {
             return;
         };
@@ -297,10 +297,8 @@ impl Editor {
             return;
         };
         let is_folder = candidate.text.ends_with(['/', ' ']);
-        let text = match candidate.text.starts_with('@') && !is_folder {
-            true => format!("{} ", candidate.text),
-            false => candidate.text.clone(),
-        };
+        let whole = candidate.text.starts_with('@') && !is_folder;
+        let text = format!("{}{}", candidate.text, if whole { " " } else { "" });
         self.replace(offer.completion.range, &text);
     }
 
@@ -335,9 +333,9 @@ fn is_editing(command: Command) -> bool {
     (Command::Newline as usize..=Command::Redo as usize).contains(&place)
 }
 
-/// Names in a folder, for path completion; folders with a trailing slash.
-fn list_folder(cwd: &Path, folder: &str) -> Vec<String> {
-    let place = if folder.is_empty() { "." } else { folder };
+/// Names in the folder `name` as seen from `cwd`, for path completion; folders with a trailing slash.
+fn list_folder(cwd: &Path, name: &str) -> Vec<String> {
+    let place = if name.is_empty() { "." } else { name };
     let Ok(entries) = std::fs::read_dir(path::resolve(cwd, place)) else {
         return Vec::new();
     };

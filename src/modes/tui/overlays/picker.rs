@@ -56,6 +56,14 @@ impl Picker {
         self
     }
 
+    /// Narrows the list by what was typed before; an empty text leaves the selection alone.
+    #[must_use]
+    pub fn with_query(mut self, query: &str) -> Self {
+        self.query.insert(query);
+        self.narrow();
+        self
+    }
+
     fn narrow(&mut self) {
         self.list.set_query(self.query.text());
     }
@@ -189,6 +197,10 @@ impl Component<Command, Action> for Picker {
 
     fn cursor(&self) -> Option<Position> {
         self.cursor
+    }
+
+    fn typed(&self) -> Option<&str> {
+        Some(self.query.text())
     }
 }
 

@@ -35,7 +35,6 @@ impl Transcript {
                 return changed;
             }
             Event::HostNotice { severity, text } => self.notice(*severity, text),
-            Event::SessionFailed { message } => self.notice(Severity::Error, message),
             Event::Agent(event) => return self.apply_agent(event),
             _ => return false,
         }
@@ -122,7 +121,9 @@ impl Transcript {
 
     /// Shows a stored conversation from its end.
     fn reset(&mut self, messages: &[Arc<AgentMessage>]) {
-        self.cells.clear();
+        // Problems found on the way to the first session are still to be read.
+        let reported = std::mem::take(&mut self.cells);
+        let keep = !std::mem::replace(&mut self.opened, true);
         self.calls.clear();
         self.shells.clear();
         self.open = None;
@@ -132,6 +133,9 @@ impl Transcript {
             self.add_message(message);
         }
         self.calls.clear();
+        if keep {
+            self.cells.extend(reported);
+        }
     }
 
     fn add_message(&mut self, message: &AgentMessage) -> bool {
@@ -222,10 +226,10 @@ impl Transcript {
             (StopReason::Aborted, _) => self.notice(Severity::Warning, "interrupted"),
             (StopReason::Error, Some(error)) => self.notice(Severity::Error, error),
             (StopReason::Length, _) => {
-                self.notice(Severity::Warning, "the answer reached the output limit")
+                self.notice(Severity::Warning, "the answer reached the output limit");
             }
             (StopReason::Refusal, _) => {
-                self.notice(Severity::Warning, "the model declined to answer")
+                self.notice(Severity::Warning, "the model declined to answer");
             }
             _ => {}
         }

@@ -39,6 +39,8 @@ pub struct Transcript {
     shells: HashMap<String, usize>,
     /// Cells that appeared below while the reader was elsewhere.
     unseen: usize,
+    /// Whether a session was ever shown; what was reported before belongs to all of them.
+    opened: bool,
 }
 
 #[derive(Debug)]
@@ -61,6 +63,7 @@ impl Transcript {
             calls: HashMap::new(),
             shells: HashMap::new(),
             unseen: 0,
+            opened: false,
         }
     }
 
@@ -76,6 +79,11 @@ impl Transcript {
     /// Cells that appeared below the viewport since it left the end.
     pub fn unseen(&self) -> usize {
         self.unseen
+    }
+
+    /// Whether a command of the user has not ended.
+    pub fn runs_shell(&self) -> bool {
+        !self.shells.is_empty()
     }
 
     /// Text of the last answer, as the model wrote it.
@@ -111,9 +119,9 @@ impl Transcript {
         self.cells.push(Cell::new(body));
         self.cells.len() - 1
     }
+}
 
-    /// Blank rows above a cell.
-    fn gap(&self, cell: usize) -> usize {
-        usize::from(cell > 0)
-    }
+/// Blank rows above a cell.
+fn gap(cell: usize) -> usize {
+    usize::from(cell > 0)
 }

@@ -114,7 +114,10 @@ impl ToolCell {
             text: String::new(),
             skipped: 0,
         };
-        self.raw.clear();
+        // Arguments that never became an object are shown as far as they came.
+        if !self.arguments.is_null() {
+            self.raw.clear();
+        }
     }
 
     pub fn rows(&self, width: u16, expanded: bool) -> Vec<Row> {
@@ -129,7 +132,7 @@ impl ToolCell {
                 rows.extend(tail_rows(text, body_width, &indent, FOLDED_ROWS));
             }
             Phase::Done(result) => {
-                self.result_rows(view, result, (body_width, expanded), &mut rows)
+                result_rows(view, result, (body_width, expanded), &mut rows);
             }
         }
         rows
@@ -219,36 +222,36 @@ impl ToolCell {
         }
         (!parts.is_empty()).then(|| parts.join(" · "))
     }
+}
 
-    fn result_rows(
-        &self,
-        view: Option<&ToolView>,
-        result: &ToolResultMessage,
-        (width, expanded): (u16, bool),
-        rows: &mut Vec<Row>,
-    ) {
-        let indent = [Span::new("  ", Token::ToolOutput)];
-        if let Some(patch) = result.details.get("diff").and_then(Value::as_str) {
-            let limit = if expanded {
-                usize::MAX
-            } else {
-                FOLDED_DIFF_ROWS
-            };
-            rows.extend(diff::rows(patch, width, limit));
-            return;
-        }
-        let failed = !result.status.is_success();
-        let preview = failed || view.is_none_or(|view| view.preview);
-        if !expanded && !preview {
-            return;
-        }
-        let output = result_text(result);
-        if expanded {
-            let shown = text::head_bytes(&output, EXPANDED_LIMIT);
-            rows.extend(plain(shown, Token::ToolOutput, width, &indent, &indent));
+/// Rows of what the call gave: its diff, else its text.
+fn result_rows(
+    view: Option<&ToolView>,
+    result: &ToolResultMessage,
+    (width, expanded): (u16, bool),
+    rows: &mut Vec<Row>,
+) {
+    let indent = [Span::new("  ", Token::ToolOutput)];
+    if let Some(patch) = result.details.get("diff").and_then(Value::as_str) {
+        let limit = if expanded {
+            usize::MAX
         } else {
-            rows.extend(tail_rows(&output, width, &indent, FOLDED_ROWS));
-        }
+            FOLDED_DIFF_ROWS
+        };
+        rows.extend(diff::rows(patch, width, limit));
+        return;
+    }
+    let failed = !result.status.is_success();
+    let preview = failed || view.is_none_or(|view| view.preview);
+    if !expanded && !preview {
+        return;
+    }
+    let output = result_text(result);
+    if expanded {
+        let shown = text::head_bytes(&output, EXPANDED_LIMIT);
+        rows.extend(plain(shown, Token::ToolOutput, width, &indent, &indent));
+    } else {
+        rows.extend(tail_rows(&output, width, &indent, FOLDED_ROWS));
     }
 }
 

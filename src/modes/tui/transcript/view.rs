@@ -4,7 +4,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::{Position, Transcript};
+use super::{Position, Transcript, gap};
 use crate::term::frame::Links;
 use crate::term::highlight::{Highlighted, Highlighter};
 use crate::term::row::Row;
@@ -36,13 +36,19 @@ impl Transcript {
             .any(|cell| cell.apply_highlight(highlighted))
     }
 
-    /// Moves by `rows`, up when negative. Reaching the end follows it again.
+    /// Moves by `rows`, up when negative. Reaching the end follows it again, and what is shorter than
+    /// the screen is always at its end.
     pub fn scroll(&mut self, rows: isize) {
         let (cell, row) = self.top();
         self.position = match rows {
             0.. => self.moved_down((cell, row), rows.unsigned_abs()),
             _ => self.moved_up((cell, row), rows.unsigned_abs()),
         };
+        if let Position::At { cell, row } = self.position
+            && self.is_past_end(cell, row)
+        {
+            self.position = Position::Follow;
+        }
         if self.follows() {
             self.unseen = 0;
         }
@@ -87,6 +93,9 @@ impl Transcript {
 
     /// Folds or unfolds what stands on screen row `y` of the viewport; false when nothing does.
     pub fn toggle_at(&mut self, y: u16) -> bool {
+        if y >= self.viewport.1 {
+            return false;
+        }
         let (mut cell, row) = self.top();
         let mut left = usize::from(y) + row;
         while cell < self.cells.len() {
@@ -115,13 +124,13 @@ impl Transcript {
         let (mut cell, mut skip) = self.top();
         let mut rows = Vec::with_capacity(height);
         while cell < self.cells.len() && rows.len() < height {
-            let gap = self.gap(cell);
-            let blank = gap.saturating_sub(skip);
+            let above = gap(cell);
+            let blank = above.saturating_sub(skip);
             rows.extend(std::iter::repeat_n(
                 Row::default(),
                 blank.min(height - rows.len()),
             ));
-            let start = skip.saturating_sub(gap);
+            let start = skip.saturating_sub(above);
             let end = start + (height - rows.len());
             let look = self.look;
             self.cells[cell].append_rows(width, look, start..end, &mut rows);
@@ -149,7 +158,7 @@ impl Transcript {
     fn full_height(&mut self, cell: usize) -> usize {
         let (width, _) = self.viewport;
         let look = self.look;
-        self.gap(cell) + self.cells[cell].height(width, look)
+        gap(cell) + self.cells[cell].height(width, look)
     }
 
     fn moved_up(&mut self, (mut cell, mut row): (usize, usize), rows: usize) -> Position {
@@ -180,11 +189,7 @@ impl Transcript {
             row -= height;
             cell += 1;
         }
-        if self.is_past_end(cell, row) {
-            Position::Follow
-        } else {
-            Position::At { cell, row }
-        }
+        Position::At { cell, row }
     }
 
     /// Whether less than a screen stands below the row.

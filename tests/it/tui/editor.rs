@@ -1,0 +1,344 @@
+//! Writing a prompt.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use osier::llm::scripted::Script;
+use osier::modes::tui::Effect;
+
+use super::support::Screen;
+
+#[tokio::test]
+async fn a_prompt_may_have_several_lines_and_grows_to_two_fifths() {
+    let mut screen = Screen::new(60, 20)
+        .script(Script::always("ok"))
+        .start()
+        .await;
+    screen.type_text("one").press("ctrl+j").type_text("two");
+    assert_eq!(screen.editor(), "one\ntwo");
+    assert_eq!(screen.cursor(), Some((5, 18)));
+    screen.press("up").type_text("+");
+    assert_eq!(screen.editor(), "one+\ntwo");
+    for line in 3..=12 {
+        screen.press("ctrl+j").type_text(&line.to_string());
+    }
+    assert_eq!(screen.editor().lines().count(), 8);
+    screen.press("enter").settled().await;
+    assert_eq!(
+        screen.last_prompt(),
+        "one+\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\ntwo"
+    );
+    assert_eq!(screen.editor(), "Ask, or type / for commands");
+}
+
+#[tokio::test]
+async fn editing_keys_undo_and_redo() {
+    let mut screen = Screen::new(60, 12).start().await;
+    screen.type_text("alpha beta gamma").press("ctrl+w");
+    assert_eq!(screen.editor(), "alpha beta");
+    screen.press("ctrl+a ctrl+y");
+    assert_eq!(screen.editor(), "gammaalpha beta");
+    screen.press("ctrl+_");
+    assert_eq!(screen.editor(), "alpha beta");
+    screen.press("ctrl+_");
+    assert_eq!(screen.editor(), "alpha beta gamma");
+    screen.press("alt+_ alt+_");
+    assert_eq!(screen.editor(), "gammaalpha beta");
+    screen.press("home alt+f").type_text("!");
+    assert_eq!(screen.editor(), "gammaalpha! beta");
+    screen.press("ctrl+k ctrl+u");
+    assert_eq!(screen.editor(), "Ask, or type / for commands");
+    screen.press("ctrl+_");
+    assert_eq!(screen.editor(), "gammaalpha!");
+}
+
+#[tokio::test]
+async fn graphemes_are_deleted_whole() {
+    let mut screen = Screen::new(60, 12).start().await;
+    screen.type_text("a👩‍👩‍👧日e\u{301}");
+    assert_eq!(screen.cursor(), Some((8, 10)));
+    screen.press("backspace");
+    assert_eq!(screen.editor(), "a👩‍👩‍👧日");
+    screen.press("backspace backspace");
+    assert_eq!(
+        (screen.editor(), screen.cursor()),
+        ("a".to_owned(), Some((3, 10)))
+    );
+}
+
+#[tokio::test]
+async fn ctrl_c_clears_and_a_second_one_on_an_empty_editor_exits() {
+    let mut screen = Screen::new(60, 12).start().await;
+    screen.type_text("draft").press("ctrl+c");
+    assert_eq!(screen.editor(), "Ask, or type / for commands");
+    assert!(!screen.screen().contains("ctrl+c again exits"));
+    screen.press("ctrl+_");
+    assert_eq!(screen.editor(), "draft");
+    screen.press("ctrl+c ctrl+c");
+    assert!(screen.screen().contains("ctrl+c again exits"));
+    assert_eq!(screen.effects, []);
+    // The second press counts as long as the line stands, and no longer.
+    screen.advance(Duration::from_secs(5));
+    assert!(!screen.screen().contains("ctrl+c again exits"));
+    screen.press("ctrl+c");
+    assert_eq!(screen.effects, []);
+    screen.advance(Duration::from_secs(3));
+    assert!(screen.screen().contains("ctrl+c again exits"));
+    screen.press("ctrl+c");
+    assert_eq!(screen.effects, [Effect::Quit]);
+}
+
+#[tokio::test]
+async fn ctrl_d_deletes_forward_and_exits_only_from_an_empty_editor() {
+    let mut screen = Screen::new(60, 12).start().await;
+    screen.type_text("ab").press("ctrl+a ctrl+d");
+    assert_eq!((screen.editor(), screen.effects.len()), ("b".to_owned(), 0));
+    screen.press("ctrl+d");
+    assert_eq!(screen.effects, []);
+    screen.press("ctrl+d");
+    assert_eq!(screen.effects, [Effect::Quit]);
+}
+
+#[tokio::test]
+async fn a_large_paste_is_one_chip_and_is_sent_whole() {
+    let mut text = String::new();
+    for line in 1..=20_000 {
+        let _ = writeln!(text, "line {line} of\ta paste");
+    }
+    let mut screen = Screen::new(60, 12)
+        .script(Script::always("ok"))
+        .start()
+        .await;
+    screen.type_text("see ").paste(&text).type_text(" here");
+    let shown = screen.editor();
+    assert!(
+        shown.starts_with("see [") && shown.ends_with("] here"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("20000 lines") || shown.contains("20,000 lines"),
+        "{shown}"
+    );
+    screen.press("enter").settled().await;
+    assert_eq!(screen.last_prompt(), format!("see {text} here"));
+}
+
+#[tokio::test]
+async fn a_chip_goes_with_one_key() {
+    let mut screen = Screen::new(60, 12).start().await;
+    screen
+        .type_text("a")
+        .paste(&"x\n".repeat(500))
+        .press("backspace");
+    assert_eq!(screen.editor(), "a");
+    screen.press("ctrl+_");
+    assert!(screen.editor().contains("500 lines") || screen.editor().contains("501 lines"));
+}
+
+#[tokio::test]
+async fn commands_complete_with_their_arguments() {
+    let mut screen = Screen::new(70, 16).start().await;
+    screen.type_text("/th");
+    insta::assert_snapshot!("command_completion", screen.styled());
+    screen.press("down");
+    let first = screen.styled();
+    screen.press("down down");
+    // The list has two: two steps are a round.
+    assert_eq!(screen.styled(), {
+        screen.press("up up");
+        screen.styled()
+    });
+    screen.press("up");
+    assert_ne!(screen.styled(), first);
+    screen.press("tab");
+    assert_eq!(screen.editor(), "/theme");
+    screen.type_text("da").press("tab");
+    assert_eq!(screen.editor(), "/theme dark");
+    screen.press("enter");
+    assert_eq!(screen.effects, [Effect::LoadTheme("dark".to_owned())]);
+    assert_eq!(screen.editor(), "Ask, or type / for commands");
+}
+
+#[tokio::test]
+async fn the_list_is_walked_with_the_arrows_and_closed_with_esc() {
+    let mut screen = Screen::new(70, 16).start().await;
+    screen
+        .type_text("/thinking ")
+        .press("down down")
+        .press("enter");
+    assert_eq!(screen.editor(), "/thinking low");
+    screen.press("esc ctrl+c").type_text("/thi").press("esc");
+    assert!(!screen.screen().contains("set the thinking level"));
+    assert_eq!(screen.editor(), "/thi");
+}
+
+#[tokio::test]
+async fn a_wrong_command_stays_in_the_editor_and_says_what_is_wrong() {
+    let mut screen = Screen::new(70, 16).start().await;
+    screen.type_text("/nothing at all").press("enter");
+    assert_eq!(screen.editor(), "/nothing at all");
+    let shown = screen.screen();
+    assert!(shown.contains("there is no command `/nothing`: type `/` to see them all"));
+    screen
+        .press("ctrl+c")
+        .type_text("/thinking hard")
+        .press("enter");
+    assert!(screen.screen().contains("`hard` is no level"));
+}
+
+#[tokio::test]
+async fn a_path_at_the_start_is_a_prompt() {
+    let mut screen = Screen::new(70, 16)
+        .script(Script::always("ok"))
+        .start()
+        .await;
+    screen.send("/etc/hosts looks odd").settled().await;
+    assert_eq!(screen.last_prompt(), "/etc/hosts looks odd");
+}
+
+#[tokio::test]
+async fn files_are_mentioned_from_the_working_directory() {
+    let mut screen = Screen::new(70, 16)
+        .file("src/main.rs", "")
+        .file("src/deep/other.rs", "")
+        .file("with space.txt", "")
+        .file("ignored.log", "")
+        .file(".gitignore", "*.log\n")
+        .file(".git/HEAD", "ref: refs/heads/main\n")
+        .start()
+        .await;
+    assert!(screen.footer().starts_with("~/work (main)"));
+    screen.type_text("look at @").shows("src/main.rs").await;
+    insta::assert_snapshot!("file_completion", screen.screen());
+    screen.type_text("oth").press("tab");
+    assert_eq!(screen.editor(), "look at @src/deep/other.rs");
+    screen.type_text("and @space").press("enter");
+    assert_eq!(
+        screen.editor(),
+        "look at @src/deep/other.rs and @\"with space.txt\""
+    );
+}
+
+#[tokio::test]
+async fn paths_complete_from_the_working_directory() {
+    let mut screen = Screen::new(70, 16)
+        .file("sources/alpha.rs", "")
+        .file("sources/alphabet/a", "")
+        .file("sources/.hidden", "")
+        .start()
+        .await;
+    screen.type_text("see sou").press("tab");
+    assert_eq!(screen.editor(), "see sources/");
+    screen.type_text("a").press("tab");
+    assert_eq!(screen.editor(), "see sources/alpha");
+    let shown = screen.screen();
+    assert!(
+        shown.contains("alphabet/") && shown.contains("alpha.rs"),
+        "{shown}"
+    );
+    screen.press("down tab");
+    assert_eq!(screen.editor(), "see sources/alpha.rs");
+}
+
+#[tokio::test]
+async fn earlier_prompts_come_back_with_the_arrows_and_the_draft_after_them() {
+    let history = "{\"text\":\"older\"}\n";
+    let mut screen = Screen::new(60, 16)
+        .script(Script::always("ok"))
+        .start()
+        .await;
+    let _ = history;
+    for prompt in ["first", "/thinking off", "third"] {
+        screen.type_text(prompt).press("esc enter");
+    }
+    screen.settled().await;
+    screen.type_text("draft").press("up");
+    assert_eq!(screen.editor(), "third");
+    screen.press("up");
+    assert_eq!(screen.editor(), "/thinking off");
+    // A recalled command opens no list that would take the next arrow.
+    screen.press("up");
+    assert_eq!(screen.editor(), "first");
+    screen.press("down down down");
+    assert_eq!(screen.editor(), "draft");
+}
+
+#[tokio::test]
+async fn earlier_prompts_are_searched_and_live_on_in_the_next_session() {
+    let mut screen = Screen::new(60, 16)
+        .script(Script::always("ok"))
+        .start()
+        .await;
+    for prompt in ["fix the parser", "write a\u{20}poem", "fix the lexer"] {
+        screen.send(prompt).settled().await;
+    }
+    let mut later = Screen::new(60, 16).beside(&screen).start().await;
+    later.type_text("dr").press("ctrl+r").type_text("fix");
+    insta::assert_snapshot!("history_search", later.screen());
+    later.press("down enter");
+    assert_eq!(later.editor(), "fix the parser");
+    later.press("ctrl+r esc");
+    assert_eq!(later.editor(), "fix the parser");
+}
+
+#[tokio::test]
+async fn a_command_of_the_user_runs_and_the_model_sees_it() {
+    let mut screen = Screen::new(60, 16)
+        .script(Script::always("ok"))
+        .start()
+        .await;
+    screen.send("!echo out; exit 4").shows("exit 4 ·").await;
+    assert_eq!(
+        screen.conversation(),
+        "! echo out; exit 4\n  out\n  exit 4 · 0ms"
+    );
+    screen.send("!!echo secret").shows("\n  secret").await;
+    screen.send("what was it").settled().await;
+    let request = screen.provider.last_request().unwrap();
+    let sent = serde_json::to_string(&request.context.messages).unwrap();
+    assert!(
+        sent.contains("echo out; exit 4") && !sent.contains("secret"),
+        "{sent}"
+    );
+    assert_eq!(screen.conversation().matches("echo out").count(), 1);
+}
+
+#[tokio::test]
+async fn esc_stops_a_command_of_the_user() {
+    let mut screen = Screen::new(60, 16).start().await;
+    screen
+        .send("!echo begun; sleep 1000")
+        .shows("\n  begun")
+        .await;
+    assert!(screen.screen().contains("Running 0s · esc stops it"));
+    screen.press("esc").shows("interrupted").await;
+    assert!(!screen.screen().contains("esc stops it"));
+}
+
+#[tokio::test]
+async fn esc_stops_a_command_that_outlived_a_run() {
+    let mut screen = Screen::new(60, 16)
+        .script(Script::always("ok"))
+        .start()
+        .await;
+    screen
+        .send("!echo begun; sleep 1000")
+        .shows("\n  begun")
+        .await;
+    screen.send("meanwhile").settled().await;
+    assert!(
+        screen.screen().contains("Running 0s · esc stops it"),
+        "{}",
+        screen.screen()
+    );
+    screen.press("esc").shows("interrupted").await;
+}
+
+#[tokio::test]
+async fn the_external_editor_gets_the_text_and_its_answer_comes_back() {
+    let mut screen = Screen::new(60, 12).start().await;
+    screen.type_text("draft").press("ctrl+g");
+    assert_eq!(screen.effects, [Effect::ExternalEditor("draft".to_owned())]);
+    screen.app.edited("better\ntext");
+    assert_eq!(screen.editor(), "better\ntext");
+}

@@ -1,0 +1,211 @@
+//! While the model works: queues, interrupts, retries.
+
+use std::time::Duration;
+
+use osier::agent;
+use osier::coding::host::Event;
+use osier::llm::TurnStatus;
+use osier::llm::scripted::{Gate, Script};
+use osier::modes::tui::Effect;
+use osier::term::input::InputEvent;
+use serde_json::json;
+
+use super::support::Screen;
+
+/// A run that waits at a gate, then reads what was queued meanwhile.
+fn gated(gate: &Gate) -> Script {
+    Script::new()
+        .turn(|turn| {
+            turn.text("Working on it.")
+                .gate(gate)
+                .tool("bash", json!({"command": "true"}))
+        })
+        .turn(|turn| turn.text("ok").repeat())
+}
+
+#[tokio::test]
+async fn queued_messages_are_shown_and_delivered_in_order() {
+    let gate = Gate::new();
+    let mut screen = Screen::new(60, 24).script(gated(&gate)).start().await;
+    screen.send("start").shows("Working on it.").await;
+    screen
+        .send("steer\u{20}this")
+        .shows("next: steer this")
+        .await;
+    screen.type_text("then that").press("alt+enter");
+    screen.shows("then: then that").await;
+    insta::assert_snapshot!("queue", screen.styled());
+    gate.open();
+    screen.settled().await;
+    let shown = screen.conversation();
+    let place = |text: &str| {
+        shown
+            .find(text)
+            .unwrap_or_else(|| panic!("{text} in\n{shown}"))
+    };
+    assert!(place("● bash true") < place("▌ steer this"));
+    assert!(place("▌ steer this") < place("▌ then that"));
+    assert!(!screen.screen().contains("next:") && !screen.screen().contains("then: "));
+}
+
+#[tokio::test]
+async fn more_than_four_queued_messages_are_counted() {
+    let gate = Gate::new();
+    let mut screen = Screen::new(60, 24).script(gated(&gate)).start().await;
+    screen.send("start").shows("Working on it.").await;
+    for number in 1..=6 {
+        screen.send(&format!("message {number}"));
+    }
+    screen.shows("… and 3 more").await;
+    assert!(
+        screen
+            .screen()
+            .contains("  next: message 3\n  … and 3 more\n")
+    );
+}
+
+#[tokio::test]
+async fn queued_messages_are_recalled_into_the_editor() {
+    let gate = Gate::new();
+    let mut screen = Screen::new(60, 24).script(gated(&gate)).start().await;
+    screen.send("start").shows("Working on it.").await;
+    screen.send("one").send("two").shows("next: two").await;
+    screen.type_text("draft").press("alt+up");
+    screen.hides("next:").await;
+    assert_eq!(screen.editor(), "one\n\ntwo\n\ndraft");
+    gate.open();
+    screen.settled().await;
+    assert!(!screen.conversation().contains("▌ one"));
+}
+
+#[tokio::test]
+async fn an_interrupt_puts_what_was_queued_back() {
+    let gate = Gate::new();
+    let mut screen = Screen::new(60, 24).script(gated(&gate)).start().await;
+    screen.send("start").shows("Working on it.").await;
+    screen.send("later").shows("next: later").await;
+    screen.press("esc").settled().await;
+    assert_eq!(screen.editor(), "later");
+    assert_eq!(
+        screen.conversation(),
+        "▌ start\n\nWorking on it.\n\n! interrupted"
+    );
+    assert!(!screen.screen().contains("next:"));
+    screen.press("esc");
+    assert_eq!(screen.editor(), "later");
+}
+
+fn rate_limited(retry_after_ms: u64) -> TurnStatus {
+    TurnStatus::RateLimit {
+        message: "slow down".to_owned(),
+        retry_after_ms: Some(retry_after_ms),
+    }
+}
+
+#[tokio::test]
+async fn a_retry_counts_down_and_can_be_given_up() {
+    let script = Script::new().turn(|turn| turn.fail(rate_limited(90_000)));
+    let mut screen = Screen::new(76, 12).script(script).start().await;
+    screen.send("go").shows("trying again").await;
+    let line = |screen: &mut Screen| screen.row(8);
+    assert_eq!(
+        line(&mut screen),
+        "· slow down: trying again in 90s (1/5) · esc gives up"
+    );
+    screen.advance(Duration::from_secs(30));
+    assert_eq!(
+        line(&mut screen),
+        "· slow down: trying again in 60s (1/5) · esc gives up"
+    );
+    screen.press("esc").settled().await;
+    assert_eq!(line(&mut screen), "");
+    assert!(screen.conversation().ends_with("! interrupted"));
+}
+
+#[tokio::test]
+async fn a_partial_answer_is_replaced_by_the_one_that_succeeds() {
+    let gate = Gate::new();
+    let script = Script::new()
+        .turn(|turn| {
+            turn.thinking("Wrong thought.")
+                .text("Half an ans")
+                .tool("bash", json!({"command": "echo never"}))
+                .gate(&gate)
+                .fail(rate_limited(1))
+        })
+        .turn(|turn| turn.text("A whole answer."));
+    let mut screen = Screen::new(60, 16).script(script).start().await;
+    screen.send("go").shows("echo never").await;
+    assert!(screen.conversation().contains("Half an ans"));
+    gate.open();
+    screen.settled().await;
+    assert_eq!(screen.conversation(), "▌ go\n\nA whole answer.");
+}
+
+#[tokio::test]
+async fn a_failure_for_good_says_why_and_retry_goes_on() {
+    let script = Script::new()
+        .turn(|turn| {
+            turn.fail(TurnStatus::ModelError {
+                message: "the model is on fire".to_owned(),
+                retryable: false,
+            })
+        })
+        .turn(|turn| turn.text("Better now."));
+    let mut screen = Screen::new(60, 16).script(script).start().await;
+    screen.send("go").settled().await;
+    assert_eq!(screen.conversation(), "▌ go\n\n✗ the model is on fire");
+    screen.send("/retry").settled().await;
+    assert_eq!(
+        screen.conversation(),
+        "▌ go\n\n✗ the model is on fire\n\nBetter now."
+    );
+}
+
+#[tokio::test]
+async fn a_toast_goes_by_itself() {
+    let mut screen = Screen::new(60, 12).start().await;
+    screen.press("ctrl+x");
+    assert_eq!(screen.row(8), "there is no answer to copy yet");
+    let gone = screen.app.next_change(screen.now).unwrap();
+    screen.now = gone;
+    assert_eq!(screen.row(8), "");
+    assert_eq!(screen.app.next_change(screen.now), None);
+}
+
+#[tokio::test]
+async fn the_last_answer_is_copied_as_the_model_wrote_it() {
+    let script = Script::always("Some **bold** text\n\n- a");
+    let mut screen = Screen::new(60, 12).script(script).start().await;
+    screen.send("go").settled().await;
+    screen.press("ctrl+x");
+    assert_eq!(
+        screen.effects,
+        [Effect::Copy("Some **bold** text\n\n- a".to_owned())]
+    );
+}
+
+#[tokio::test]
+async fn a_long_run_is_told_only_to_someone_who_looks_elsewhere() {
+    let gate = Gate::new();
+    let script = Script::new().turn(|turn| turn.text("x").gate(&gate).repeat());
+    let mut screen = Screen::new(60, 12).script(script).start().await;
+    for (focused, told) in [(true, 0), (false, 1)] {
+        let focus = if focused {
+            InputEvent::FocusGained
+        } else {
+            InputEvent::FocusLost
+        };
+        let now = screen.now;
+        screen.app.on_input(focus, now);
+        screen
+            .send("go")
+            .until(|event| matches!(event, Event::Agent(agent::Event::AgentStart)))
+            .await;
+        screen.advance(Duration::from_secs(6));
+        gate.open();
+        screen.settled().await;
+        assert_eq!(screen.effects.len(), told, "{:?}", screen.effects);
+    }
+    assert_eq!(screen.effects, [Effect::Notify("osier is done".to_owned())]);
+}

@@ -1,0 +1,583 @@
+//! Drives the interface without a terminal: keys in, a scripted model behind a real host, screens out.
+//!
+//! Nothing here sleeps or reads the clock for what is shown: `now` is a value that a test moves, and
+//! events are awaited until a condition holds. Durations and temporary paths are made the same for
+//! every run where they enter.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use osier::agent::{self, AgentMessage, Subscription};
+use osier::base::problem::Problem;
+use osier::base::text::width;
+use osier::coding::folders::Folders;
+use osier::coding::host::{Event, Host, HostSetup, Op, SessionChoice};
+use osier::coding::settings::Settings;
+use osier::llm::model::Compat;
+use osier::llm::scripted::{Script, ScriptedProvider};
+use osier::llm::usage::Price;
+use osier::llm::{Api, ContentBlock, Modality, Model, ThinkingLevel};
+use osier::modes::tui::{App, AppOptions, Effect, Looks};
+use osier::term::frame::Links;
+use osier::term::highlight::Highlighter;
+use osier::term::input::{InputEvent, KeyPress, MouseInput};
+use osier::term::keymap::parse_sequence;
+use osier::term::terminal::TerminalKind;
+use osier::term::theme::ColourDepth;
+use ratatui::buffer::{Buffer, Cell};
+use ratatui::layout::{Position, Rect};
+use ratatui::style::{Color, Modifier};
+use tempfile::TempDir;
+
+/// No condition takes this long; one that never holds fails with the screen.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A screen that has not started.
+pub(super) struct Builder {
+    size: (u16, u16),
+    script: Script,
+    place: Rc<TempDir>,
+    settings: Settings,
+    environment: BTreeMap<String, String>,
+    depth: ColourDepth,
+    session: SessionChoice,
+    level: Option<ThinkingLevel>,
+    problems: Vec<Problem>,
+}
+
+/// A running interface.
+pub(super) struct Screen {
+    pub(super) app: App,
+    pub(super) provider: ScriptedProvider,
+    /// What the app wanted from the world outside, in order.
+    pub(super) effects: Vec<Effect>,
+    pub(super) now: Instant,
+    host: Host,
+    events: Subscription<Event>,
+    looks: Looks,
+    size: (u16, u16),
+    place: Rc<TempDir>,
+    /// Runs that have ended, and those that a test has waited for.
+    ended: (usize, usize),
+}
+
+/// The model that plays the script.
+pub(super) fn model() -> Model {
+    Model {
+        provider: "mock".to_owned(),
+        id: "mock".to_owned(),
+        name: "Mock".to_owned(),
+        api: Api::Scripted,
+        base_url: String::new(),
+        context_window: 200_000,
+        max_tokens: 8_000,
+        thinking_levels: vec![ThinkingLevel::Off, ThinkingLevel::Low, ThinkingLevel::High],
+        input: vec![Modality::Text, Modality::Image],
+        price: Price::default(),
+        headers: BTreeMap::new(),
+        compat: Compat::default(),
+    }
+}
+
+impl Builder {
+    #[must_use]
+    pub(super) fn script(mut self, script: Script) -> Self {
+        self.script = script;
+        self
+    }
+
+    /// A file below the user's home (`settings.toml`, `themes/mine.toml`).
+    #[must_use]
+    pub(super) fn home_file(self, name: &str, text: &str) -> Self {
+        write(&home(&self.place).join(name), text);
+        self
+    }
+
+    /// A file in the working directory.
+    #[must_use]
+    pub(super) fn file(self, name: &str, text: &str) -> Self {
+        write(&work(&self.place).join(name), text);
+        self
+    }
+
+    #[must_use]
+    pub(super) fn variable(mut self, name: &str, value: &str) -> Self {
+        self.environment.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    #[must_use]
+    pub(super) fn settings(mut self, change: impl FnOnce(&mut Settings)) -> Self {
+        change(&mut self.settings);
+        self
+    }
+
+    #[must_use]
+    pub(super) fn depth(mut self, depth: ColourDepth) -> Self {
+        self.depth = depth;
+        self
+    }
+
+    #[must_use]
+    pub(super) fn level(mut self, level: ThinkingLevel) -> Self {
+        self.level = Some(level);
+        self
+    }
+
+    /// Uses the files of another screen: what it stored is there.
+    #[must_use]
+    pub(super) fn beside(mut self, other: &Screen) -> Self {
+        self.place = Rc::clone(&other.place);
+        self
+    }
+
+    #[must_use]
+    pub(super) fn session(mut self, session: SessionChoice) -> Self {
+        self.session = session;
+        self
+    }
+
+    /// Starts the host and waits until everything that comes with a start has come.
+    pub(super) async fn start(self) -> Screen {
+        let folders = Folders::under(&home(&self.place));
+        let provider = ScriptedProvider::new(self.script);
+        let (_, mut problems) = Settings::load(&folders.settings());
+        problems.extend(self.problems);
+        let mut kind = TerminalKind::detect(|_| None);
+        kind.depth = self.depth;
+        let looks = Looks::new(&folders, &kind);
+        let (theme, found) = looks.theme(&self.settings.theme);
+        problems.extend(found);
+        let (keymap, found) = looks.keymap(&self.settings.keymap);
+        problems.extend(found);
+        let mut app = App::new(AppOptions {
+            theme,
+            keymap,
+            highlighter: Highlighter::new(|_| {}),
+            show_thinking: self.settings.show_thinking,
+            reduced_motion: true,
+            cwd: "~/work".to_owned(),
+            model_hint: "mock/mock".to_owned(),
+        });
+        app.report(&problems);
+        let setup = HostSetup {
+            settings: Settings {
+                discover_local_models: false,
+                ..self.settings
+            },
+            environment: self.environment,
+            thinking: self.level,
+            session: self.session,
+            embedded: Some((model(), Arc::new(provider.clone()))),
+            ..HostSetup::new(folders, work(&self.place))
+        };
+        let (host, events) = Host::start(setup).unwrap();
+        host.send(Op::ListModels);
+        host.send(Op::ListHistory);
+        let mut screen = Screen {
+            app,
+            provider,
+            effects: Vec::new(),
+            now: Instant::now(),
+            host,
+            events,
+            looks,
+            size: self.size,
+            place: self.place,
+            ended: (0, 0),
+        };
+        let mut missing = 4;
+        screen
+            .until(|event| {
+                missing -= usize::from(matches!(
+                    event,
+                    Event::SessionOpened { .. }
+                        | Event::Workspace { .. }
+                        | Event::Models { .. }
+                        | Event::History { .. }
+                ));
+                missing == 0
+            })
+            .await;
+        screen
+    }
+}
+
+impl Screen {
+    #[expect(
+        clippy::new_ret_no_self,
+        reason = "a screen is built before it is started"
+    )]
+    pub(super) fn new(columns: u16, rows: u16) -> Builder {
+        let place = Rc::new(tempfile::tempdir().unwrap());
+        fs::create_dir_all(home(&place)).unwrap();
+        fs::create_dir_all(work(&place)).unwrap();
+        Builder {
+            size: (columns, rows),
+            script: Script::default(),
+            place,
+            settings: Settings::default(),
+            environment: BTreeMap::new(),
+            depth: ColourDepth::True,
+            session: SessionChoice::New,
+            level: None,
+            problems: Vec::new(),
+        }
+    }
+
+    /// Types text, a key a character.
+    pub(super) fn type_text(&mut self, text: &str) -> &mut Self {
+        for character in text.chars() {
+            self.input(InputEvent::Key(KeyPress::char(character)));
+        }
+        self
+    }
+
+    /// Presses the keys of a keymap sequence: `ctrl+l`, `enter`, `up up`.
+    pub(super) fn press(&mut self, keys: &str) -> &mut Self {
+        for key in parse_sequence(keys, None).unwrap() {
+            self.input(InputEvent::Key(key));
+        }
+        self
+    }
+
+    pub(super) fn paste(&mut self, text: &str) -> &mut Self {
+        self.input(InputEvent::Paste(text.to_owned()))
+    }
+
+    pub(super) fn mouse(&mut self, mouse: MouseInput) -> &mut Self {
+        self.input(InputEvent::Mouse(mouse))
+    }
+
+    /// Types a prompt and sends it.
+    pub(super) fn send(&mut self, prompt: &str) -> &mut Self {
+        self.type_text(prompt).press("enter")
+    }
+
+    pub(super) fn resize(&mut self, columns: u16, rows: u16) -> &mut Self {
+        self.size = (columns, rows);
+        self
+    }
+
+    pub(super) fn advance(&mut self, time: Duration) -> &mut Self {
+        self.now += time;
+        self
+    }
+
+    /// Applies events until a run has ended that no test has waited for yet.
+    pub(super) async fn settled(&mut self) -> &mut Self {
+        while self.ended.0 == self.ended.1 {
+            self.next_event().await;
+        }
+        self.ended.1 += 1;
+        self
+    }
+
+    /// Applies events until one is what `done` waits for.
+    pub(super) async fn until(&mut self, mut done: impl FnMut(&Event) -> bool) -> &mut Self {
+        loop {
+            let event = self.next_event().await;
+            if done(&event) {
+                return self;
+            }
+        }
+    }
+
+    /// Applies events until the screen shows `text`.
+    pub(super) async fn shows(&mut self, text: &str) -> &mut Self {
+        while !self.screen().contains(text) {
+            self.next_event().await;
+        }
+        self
+    }
+
+    /// Applies events until the screen no longer shows `text`.
+    pub(super) async fn hides(&mut self, text: &str) -> &mut Self {
+        while self.screen().contains(text) {
+            self.next_event().await;
+        }
+        self
+    }
+
+    /// The screen as text, without the spaces at line ends.
+    pub(super) fn screen(&mut self) -> String {
+        let (buffer, _) = self.draw();
+        self.clean(&text_of(&buffer))
+    }
+
+    /// One row of the screen.
+    pub(super) fn row(&mut self, row: usize) -> String {
+        self.screen()
+            .lines()
+            .nth(row)
+            .unwrap_or_default()
+            .to_owned()
+    }
+
+    /// The text of the transcript's part of the screen: everything above the status line.
+    pub(super) fn conversation(&mut self) -> String {
+        let screen = self.screen();
+        let rows: Vec<&str> = screen.lines().collect();
+        let rule = rows.iter().rposition(|row| row.starts_with("───"));
+        let end = rule.unwrap_or(rows.len()).saturating_sub(1);
+        rows[..end].join("\n").trim_end().to_owned()
+    }
+
+    /// The lines between the rule and the footer, without the prompt's mark.
+    pub(super) fn editor(&mut self) -> String {
+        let screen = self.screen();
+        let rows: Vec<&str> = screen.lines().collect();
+        let rule = rows
+            .iter()
+            .rposition(|row| row.starts_with("───"))
+            .unwrap_or_else(|| panic!("no rule on the screen:\n{screen}"));
+        let rows = rows[rule + 1..rows.len() - 1].iter();
+        let texts = rows.map(|row| row.trim_start_matches('❯').strip_prefix(' ').unwrap_or(row));
+        let texts: Vec<&str> = texts
+            .map(|row| row.strip_prefix(' ').unwrap_or(row))
+            .collect();
+        texts.join("\n")
+    }
+
+    pub(super) fn footer(&mut self) -> String {
+        self.row(usize::from(self.size.1) - 1)
+    }
+
+    /// The screen with the style of every cell: a letter stands for a style, a dot for the plain one.
+    pub(super) fn styled(&mut self) -> String {
+        let (buffer, cursor) = self.draw();
+        let mut out = self.clean(&text_of(&buffer));
+        let mut legend: Vec<String> = Vec::new();
+        out.push_str("\n── styles ──\n");
+        for row in rows_of(&buffer) {
+            let letters: String = row
+                .iter()
+                .map(|cell| letter(cell, &mut legend))
+                .collect::<String>();
+            let _ = writeln!(out, "{}", letters.trim_end_matches('.'));
+        }
+        for (place, style) in legend.iter().enumerate() {
+            let _ = writeln!(out, "{} {style}", mark(place));
+        }
+        if let Some(Position { x, y }) = cursor {
+            let _ = writeln!(out, "cursor {x},{y}");
+        }
+        out
+    }
+
+    pub(super) fn cursor(&mut self) -> Option<(u16, u16)> {
+        self.draw().1.map(|position| (position.x, position.y))
+    }
+
+    /// The cells as they would be drawn.
+    pub(super) fn draw(&mut self) -> (Buffer, Option<Position>) {
+        let mut buffer = Buffer::empty(Rect::new(0, 0, self.size.0, self.size.1));
+        let cursor = self.app.draw(&mut buffer, &Links::default(), self.now);
+        (buffer, cursor)
+    }
+
+    /// The working directory.
+    pub(super) fn work(&self) -> PathBuf {
+        work(&self.place)
+    }
+
+    pub(super) fn home(&self) -> PathBuf {
+        home(&self.place)
+    }
+
+    /// The text of the last message the model was sent.
+    pub(super) fn last_prompt(&self) -> String {
+        let request = self.provider.last_request().unwrap();
+        let user = request.context.messages.iter().rev().find_map(|message| {
+            let osier::llm::Message::User(user) = message else {
+                return None;
+            };
+            let texts = user.content.iter().filter_map(|block| block.as_text());
+            Some(texts.collect::<String>())
+        });
+        user.unwrap()
+    }
+
+    /// Applies one event of the host and returns it.
+    pub(super) async fn next_event(&mut self) -> Event {
+        let Ok(event) = tokio::time::timeout(PATIENCE, self.events.recv()).await else {
+            panic!("nothing happens any more:\n{}", self.screen());
+        };
+        let Some(event) = event else {
+            panic!("the host is gone:\n{}", self.screen());
+        };
+        let event = normal(event);
+        if matches!(event, Event::Agent(agent::Event::AgentSettled { .. })) {
+            self.ended.0 += 1;
+        }
+        self.app.on_event(&event, self.now);
+        self.flush();
+        event
+    }
+
+    /// Ends the host, as leaving the program does.
+    pub(super) async fn close(mut self) {
+        self.host.send(Op::ShutDown);
+        self.until(|event| matches!(event, Event::ShutDown)).await;
+    }
+
+    fn input(&mut self, event: InputEvent) -> &mut Self {
+        self.app.on_input(event, self.now);
+        self.flush();
+        self
+    }
+
+    fn flush(&mut self) {
+        for op in self.app.take_ops() {
+            self.host.send(op);
+        }
+        for effect in self.app.take_effects() {
+            if let Effect::LoadTheme(name) = &effect {
+                let (theme, problems) = self.looks.theme(name);
+                self.app.set_theme(theme);
+                self.app.report(&problems);
+            }
+            self.effects.push(effect);
+        }
+    }
+
+    fn clean(&self, text: &str) -> String {
+        let work = work(&self.place).to_string_lossy().into_owned();
+        let home = home(&self.place).to_string_lossy().into_owned();
+        text.replace(&work, "/work").replace(&home, "/home")
+    }
+}
+
+fn home(place: &TempDir) -> PathBuf {
+    place.path().canonicalize().unwrap().join("home")
+}
+
+fn work(place: &TempDir) -> PathBuf {
+    place.path().canonicalize().unwrap().join("work")
+}
+
+fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// The event as it would be on a machine without time, in a directory of a known name.
+fn normal(mut event: Event) -> Event {
+    match &mut event {
+        Event::Workspace { cwd, .. } => "~/work".clone_into(cwd),
+        Event::ShellEnd { run, .. } => run.duration_ms = 0,
+        Event::SessionOpened { messages, .. } => messages.iter_mut().for_each(without_time),
+        Event::Agent(agent::Event::ToolExecutionEnd { result, .. }) => {
+            Arc::make_mut(result).result_time_gone();
+        }
+        Event::Agent(
+            agent::Event::MessageStart { message, .. } | agent::Event::MessageEnd { message, .. },
+        ) => without_time(message),
+        _ => {}
+    }
+    event
+}
+
+trait TimeGone {
+    fn result_time_gone(&mut self);
+}
+
+impl TimeGone for agent::ToolResultMessage {
+    fn result_time_gone(&mut self) {
+        self.duration_ms = 0;
+        for block in &mut self.result.content {
+            if let ContentBlock::Text { text } = block {
+                *text = without_duration(text);
+            }
+        }
+    }
+}
+
+/// `[exit code 3, after 12ms]` without the number.
+fn without_duration(text: &str) -> String {
+    let Some((before, after)) = text.rsplit_once(" after ") else {
+        return text.to_owned();
+    };
+    let end = after.find([';', ']']).unwrap_or(after.len());
+    let is_time = after.starts_with(|first: char| first.is_ascii_digit());
+    match is_time {
+        true => format!("{before} after TIME{}", &after[end..]),
+        false => text.to_owned(),
+    }
+}
+
+fn without_time(message: &mut Arc<AgentMessage>) {
+    match Arc::make_mut(message) {
+        AgentMessage::ToolResult(result) => result.result_time_gone(),
+        AgentMessage::ShellRun(run) => run.duration_ms = 0,
+        _ => {}
+    }
+}
+
+pub(super) fn rows_of(buffer: &Buffer) -> impl Iterator<Item = &[Cell]> {
+    buffer.content.chunks(usize::from(buffer.area.width.max(1)))
+}
+
+/// The text of a buffer; what stands behind a wide character is part of it.
+pub(super) fn text_of(buffer: &Buffer) -> String {
+    let mut out = String::new();
+    for row in rows_of(buffer) {
+        let mut line = String::new();
+        let mut skip = 0;
+        for cell in row {
+            if skip > 0 {
+                skip -= 1;
+                continue;
+            }
+            line.push_str(cell.symbol());
+            skip = width(cell.symbol()).saturating_sub(1);
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+fn letter(cell: &Cell, legend: &mut Vec<String>) -> char {
+    let mut parts = Vec::new();
+    if cell.fg != Color::Reset {
+        parts.push(format!("{}", cell.fg));
+    }
+    if cell.bg != Color::Reset {
+        parts.push(format!("on {}", cell.bg));
+    }
+    for (modifier, name) in [
+        (Modifier::BOLD, "bold"),
+        (Modifier::DIM, "dim"),
+        (Modifier::ITALIC, "italic"),
+        (Modifier::UNDERLINED, "underlined"),
+        (Modifier::REVERSED, "reversed"),
+        (Modifier::CROSSED_OUT, "struck"),
+    ] {
+        if cell.modifier.contains(modifier) {
+            parts.push(name.to_owned());
+        }
+    }
+    if cell.underline_color != Color::Reset {
+        parts.push("link".to_owned());
+    }
+    if parts.is_empty() {
+        return '.';
+    }
+    let style = parts.join(" ");
+    let place = legend.iter().position(|known| *known == style);
+    mark(place.unwrap_or_else(|| {
+        legend.push(style);
+        legend.len() - 1
+    }))
+}
+
+fn mark(place: usize) -> char {
+    let letters = ('a'..='z').chain('A'..='Z');
+    letters.into_iter().nth(place).unwrap_or('?')
+}
