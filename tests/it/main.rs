@@ -1,4 +1,12 @@
 //! Tests from outside: whole programs, whole screens, real files and processes.
 
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    reason = "helpers of tests fail by panicking, and say on standard error why a test was skipped"
+)]
+
 mod layers;
 mod tui;

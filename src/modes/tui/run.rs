@@ -143,8 +143,9 @@ fn new_app(setup: &HostSetup, options: &Options, looks: &Looks, highlighter: Hig
         cwd: setup.cwd.display().to_string(),
         model_hint: named.cloned().unwrap_or_default(),
     });
-    let found = [&options.problems, &theme_problems, &keymap_problems];
-    found.into_iter().for_each(|problems| app.report(problems));
+    for problems in [&options.problems, &theme_problems, &keymap_problems] {
+        app.report(problems);
+    }
     app
 }
 

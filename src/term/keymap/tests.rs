@@ -195,19 +195,19 @@ fn faults_name_their_line_and_the_mend() {
     assert_eq!(
         problems,
         [
-            "0.toml:2:12: unknown action `sumbit`\n  hint: did you mean `submit`?",
-            "0.toml:3:1: unreadable key `cmd+s`\n  hint: write keys as `ctrl+x`, `alt+left`, `shift+f5`, \
+            "0.toml:2:12: unknown action `sumbit`; did you mean `submit`?",
+            "0.toml:3:1: unreadable key `cmd+s`; write keys as `ctrl+x`, `alt+left`, `shift+f5`, \
              `pageup` or a character, and put a space between the keys of a sequence",
-            "0.toml:5:1: `ctrl+a` has an action already: `line_start` on line 4\n  hint: in [editor] \
+            "0.toml:5:1: `ctrl+a` has an action already: `line_start` on line 4; in [editor] \
              remove one of the two",
-            "0.toml:7:1: `ctrl+b x` is never reached: line 6 binds `ctrl+b` to `left`\n  hint: in [editor] \
+            "0.toml:7:1: `ctrl+b x` is never reached: line 6 binds `ctrl+b` to `left`; in [editor] \
              remove one of the two",
-            "0.toml:9:1: \"ctrl+e\" has an action already on line 8\n  hint: remove one of the two",
-            "0.toml:10:1: unreadable key `leader`\n  hint: set one at the top of the file: leader = \
+            "0.toml:9:1: \"ctrl+e\" has an action already on line 8; remove one of the two",
+            "0.toml:10:1: unreadable key `leader`; set one at the top of the file: leader = \
              \"ctrl+x\"",
-            "0.toml:11:12: expected the name of an action, found integer\n  hint: an empty text takes the \
+            "0.toml:11:12: expected the name of an action, found integer; an empty text takes the \
              binding away",
-            "0.toml:13:2: unknown context `edtor`\n  hint: did you mean `editor`?",
+            "0.toml:13:2: unknown context `edtor`; did you mean `editor`?",
         ]
     );
     let kept: Vec<String> = keymap.all().map(|(_, keys, _)| keys).collect();

@@ -36,10 +36,9 @@ pub fn rows(patch: &str, width: u16, limit: usize) -> Vec<Row> {
     let mut place = 0;
     while place < lines.len() {
         if painter.rows.len() >= limit {
-            let left = lines[place..]
-                .iter()
-                .filter(|line| !matches!(line, Line::Hunk { .. }))
-                .count();
+            let is_line = |line: &&Line<'_>| !matches!(line, Line::Hunk { .. });
+            let cut = painter.rows.len() - limit;
+            let left = lines[place..].iter().filter(is_line).count() + cut;
             painter.rows.truncate(limit);
             painter
                 .rows
