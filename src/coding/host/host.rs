@@ -65,6 +65,7 @@ impl Host {
             jobs,
             session: None,
             shell: None,
+            level: ThinkingLevel::default(),
             walk: CancellationToken::new(),
         };
         tokio::spawn(task.serve(received, finished));
@@ -91,6 +92,8 @@ struct Task {
     jobs: mpsc::UnboundedSender<Job>,
     session: Option<OpenSession>,
     shell: Option<RunningShell>,
+    /// The level that was asked for last; the agent's own state lags behind its ops.
+    level: ThinkingLevel,
     /// Ends the walk for `@` completion when the host ends.
     walk: CancellationToken,
 }
@@ -193,7 +196,10 @@ impl Task {
                     shell.cancel();
                 }
             }
-            agent::Op::SetThinkingLevel { level } => self.store(level_entry(level)).await,
+            agent::Op::SetThinkingLevel { level } => {
+                self.level = level;
+                self.store(level_entry(level)).await;
+            }
             _ => {}
         }
         match &self.session {
@@ -207,9 +213,9 @@ impl Task {
         match OpenSession::open(&self.setup, &mut self.models, choice).await {
             Ok(session) => {
                 self.publish(session.opened_event());
-                let thinking = session.agent.state().thinking_level;
+                self.level = session.agent.state().thinking_level;
                 self.session = Some(session);
-                self.publish_selected(thinking);
+                self.publish_selected(self.level);
             }
             Err(error) => {
                 let message = error.to_string();
@@ -289,7 +295,8 @@ impl Task {
             .map(|model| (**model).clone())
             .collect();
         session.agent.send(agent::Op::SetModels { models });
-        let level = level.unwrap_or(session.agent.state().thinking_level);
+        let level = level.unwrap_or(self.level);
+        self.level = level;
         session.agent.send(agent::Op::SetThinkingLevel { level });
         self.publish_selected(level);
     }
@@ -304,10 +311,11 @@ impl Task {
             );
             return;
         }
-        let now = model.clamp(session.agent.state().thinking_level);
+        let now = model.clamp(self.level);
         let levels = &model.thinking_levels;
         let place = levels.iter().position(|level| *level == now).unwrap_or(0);
         let level = levels[(place + 1) % levels.len()];
+        self.level = level;
         session.agent.send(agent::Op::SetThinkingLevel { level });
         self.store(level_entry(level)).await;
     }

@@ -108,15 +108,16 @@ impl Activity {
             );
         }
         let width = usize::from(width);
-        if let Some(right) = right {
-            let used = row.width();
-            let room = width.saturating_sub(text::width(right));
-            if used < room {
-                row.push(" ".repeat(room - used), Token::Text);
-                row.push(right, Token::Accent);
-            }
-        }
-        clip(row, width)
+        let Some(right) = right else {
+            return clip(row, width);
+        };
+        // Where both do not fit, the left side gives way: the right says where the reader is.
+        let right = text::truncate(right, width);
+        let room = width - text::width(&right);
+        let mut row = clip(row, room.saturating_sub(1));
+        row.push(" ".repeat(room.saturating_sub(row.width())), Token::Text);
+        row.push(right.into_owned(), Token::Accent);
+        row
     }
 
     fn since(&self) -> Option<Instant> {

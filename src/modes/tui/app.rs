@@ -98,6 +98,8 @@ pub struct AppOptions {
 
 impl App {
     pub fn new(options: AppOptions) -> Self {
+        let mut editor = Editor::new();
+        editor.set_folder(&options.cwd);
         let footer = Footer {
             cwd: options.cwd,
             model_hint: options.model_hint,
@@ -105,7 +107,7 @@ impl App {
         };
         Self {
             transcript: Transcript::new(options.show_thinking),
-            editor: Editor::new(),
+            editor,
             layers: Layers::default(),
             footer,
             activity: Activity::new(options.reduced_motion),

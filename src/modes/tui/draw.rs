@@ -153,10 +153,18 @@ impl App {
 
     fn draw_editor(&mut self, areas: Areas, buffer: &mut Buffer, links: &Links) -> Position {
         let is_shell = self.editor.is_shell();
-        let border = if is_shell {
-            Token::Warning
+        let mark_width = text::width(PROMPT_MARK) as u16;
+        let area = Rect {
+            x: areas.editor.x + mark_width,
+            width: areas.editor.width.saturating_sub(mark_width),
+            ..areas.editor
+        };
+        let (rows, cursor) = self.editor.rows(area.width, area.height);
+        paint_rows(&rows, area, buffer, links, |face| self.theme.style(face));
+        let (border, mark) = if is_shell {
+            (Token::Warning, Token::Warning)
         } else {
-            Token::Border
+            (Token::Border, Token::Accent)
         };
         let (above, below) = self.editor.hidden_rows();
         let mut rule = "─".repeat(usize::from(areas.rule.width));
@@ -166,25 +174,12 @@ impl App {
             rule = format!("{note}{}", "─".repeat(rest));
         }
         self.paint(&[Row::plain(rule, border)], areas.rule, buffer, links);
-        let mark_width = text::width(PROMPT_MARK) as u16;
         let mark_area = Rect {
             width: mark_width,
             height: 1,
             ..areas.editor
         };
-        let mark = if is_shell {
-            Token::Warning
-        } else {
-            Token::Accent
-        };
         self.paint(&[Row::plain(PROMPT_MARK, mark)], mark_area, buffer, links);
-        let area = Rect {
-            x: areas.editor.x + mark_width,
-            width: areas.editor.width.saturating_sub(mark_width),
-            ..areas.editor
-        };
-        let (rows, cursor) = self.editor.rows(area.width, area.height);
-        paint_rows(&rows, area, buffer, links, |face| self.theme.style(face));
         Position {
             x: area.x + cursor.0,
             y: area.y + cursor.1,

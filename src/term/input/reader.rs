@@ -57,18 +57,19 @@ impl Reader {
         timeouts: Timeouts,
         events: UnboundedSender<InputEvent>,
     ) -> io::Result<Self> {
-        let (woken, wake) = rustix::pipe::pipe()?;
+        // Closed in every child: one that kept the end open would keep the reader from stopping.
+        let (woken, wake) = io::pipe()?;
         let thread = std::thread::Builder::new()
             .name("terminal-input".to_owned())
             .spawn(move || {
                 let mut source = Source {
                     tty: tty.into(),
-                    woken,
+                    woken: woken.into(),
                 };
                 source.run(timeouts, &events);
             })?;
         Ok(Self {
-            wake: Some(wake),
+            wake: Some(wake.into()),
             thread: Some(thread),
         })
     }

@@ -3,5 +3,11 @@
 mod support;
 
 mod editor;
+mod frames;
+mod looks;
+mod overlays;
 mod running;
+mod sessions;
 mod transcript;
+
+mod pty;

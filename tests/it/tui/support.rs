@@ -323,7 +323,7 @@ impl Screen {
     pub(super) fn conversation(&mut self) -> String {
         let screen = self.screen();
         let rows: Vec<&str> = screen.lines().collect();
-        let rule = rows.iter().rposition(|row| row.starts_with("───"));
+        let rule = rows.iter().rposition(|row| row.starts_with("──"));
         let end = rule.unwrap_or(rows.len()).saturating_sub(1);
         rows[..end].join("\n").trim_end().to_owned()
     }
@@ -334,7 +334,7 @@ impl Screen {
         let rows: Vec<&str> = screen.lines().collect();
         let rule = rows
             .iter()
-            .rposition(|row| row.starts_with("───"))
+            .rposition(|row| row.starts_with("──"))
             .unwrap_or_else(|| panic!("no rule on the screen:\n{screen}"));
         let rows = rows[rule + 1..rows.len() - 1].iter();
         let texts = rows.map(|row| row.trim_start_matches('❯').strip_prefix(' ').unwrap_or(row));

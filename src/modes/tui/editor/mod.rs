@@ -39,6 +39,13 @@ struct Offer {
     list: Select,
 }
 
+impl Offer {
+    fn selected(&self) -> Option<&Candidate> {
+        let place: usize = self.list.selected()?.key.parse().ok()?;
+        self.completion.candidates.get(place)
+    }
+}
+
 impl Editor {
     pub fn new() -> Self {
         Self {
@@ -265,13 +272,13 @@ impl Editor {
             Command::Interrupt | Command::Cancel => self.completion = None,
             Command::Complete => self.accept(),
             Command::Submit => {
-                // A whole command is sent, not completed to itself.
-                let whole = offer
-                    .completion
-                    .candidates
-                    .iter()
-                    .any(|candidate| candidate.text.trim_end() == self.area.text().trim_end());
-                if whole {
+                // What is written out already is sent, not completed to itself.
+                let typed = self
+                    .area
+                    .before_cursor()
+                    .get(offer.completion.range.clone());
+                let whole = offer.selected().map(|candidate| candidate.text.trim_end());
+                if whole == typed {
                     self.completion = None;
                     return false;
                 }
@@ -286,14 +293,7 @@ impl Editor {
         let Some(offer) = self.completion.take() else {
             return;
         };
-        let Some(place) = offer
-            .list
-            .selected()
-            .and_then(|item| item.key.parse::<usize>().ok())
-        else {
-            return;
-        };
-        let Some(candidate) = offer.completion.candidates.get(place) else {
+        let Some(candidate) = offer.selected() else {
             return;
         };
         let is_folder = candidate.text.ends_with(['/', ' ']);

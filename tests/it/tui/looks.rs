@@ -1,0 +1,124 @@
+//! Themes, keymaps, and what is wrong with them.
+
+use osier::llm::scripted::Script;
+use osier::modes::tui::Effect;
+use osier::term::theme::ColourDepth;
+use serde_json::json;
+
+use super::support::{Builder, Screen};
+
+fn everything() -> Builder {
+    let script = Script::new()
+        .turn(|turn| {
+            turn.thinking("Hm.")
+                .tool("bash", json!({"command": "echo out"}))
+        })
+        .turn(|turn| {
+            turn.tool("write", json!({"file_path": "n.txt", "content": "new\n"}))
+                .tool("read", json!({"file_path": "absent"}))
+        })
+        .turn(|turn| {
+            turn.text("# Title\n\nSome **bold** `code`, a [link](https://a.b).\n\n> quote")
+        });
+    Screen::new(60, 30).script(script)
+}
+
+#[tokio::test]
+async fn the_dark_theme_paints_the_whole_screen() {
+    let mut screen = everything()
+        .settings(|settings| settings.theme = "dark".to_owned())
+        .start()
+        .await;
+    screen.send("go").settled().await;
+    insta::assert_snapshot!("dark", screen.styled());
+}
+
+#[tokio::test]
+async fn the_light_theme_in_256_colours() {
+    let mut screen = everything()
+        .settings(|settings| settings.theme = "light".to_owned())
+        .depth(ColourDepth::Indexed)
+        .start()
+        .await;
+    screen.send("go").settled().await;
+    insta::assert_snapshot!("light_256", screen.styled());
+}
+
+#[tokio::test]
+async fn without_colours_modifiers_tell_what_colours_would() {
+    let mut screen = everything()
+        .settings(|settings| settings.theme = "dark".to_owned())
+        .depth(ColourDepth::None)
+        .start()
+        .await;
+    screen.send("go").settled().await;
+    screen.press("alt+x");
+    let shown = screen.styled();
+    let legend = shown.rsplit("── styles ──").next().unwrap();
+    assert!(!legend.contains("Rgb") && !legend.contains('#') && !legend.contains(" on "));
+    insta::assert_snapshot!("no_colour", shown);
+}
+
+#[tokio::test]
+async fn a_theme_is_changed_by_its_command() {
+    let mut screen = Screen::new(60, 12).start().await;
+    let before = screen.styled();
+    screen.send("/theme light");
+    assert_eq!(screen.effects, [Effect::LoadTheme("light".to_owned())]);
+    assert_eq!(screen.app.theme.name(), "Light");
+    assert_ne!(screen.styled(), before);
+}
+
+#[tokio::test]
+async fn a_broken_theme_is_reported_and_the_rest_of_it_counts() {
+    let theme = "inherits = \"dark\"\n\n[colours]\ntext = \"no such colour\"\n";
+    let mut screen = Screen::new(78, 16)
+        .home_file("themes/mine.toml", theme)
+        .settings(|settings| settings.theme = "mine".to_owned())
+        .start()
+        .await;
+    insta::assert_snapshot!("broken_theme", screen.screen());
+}
+
+#[tokio::test]
+async fn keys_are_rebound_and_faults_are_reported_with_their_line() {
+    let keymap =
+        "[global]\n\"f9\" = \"help\"\n\"f1\" = \"\"\n\"ctrl+q\" = \"fly\"\n\"f9\" = \"palette\"\n";
+    let mut screen = Screen::new(78, 20)
+        .home_file("keymaps/mine.toml", keymap)
+        .settings(|settings| settings.keymap = "mine".to_owned())
+        .start()
+        .await;
+    insta::assert_snapshot!("keymap_faults", screen.screen());
+}
+
+#[tokio::test]
+async fn a_sequence_shows_what_was_pressed_and_runs_with_its_last_key() {
+    let keymap = "leader = \"ctrl+x\"\n\n[global]\n\"ctrl+x\" = \"\"\n\"leader m\" = \"model_picker\"\n\"f1\" = \"\"\n";
+    let mut screen = Screen::new(78, 20)
+        .home_file("keymaps/mine.toml", keymap)
+        .settings(|settings| settings.keymap = "mine".to_owned())
+        .start()
+        .await;
+    screen.press("ctrl+x");
+    assert!(screen.row(16).ends_with("ctrl+x …"), "{}", screen.screen());
+    screen.type_text("m");
+    assert!(screen.screen().contains("Models"));
+    screen.press("esc ctrl+x").type_text("q");
+    assert_eq!(screen.editor(), "Ask, or type / for commands");
+    screen.press("f1");
+    assert!(!screen.screen().contains(" Keys"));
+}
+
+#[tokio::test]
+async fn a_keymap_that_is_not_there_is_reported() {
+    let mut screen = Screen::new(78, 20)
+        .settings(|settings| settings.keymap = "absent".to_owned())
+        .start()
+        .await;
+    let shown = screen.screen();
+    assert!(
+        shown.contains("absent.toml") && shown.contains("default keys"),
+        "{shown}"
+    );
+}

@@ -1,0 +1,179 @@
+//! Pickers, palette and help.
+
+use osier::llm::scripted::Script;
+
+use super::support::Screen;
+
+const MODELS: &str = r#"{"providers": {
+  "acme": {"baseUrl": "http://127.0.0.1:9", "api": "openai-chat-completions", "apiKey": "$ACME_KEY", "models": [
+    {"id": "anvil-large", "name": "Anvil Large", "contextWindow": 128000, "maxTokens": 4096, "reasoning": true,
+     "input": ["text", "image"], "cost": {"input": 3, "output": 15, "cacheRead": 0, "cacheWrite": 0}},
+    {"id": "anvil-small", "name": "Anvil Small", "contextWindow": 32000, "maxTokens": 4096,
+     "cost": {"input": 0.25, "output": 1, "cacheRead": 0, "cacheWrite": 0}}]},
+  "bolt": {"baseUrl": "http://127.0.0.1:9", "api": "openai-chat-completions", "apiKey": "$BOLT_KEY", "models": [
+    {"id": "anvil-clone", "contextWindow": 1000000, "maxTokens": 4096}]}
+}}"#;
+
+/// What the second model of the switching tests says.
+const OTHER: &str =
+    r#"{"turns": [{"repeat": true, "steps": [{"text": "The other model speaks."}]}]}"#;
+
+#[tokio::test]
+async fn the_model_picker_tells_keys_prices_and_windows() {
+    let mut screen = Screen::new(90, 24)
+        .home_file("models.json", MODELS)
+        .variable("ACME_KEY", "k")
+        .start()
+        .await;
+    screen.press("ctrl+l").type_text("anvil");
+    insta::assert_snapshot!("model_picker", screen.styled());
+    screen.type_text("zzz");
+    assert!(screen.screen().contains("no model matches"));
+    screen.press("enter");
+    screen.press("esc");
+    assert!(!screen.screen().contains("Models"));
+    assert_eq!(screen.footer().split_whitespace().last(), Some("mock/mock"));
+}
+
+#[tokio::test]
+async fn a_picker_keeps_what_was_typed_before_its_list_came() {
+    let mut screen = Screen::new(90, 24)
+        .home_file("models.json", MODELS)
+        .start()
+        .await;
+    screen.app.models.clear();
+    screen.press("ctrl+l").type_text("anvil-sm");
+    screen.shows("acme/anvil-small").await;
+    let shown = screen.screen();
+    assert!(shown.contains("❯ anvil-sm"), "{shown}");
+    assert!(!shown.contains("bolt/"), "{shown}");
+}
+
+#[tokio::test]
+async fn switching_changes_the_footer_and_the_next_request() {
+    let mut screen = Screen::new(90, 24)
+        .script(Script::always("I am the mock."))
+        .file("other.json", OTHER)
+        .start()
+        .await;
+    screen.send("who are you").settled().await;
+    screen
+        .send("/model script/other.json")
+        .shows("script/other.json")
+        .await;
+    screen.hides("mock/mock").await;
+    screen.send("and now").settled().await;
+    assert_eq!(
+        screen.conversation(),
+        "▌ who are you\n\nI am the mock.\n\n▌ and now\n\nThe other model speaks."
+    );
+    assert_eq!(screen.provider.requests().len(), 1);
+    screen.press("ctrl+l").type_text("mock/mock").press("enter");
+    screen.hides("script/other.json").await;
+    screen.send("again").settled().await;
+    assert_eq!(screen.provider.requests().len(), 2);
+    assert!(screen.footer().ends_with("mock/mock"));
+}
+
+#[tokio::test]
+async fn a_model_without_a_key_is_chosen_with_a_warning() {
+    let mut screen = Screen::new(90, 24)
+        .home_file("models.json", MODELS)
+        .start()
+        .await;
+    screen
+        .send("/model bolt/anvil-clone")
+        .shows("bolt/anvil-clone")
+        .await;
+    screen.shows("! there is no key for bolt").await;
+    screen.send("/model nothing-like-it").shows("✗").await;
+    assert!(
+        screen.footer().ends_with("bolt/anvil-clone"),
+        "{}",
+        screen.footer()
+    );
+}
+
+#[tokio::test]
+async fn the_thinking_level_cycles_through_those_the_model_has() {
+    let mut screen = Screen::new(60, 12)
+        .script(Script::always("ok"))
+        .start()
+        .await;
+    assert!(screen.footer().ends_with("mock/mock"));
+    screen.press("backtab").shows("mock/mock low").await;
+    screen.press("backtab").shows("mock/mock high").await;
+    screen.send("/thinking medium").shows("mock/mock low").await;
+    screen.send("go").settled().await;
+    let request = screen.provider.last_request().unwrap();
+    assert_eq!(request.options.thinking, osier::llm::ThinkingLevel::Low);
+    screen.press("backtab backtab").hides("mock/mock low").await;
+    screen.hides("mock/mock high").await;
+    assert!(screen.footer().ends_with("mock/mock"));
+}
+
+#[tokio::test]
+async fn the_palette_runs_what_it_lists() {
+    let mut screen = Screen::new(80, 20).start().await;
+    screen.press("alt+x").type_text("tool output");
+    insta::assert_snapshot!("palette", screen.styled());
+    screen
+        .press("esc alt+x")
+        .type_text("the keys")
+        .press("enter");
+    assert!(screen.screen().contains(" Keys"));
+    screen
+        .press("f1")
+        .press("alt+x")
+        .type_text("/name")
+        .press("enter");
+    screen
+        .press("ctrl+c alt+x")
+        .type_text("name the session")
+        .press("enter");
+    assert_eq!(screen.editor(), "/name");
+    screen
+        .type_text("mine")
+        .press("enter")
+        .shows("~/work · mine")
+        .await;
+}
+
+#[tokio::test]
+async fn keys_of_the_editor_do_nothing_behind_a_picker() {
+    let mut screen = Screen::new(80, 20).file("alpha", "").start().await;
+    screen
+        .type_text("al")
+        .press("alt+x")
+        .press("tab")
+        .type_text("x")
+        .press("esc");
+    assert_eq!(screen.editor(), "al");
+    screen.press("alt+x").paste("copy\n");
+    assert!(screen.screen().contains("❯ copy"));
+    screen.press("esc");
+    assert_eq!(screen.editor(), "al");
+}
+
+#[tokio::test]
+async fn help_is_made_from_the_live_bindings() {
+    let keymap = "[global]\n\"f9\" = \"model_picker\"\n\"ctrl+l\" = \"\"\n";
+    let mut screen = Screen::new(100, 60)
+        .home_file("keymaps/default.toml", keymap)
+        .start()
+        .await;
+    screen.press("f1");
+    let shown = screen.screen();
+    let line = shown.lines().find(|line| line.contains("choose a model"));
+    let line = line.unwrap_or_else(|| panic!("{shown}"));
+    assert!(line.contains("f9") && !line.contains("ctrl+l"), "{line}");
+    let mut screen = Screen::new(80, 24).start().await;
+    screen.press("f1");
+    insta::assert_snapshot!("help", screen.screen());
+    screen.press("end");
+    assert!(screen.screen().contains("name a file"));
+    screen.press("home pagedown up");
+    assert!(!screen.screen().contains(" Keys"));
+    screen.press("esc");
+    assert!(screen.screen().contains("osier 0"));
+}

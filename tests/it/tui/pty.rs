@@ -1,0 +1,219 @@
+//! The real program in a real pseudo-terminal, seen through a terminal emulator.
+
+mod program;
+mod tmux;
+
+use std::time::Duration;
+
+use program::Program;
+
+const ANSWER: &str = r#"{"turns": [
+  {"steps": [{"text": "The first answer.\n\n- with\n- a list"}]},
+  {"repeat": true, "steps": [{"text": "Another answer."}]}
+]}"#;
+
+/// Says a part of its answer and never goes on.
+const STUCK: &str =
+    r#"{"turns": [{"repeat": true, "steps": [{"text": "The first half"}, {"wait": 600000}]}]}"#;
+
+const COMMAND: &str = r#"{"turns": [{"repeat": true, "steps": [
+  {"tool": "bash", "arguments": {"command": "echo $$ > pid; echo begun; while :; do sleep 1000; done"}}
+]}]}"#;
+
+#[test]
+fn it_paints_without_an_answer_to_its_questions_and_takes_a_prompt() {
+    let mut program = Program::new()
+        .file("s.json", ANSWER)
+        .model("s.json")
+        .start();
+    program.shows("Ask, or type / for commands");
+    program.write("hello");
+    program.shows("❯ hello");
+    program.write("\r");
+    program.shows("• a list");
+    let screen = program.screen();
+    assert!(
+        screen.starts_with("▌ hello\n\nThe first answer.\n\n• with\n• a list\n"),
+        "{screen}"
+    );
+    assert!(screen.trim_end().ends_with("script/s.json"), "{screen}");
+}
+
+#[test]
+fn keys_typed_before_the_first_paint_are_kept() {
+    let mut program = Program::new()
+        .file("s.json", ANSWER)
+        .model("s.json")
+        .typed("early")
+        .start();
+    program.shows("❯ early");
+}
+
+#[test]
+fn a_resize_is_followed_at_once() {
+    let mut program = Program::new()
+        .file("s.json", ANSWER)
+        .model("s.json")
+        .start();
+    program.shows("Ask, or type / for commands");
+    program.resize(50, 12);
+    program.until("the footer at the new place", |screen| {
+        screen
+            .lines()
+            .nth(11)
+            .is_some_and(|row| row.ends_with("script/s.json"))
+    });
+    program.resize(30, 8);
+    program.shows("osier needs 40x10");
+    program.resize(100, 30);
+    program.shows("Ask, or type / for commands");
+}
+
+#[test]
+fn exit_leaves_the_answer_and_the_way_back() {
+    let mut program = Program::new()
+        .file("s.json", ANSWER)
+        .model("s.json")
+        .start();
+    program.shows("Ask,");
+    program.write("hello\r");
+    program.shows("• a list");
+    // An answer is stored before the run is over.
+    program.hides("esc interrupts");
+    program.write("\x04");
+    assert!(program.exit().success());
+    program.is_restored();
+    let left = program.screen();
+    assert!(left.contains("The first answer."), "{left}");
+    let id = left.split("to go on: osier --resume ").nth(1);
+    let id = id.unwrap_or_else(|| panic!("{left}")).trim();
+    let mut again = program.again(&["--resume", id]);
+    again.shows("• a list");
+}
+
+#[test]
+fn nothing_said_leaves_nothing() {
+    let mut program = Program::new()
+        .file("s.json", ANSWER)
+        .model("s.json")
+        .start();
+    program.shows("Ask,");
+    program.write("\x03\x03");
+    assert!(program.exit().success());
+    program.is_restored();
+    assert_eq!(program.screen().trim(), "");
+}
+
+#[test]
+fn sigterm_restores_the_terminal_in_the_middle_of_an_answer() {
+    let mut program = Program::new().file("s.json", STUCK).model("s.json").start();
+    program.shows("Ask,");
+    program.write("go\r");
+    program.shows("The first half");
+    program.signal("TERM");
+    program.exit();
+    program.is_restored();
+}
+
+#[test]
+fn leaving_stops_the_command_that_runs() {
+    let mut program = Program::new()
+        .file("s.json", COMMAND)
+        .model("s.json")
+        .start();
+    program.shows("Ask,");
+    program.write("go\r");
+    program.shows("\n  begun");
+    let pid = std::fs::read_to_string(program.work().join("pid")).unwrap();
+    program.write("\x04");
+    program.exit();
+    let process = format!("/proc/{}/stat", pid.trim());
+    let stat = std::fs::read_to_string(process).unwrap_or_default();
+    assert!(stat.is_empty() || stat.contains(") Z "), "{stat}");
+}
+
+#[test]
+fn what_came_before_a_kill_is_there_when_the_session_goes_on() {
+    let mut program = Program::new().file("s.json", STUCK).model("s.json").start();
+    program.shows("Ask,");
+    program.write("go\r");
+    program.shows("The first half");
+    program.waits_for_file("The first half");
+    program.signal("KILL");
+    program.exit();
+    let mut again = program.again(&["-c"]);
+    again.shows("the answer that was cut off by a crash was brought back");
+    let screen = again.screen();
+    assert!(
+        screen.contains("▌ go") && screen.contains("The first half"),
+        "{screen}"
+    );
+}
+
+#[test]
+fn prompts_of_the_command_line_run_one_after_the_other() {
+    let mut program = Program::new()
+        .file("s.json", ANSWER)
+        .model("s.json")
+        .argument("first")
+        .argument("second")
+        .start();
+    program.shows("Another answer.");
+    let screen = program.screen();
+    let place = |text: &str| {
+        screen
+            .find(text)
+            .unwrap_or_else(|| panic!("{text}:\n{screen}"))
+    };
+    assert!(place("▌ first") < place("The first answer."));
+    assert!(place("The first answer.") < place("▌ second"));
+    assert!(place("▌ second") < place("Another answer."));
+}
+
+#[test]
+fn faults_in_settings_show_on_the_first_screen() {
+    let mut program = Program::new()
+        .home_file("settings.toml", "theem = \"dark\"\n")
+        .file("s.json", ANSWER)
+        .model("s.json")
+        .start();
+    program.shows("theem");
+    program.shows("settings.toml");
+}
+
+#[test]
+fn paths_complete_in_the_directory_of_the_session() {
+    let mut program = Program::new()
+        .file("sub/unique.txt", "")
+        .file("sub/s.json", ANSWER)
+        .model("s.json")
+        .argument("--cwd")
+        .argument("sub")
+        .start();
+    program.shows("Ask,");
+    program.write("uniq\t");
+    program.shows("❯ unique.txt");
+}
+
+#[test]
+fn the_tour_fails_a_test_mends_it_and_says_what_it_is() {
+    let mut program = Program::new()
+        .size(100, 40)
+        .patience(Duration::from_secs(90))
+        .start();
+    program.shows("demo/tour");
+    program.write("show me\r");
+    program.shows("I am not a language model: I am a script inside osier");
+    program.shows("exit 1");
+    program.shows("● edit ");
+    program.shows("s/--*/-/g");
+    program.shows("What you saw was scripted");
+    program.write("\x1b[1;5H");
+    program.shows("Welcome to the tour.");
+    program.write("\x1b[1;5F");
+    program.hides("esc interrupts");
+    program.shows("All checks pass.");
+    program.write("\x04");
+    assert!(program.exit().success());
+    program.is_restored();
+}

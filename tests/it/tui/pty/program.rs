@@ -1,0 +1,311 @@
+//! The program in a pseudo-terminal: bytes in, a screen out. A thread reads; waiting is for what it
+//! brings, never for time to pass.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::Command;
+use std::rc::Rc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native_pty_system};
+use tempfile::TempDir;
+
+/// What is to be started.
+pub(super) struct Setup {
+    place: Rc<TempDir>,
+    size: (u16, u16),
+    arguments: Vec<OsString>,
+    typed: String,
+    patience: Duration,
+}
+
+/// A started program.
+pub(super) struct Program {
+    master: Box<dyn MasterPty + Send>,
+    writer: Box<dyn Write + Send>,
+    child: Box<dyn Child + Send + Sync>,
+    output: Receiver<Vec<u8>>,
+    parser: vt100::Parser,
+    /// Everything the program wrote.
+    bytes: Vec<u8>,
+    place: Rc<TempDir>,
+    size: (u16, u16),
+    patience: Duration,
+}
+
+impl Setup {
+    pub(super) fn file(self, name: &str, text: &str) -> Self {
+        self.put("work", name, text)
+    }
+
+    pub(super) fn home_file(self, name: &str, text: &str) -> Self {
+        self.put("home", name, text)
+    }
+
+    fn put(self, folder: &str, name: &str, text: &str) -> Self {
+        let path = self.place.path().join(folder).join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+        self
+    }
+
+    /// Plays the script in this file of the working directory.
+    pub(super) fn model(self, file: &str) -> Self {
+        self.argument("--model").argument(&format!("script/{file}"))
+    }
+
+    pub(super) fn argument(mut self, argument: &str) -> Self {
+        self.arguments.push(argument.into());
+        self
+    }
+
+    /// What is typed before the program has begun to read.
+    pub(super) fn typed(mut self, text: &str) -> Self {
+        text.clone_into(&mut self.typed);
+        self
+    }
+
+    pub(super) fn size(mut self, columns: u16, rows: u16) -> Self {
+        self.size = (columns, rows);
+        self
+    }
+
+    pub(super) fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    pub(super) fn start(self) -> Program {
+        let (columns, rows) = self.size;
+        let pair = native_pty_system()
+            .openpty(pty_size(columns, rows))
+            .unwrap();
+        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_osier"));
+        command.env_clear();
+        for (name, value) in environment(&self.place) {
+            command.env(name, value);
+        }
+        command.cwd(self.place.path().join("work"));
+        command.args(&self.arguments);
+        let mut writer = pair.master.take_writer().unwrap();
+        writer.write_all(self.typed.as_bytes()).unwrap();
+        let child = pair.slave.spawn_command(command).unwrap();
+        let mut reader = pair.master.try_clone_reader().unwrap();
+        let (sender, output) = channel();
+        thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            // The read fails when the last writer is gone.
+            while let Ok(length @ 1..) = reader.read(&mut buffer) {
+                if sender.send(buffer[..length].to_vec()).is_err() {
+                    break;
+                }
+            }
+        });
+        Program {
+            master: pair.master,
+            writer,
+            child,
+            output,
+            parser: parser(columns, rows),
+            bytes: Vec::new(),
+            place: self.place,
+            size: self.size,
+            patience: self.patience,
+        }
+    }
+}
+
+impl Program {
+    #[expect(
+        clippy::new_ret_no_self,
+        reason = "a program is set up before it is started"
+    )]
+    pub(super) fn new() -> Setup {
+        let place = Rc::new(tempfile::tempdir().unwrap());
+        for folder in ["home", "work"] {
+            fs::create_dir_all(place.path().join(folder)).unwrap();
+        }
+        // No server of this machine is asked for models.
+        let settings = place.path().join("home/settings.toml");
+        fs::write(settings, "discover_local_models = false\n").unwrap();
+        Setup {
+            place,
+            size: (80, 24),
+            arguments: Vec::new(),
+            typed: String::new(),
+            patience: Duration::from_secs(30),
+        }
+    }
+
+    /// The program started again with the same files.
+    pub(super) fn again(&self, arguments: &[&str]) -> Self {
+        Setup {
+            place: Rc::clone(&self.place),
+            size: self.size,
+            arguments: arguments.iter().map(Into::into).collect(),
+            typed: String::new(),
+            patience: self.patience,
+        }
+        .start()
+    }
+
+    pub(super) fn write(&mut self, keys: &str) {
+        self.writer.write_all(keys.as_bytes()).unwrap();
+        self.writer.flush().unwrap();
+    }
+
+    pub(super) fn resize(&mut self, columns: u16, rows: u16) {
+        self.size = (columns, rows);
+        self.parser
+            .screen_mut()
+            .set_size(rows.try_into().unwrap(), columns.try_into().unwrap());
+        self.master.resize(pty_size(columns, rows)).unwrap();
+    }
+
+    pub(super) fn signal(&self, name: &str) {
+        let pid = self.child.process_id().unwrap().to_string();
+        let status = Command::new("kill").args(["-s", name, &pid]).status();
+        assert!(status.unwrap().success());
+    }
+
+    pub(super) fn shows(&mut self, text: &str) {
+        self.until(text, |screen| screen.contains(text));
+    }
+
+    pub(super) fn hides(&mut self, text: &str) {
+        self.until(&format!("no `{text}`"), |screen| !screen.contains(text));
+    }
+
+    /// Reads until the screen is as wanted.
+    pub(super) fn until(&mut self, what: &str, done: impl Fn(&str) -> bool) {
+        let deadline = Instant::now() + self.patience;
+        while !done(&self.screen()) {
+            assert!(
+                self.read(deadline),
+                "waited in vain for {what}:\n{}",
+                self.screen()
+            );
+        }
+    }
+
+    /// Waits for the end and reads everything that was written until then.
+    pub(super) fn exit(&mut self) -> ExitStatus {
+        let deadline = Instant::now() + self.patience;
+        while self.read(deadline) {}
+        assert!(
+            Instant::now() < deadline,
+            "it did not end:\n{}",
+            self.screen()
+        );
+        self.child.wait().unwrap()
+    }
+
+    /// Reads until a file of the session holds `text`.
+    pub(super) fn waits_for_file(&mut self, text: &str) {
+        let deadline = Instant::now() + self.patience;
+        while !holds(&self.place.path().join("home"), text) {
+            assert!(Instant::now() < deadline, "`{text}` is not stored");
+            thread::yield_now();
+        }
+    }
+
+    /// The screen as text, without the spaces at line ends.
+    pub(super) fn screen(&self) -> String {
+        let screen = self.parser.screen();
+        let (_, columns) = screen.size();
+        let rows = screen.rows(0, columns.into());
+        rows.map(|row| format!("{}\n", row.trim_end())).collect()
+    }
+
+    pub(super) fn work(&self) -> PathBuf {
+        self.place.path().join("work")
+    }
+
+    /// Checks that every mode that was set is reset at the end.
+    pub(super) fn is_restored(&self) {
+        let text = String::from_utf8_lossy(&self.bytes).into_owned();
+        let screen = self.parser.screen();
+        assert!(text.contains("\x1b[?1049h"), "{text:?}");
+        assert!(!screen.alternate_screen() && !screen.hide_cursor());
+        assert!(!screen.bracketed_paste());
+        assert_eq!(screen.mouse_protocol_mode(), vt100::MouseProtocolMode::None);
+        let left = text
+            .rfind("\x1b[?1049l")
+            .unwrap_or_else(|| panic!("{text:?}"));
+        for (set, reset) in [
+            ("\x1b[?2004h", "\x1b[?2004l"),
+            ("\x1b[?1004h", "\x1b[?1004l"),
+            ("\x1b[?2031h", "\x1b[?2031l"),
+            ("\x1b[?25l", "\x1b[?25h"),
+            ("\x1b[?7l", "\x1b[?7h"),
+            ("\x1b[?2026h", "\x1b[?2026l"),
+            ("\x1b[>5u", "\x1b[<u"),
+        ] {
+            assert!(
+                text.rfind(set)
+                    .is_none_or(|set| text.rfind(reset) > Some(set)),
+                "{set:?} is not reset: {:?}",
+                &text[text.floor_char_boundary(left.saturating_sub(400))..]
+            );
+        }
+    }
+
+    /// Takes the next bytes; false when there are none any more or the time is over.
+    fn read(&mut self, deadline: Instant) -> bool {
+        let left = deadline.saturating_duration_since(Instant::now());
+        match self.output.recv_timeout(left) {
+            Ok(bytes) => {
+                self.parser.process(&bytes);
+                self.bytes.extend(bytes);
+                true
+            }
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => false,
+        }
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Home, search path and a terminal that can do what vt100 understands.
+pub(super) fn environment(place: &TempDir) -> Vec<(&'static str, OsString)> {
+    let home = place.path().join("home").into_os_string();
+    vec![
+        ("HOME", home.clone()),
+        ("OSIER_HOME", home),
+        ("PATH", std::env::var_os("PATH").unwrap_or_default()),
+        ("TERM", "xterm-256color".into()),
+        ("LANG", "C.UTF-8".into()),
+    ]
+}
+
+fn pty_size(columns: u16, rows: u16) -> PtySize {
+    PtySize {
+        rows,
+        cols: columns,
+        ..PtySize::default()
+    }
+}
+
+fn parser(columns: u16, rows: u16) -> vt100::Parser {
+    vt100::Parser::new(rows.try_into().unwrap(), columns.try_into().unwrap(), 0)
+}
+
+fn holds(folder: &std::path::Path, text: &str) -> bool {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).any(|path| {
+        if path.is_dir() {
+            return holds(&path, text);
+        }
+        let stored = fs::read(&path).unwrap_or_default();
+        String::from_utf8_lossy(&stored).contains(text)
+    })
+}

@@ -1,0 +1,136 @@
+//! The same inside tmux, with a shell around it that can stop and resume it.
+
+use std::fs;
+use std::process::{Command, Output};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use super::program::environment;
+
+/// A tmux server of its own; it ends with the value.
+struct Tmux {
+    place: TempDir,
+}
+
+impl Tmux {
+    /// `None` where tmux is not installed.
+    fn start() -> Option<Self> {
+        let place = tempfile::tempdir().unwrap();
+        for folder in ["home", "work"] {
+            fs::create_dir_all(place.path().join(folder)).unwrap();
+        }
+        fs::write(
+            place.path().join("home/settings.toml"),
+            "discover_local_models = false\n",
+        )
+        .unwrap();
+        fs::write(place.path().join("work/s.json"), super::ANSWER).unwrap();
+        let tmux = Self { place };
+        let work = tmux.place.path().join("work");
+        let mut command = tmux.command();
+        command.args([
+            "-f",
+            "/dev/null",
+            "new-session",
+            "-d",
+            "-x",
+            "80",
+            "-y",
+            "24",
+            "-c",
+        ]);
+        command.arg(work).arg("PS1='$ ' sh -i");
+        match command.output() {
+            Ok(output) if output.status.success() => Some(tmux),
+            _ => None,
+        }
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new("tmux");
+        command.env_clear();
+        command.envs(environment(&self.place));
+        command.arg("-S").arg(self.place.path().join("socket"));
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.command().args(arguments).output().unwrap()
+    }
+
+    fn keys(&self, keys: &[&str]) {
+        let mut arguments = vec!["send-keys"];
+        arguments.extend(keys);
+        assert!(self.run(&arguments).status.success());
+    }
+
+    fn screen(&self) -> String {
+        String::from_utf8(self.run(&["capture-pane", "-p"]).stdout).unwrap()
+    }
+
+    fn until(&self, what: &str, done: impl Fn(&str) -> bool) -> String {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        loop {
+            let screen = self.screen();
+            if done(&screen) {
+                return screen;
+            }
+            assert!(
+                Instant::now() < deadline,
+                "waited in vain for {what}:\n{screen}"
+            );
+            thread::yield_now();
+        }
+    }
+
+    fn shows(&self, text: &str) -> String {
+        self.until(text, |screen| screen.contains(text))
+    }
+}
+
+impl Drop for Tmux {
+    fn drop(&mut self) {
+        let _ = self.command().arg("kill-server").output();
+    }
+}
+
+#[test]
+fn it_works_inside_tmux_and_comes_back_after_a_stop() {
+    let Some(tmux) = Tmux::start() else {
+        eprintln!("skipped: tmux is not installed");
+        return;
+    };
+    tmux.shows("$");
+    tmux.keys(&[
+        "-l",
+        concat!(env!("CARGO_BIN_EXE_osier"), " --model script/s.json"),
+    ]);
+    tmux.keys(&["Enter"]);
+    tmux.shows("Ask, or type / for commands");
+    tmux.keys(&["-l", "hello"]);
+    tmux.keys(&["Enter"]);
+    let shown = tmux.until("the whole answer", |screen| {
+        screen.contains("• a list") && !screen.contains("esc interrupts")
+    });
+    assert!(
+        shown.starts_with("▌ hello\n\nThe first answer.\n\n• with\n• a list\n"),
+        "{shown}"
+    );
+    assert!(shown.trim_end().ends_with("script/s.json"), "{shown}");
+    tmux.keys(&["-l", "draft"]);
+    let before = tmux.shows("❯ draft");
+    tmux.keys(&["C-z"]);
+    let stopped = tmux.shows("Stopped");
+    assert!(!stopped.contains("❯ draft"), "{stopped}");
+    tmux.keys(&["-l", "fg"]);
+    tmux.keys(&["Enter"]);
+    let after = tmux.shows("❯ draft");
+    assert_eq!(after, before);
+    tmux.keys(&["C-c"]);
+    tmux.shows("❯ Ask");
+    tmux.keys(&["C-d"]);
+    let left = tmux.shows("to go on: osier --resume");
+    assert!(left.contains("The first answer."), "{left}");
+}
