@@ -71,6 +71,8 @@ pub async fn run(setup: HostSetup, options: Options) -> anyhow::Result<()> {
         .iter()
         .any(|name| options.environment.contains_key(*name));
     let clipboard = Clipboard::new(&kind, display, options.folders.data.join("clipboard.txt"));
+    // Before the size is read: a resize from here on is not missed.
+    let signals = Signals::listen().context("signals cannot be listened to")?;
     let (terminal, input) = Terminal::enter(kind, terminal_options)?;
     let writer = FrameWriter::new(terminal.size(), terminal.features());
     let (results, finished) = mpsc::unbounded_channel();
@@ -92,7 +94,7 @@ pub async fn run(setup: HostSetup, options: Options) -> anyhow::Result<()> {
     screen.draw();
     let mut events = events;
     let left = screen
-        .serve(input, &mut events, highlighted, finished)
+        .serve((signals, input), &mut events, highlighted, finished)
         .await;
     screen.host.send(Op::ShutDown);
     let Screen {
@@ -178,12 +180,11 @@ struct Screen {
 impl Screen {
     async fn serve(
         &mut self,
-        mut input: mpsc::UnboundedReceiver<InputEvent>,
+        (mut signals, mut input): (Signals, mpsc::UnboundedReceiver<InputEvent>),
         events: &mut Subscription<Event>,
         mut highlighted: mpsc::UnboundedReceiver<Highlighted>,
         mut finished: mpsc::UnboundedReceiver<Finished>,
     ) -> anyhow::Result<()> {
-        let mut signals = Signals::listen().context("signals cannot be listened to")?;
         self.waiting = std::mem::take(&mut self.options.prompts);
         self.waiting.reverse();
         let (_watcher, mut changes) = self.watch();
