@@ -89,6 +89,8 @@ impl Theme {
         if let Some(ground) = face.ground {
             let ground = self.styles[ground as usize];
             style.bg = ground.bg.or(style.bg);
+            // A ground without a colour of its own shows by being reversed.
+            style.add_modifier |= ground.add_modifier & Modifier::REVERSED;
         }
         if face.emphasis != Emphasis::default() {
             for (emphasis, modifier) in EMPHASES {

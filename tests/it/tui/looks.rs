@@ -56,6 +56,8 @@ async fn without_colours_modifiers_tell_what_colours_would() {
     let shown = screen.styled();
     let legend = shown.rsplit("── styles ──").next().unwrap();
     assert!(!legend.contains("Rgb") && !legend.contains('#') && !legend.contains(" on "));
+    // What is selected shows without a colour, too.
+    assert!(legend.contains("reversed"), "{legend}");
     insta::assert_snapshot!("no_colour", shown);
 }
 
@@ -71,13 +73,14 @@ async fn a_theme_is_changed_by_its_command() {
 
 #[tokio::test]
 async fn a_broken_theme_is_reported_and_the_rest_of_it_counts() {
-    let theme = "inherits = \"dark\"\n\n[colours]\ntext = \"no such colour\"\n";
+    let theme = "inherit = \"dark\"\n\n[tokens]\ntext = \"no such colour\"\naccent = \"#123456\"\n";
     let mut screen = Screen::new(78, 16)
         .home_file("themes/mine.toml", theme)
         .settings(|settings| settings.theme = "mine".to_owned())
         .start()
         .await;
     insta::assert_snapshot!("broken_theme", screen.screen());
+    assert!(screen.styled().contains("#123456"));
 }
 
 #[tokio::test]

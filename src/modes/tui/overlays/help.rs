@@ -5,6 +5,7 @@ use ratatui::layout::Rect;
 
 use super::palette::keys;
 use super::picker::boxed;
+use crate::base::text;
 use crate::modes::tui::action::Action;
 use crate::modes::tui::command::{COMMANDS, Command};
 use crate::modes::tui::layout::centred;
@@ -12,44 +13,60 @@ use crate::modes::tui::slash::SLASH_COMMANDS;
 use crate::term::component::{Component, Cx, Handled, View};
 use crate::term::face::{Emphasis, Face, Token};
 use crate::term::keymap::Keymap;
-use crate::term::row::Row;
+use crate::term::row::{Row, Span};
 use crate::term::widgets::paint::paint_rows;
+use crate::term::wrap::Wrap;
 
 pub const ID: &str = "help";
+
+/// Widest the page gets.
+const WIDTH: u16 = 100;
+
+/// Columns of the keys.
+const KEY_COLUMNS: usize = 28;
+
+/// A line of the page before it is laid out.
+#[derive(Debug)]
+enum Line {
+    Blank,
+    Heading(&'static str),
+    Entry(String, &'static str),
+}
 
 /// The page.
 #[derive(Debug)]
 pub struct Help {
-    rows: Vec<Row>,
+    lines: Vec<Line>,
+    /// Rows of the last draw.
+    count: usize,
     top: usize,
     page: usize,
 }
 
 /// The page for these bindings.
 pub fn page(keymap: &Keymap) -> Help {
-    let mut rows = vec![heading("Keys")];
+    let mut lines = vec![Line::Heading("Keys")];
     for info in COMMANDS {
         let keys = keys(keymap, info.name);
         if !keys.is_empty() {
-            rows.push(entry(&keys, info.description));
+            lines.push(Line::Entry(keys, info.description));
         }
     }
-    rows.extend([Row::default(), heading("Commands")]);
+    lines.extend([Line::Blank, Line::Heading("Commands")]);
     for command in SLASH_COMMANDS {
         let usage = format!("/{} {}", command.name, command.argument);
-        rows.push(entry(&usage, command.description));
+        lines.push(Line::Entry(usage, command.description));
     }
-    rows.push(entry(
-        "!COMMAND",
-        "run a command; the model sees what it printed",
-    ));
-    rows.push(entry(
-        "!!COMMAND",
-        "run a command; the model does not see it",
-    ));
-    rows.push(entry("@FILE", "name a file"));
+    for (usage, description) in [
+        ("!COMMAND", "run a command; the model sees what it printed"),
+        ("!!COMMAND", "run a command; the model does not see it"),
+        ("@FILE", "name a file"),
+    ] {
+        lines.push(Line::Entry(usage.to_owned(), description));
+    }
     Help {
-        rows,
+        lines,
+        count: 0,
         top: 0,
         page: 10,
     }
@@ -60,24 +77,42 @@ fn heading(text: &str) -> Row {
     Row::plain(format!(" {text}"), face)
 }
 
-fn entry(keys: &str, description: &str) -> Row {
-    let mut row = Row::plain(format!("  {keys:<34} "), Token::Accent);
-    row.push(description, Token::Text);
-    row
+/// The description goes on under itself when it is long.
+fn entry(keys: &str, description: &str, width: usize, rows: &mut Vec<Row>) {
+    let gap = " ".repeat(KEY_COLUMNS.saturating_sub(text::width(keys)));
+    let first = [Span::new(format!("  {keys}{gap} "), Token::Accent)];
+    let rest = [Span::new(" ".repeat(KEY_COLUMNS + 3), Token::Text)];
+    Wrap::new(width)
+        .hanging(&first, &rest)
+        .text(description, Token::Text, rows);
 }
 
 impl Help {
+    fn rows(&self, width: usize) -> Vec<Row> {
+        let mut rows = Vec::new();
+        for line in &self.lines {
+            match line {
+                Line::Blank => rows.push(Row::default()),
+                Line::Heading(text) => rows.push(heading(text)),
+                Line::Entry(keys, description) => entry(keys, description, width, &mut rows),
+            }
+        }
+        rows
+    }
+
     fn scroll(&mut self, rows: isize) {
-        let last = self.rows.len().saturating_sub(self.page);
+        let last = self.count.saturating_sub(self.page);
         self.top = self.top.saturating_add_signed(rows).min(last);
     }
 }
 
 impl Component<Command, Action> for Help {
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
-        let height = u16::try_from(self.rows.len() + 2).unwrap_or(u16::MAX);
-        let area = centred(area, 100, height.min(area.height * 8 / 10));
-        let inner = usize::from(area.width.saturating_sub(2));
+        let inner = usize::from(centred(area, WIDTH, 1).width.saturating_sub(2));
+        let page = self.rows(inner);
+        self.count = page.len();
+        let height = u16::try_from(page.len() + 2).unwrap_or(u16::MAX);
+        let area = centred(area, WIDTH, height.min(area.height * 8 / 10));
         self.page = usize::from(area.height.saturating_sub(2));
         self.scroll(0);
         let line = |left: &str, right: &str| {
@@ -86,7 +121,7 @@ impl Component<Command, Action> for Help {
                 Token::BorderActive,
             )
         };
-        let shown = self.rows.iter().skip(self.top).take(self.page);
+        let shown = page.iter().skip(self.top).take(self.page);
         let mut rows = vec![line("╭", "╮")];
         rows.extend(shown.map(|row| boxed(row.clone(), inner)));
         rows.push(line("╰", "╯"));
