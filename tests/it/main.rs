@@ -10,3 +10,4 @@
 
 mod layers;
 mod tui;
+mod turns;

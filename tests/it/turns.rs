@@ -1,0 +1,476 @@
+//! The loop as an embedder drives it: scripted models, tools made for the test, paused time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::{BoxFuture, FutureExt};
+use osier::agent::{
+    Agent, AgentConfig, AgentMessage, Concurrency, Event, LogSeverity, Op, ProviderTransport,
+    RunOutcome, Subscription, Tool, ToolContext, ToolOutput, ToolStatus,
+};
+use osier::llm::scripted::{Gate, Script, ScriptedProvider};
+use osier::llm::{
+    Api, Message, Modality, Model, StopReason, ThinkingLevel, ToolSpec, TurnStatus, usage::Price,
+};
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+
+fn model(provider: &str) -> Model {
+    Model {
+        provider: provider.into(),
+        id: "m".into(),
+        name: "m".into(),
+        api: Api::Scripted,
+        base_url: String::new(),
+        context_window: 100_000,
+        max_tokens: 1_000,
+        thinking_levels: vec![ThinkingLevel::Off],
+        input: vec![Modality::Text],
+        price: Price::default(),
+        headers: std::collections::BTreeMap::new(),
+        compat: osier::llm::model::Compat::default(),
+    }
+}
+
+/// Says its `text` argument once its gate is open.
+#[derive(Debug)]
+struct Say {
+    spec: ToolSpec,
+    gate: Option<Arc<Semaphore>>,
+}
+
+fn say(name: &str, gate: Option<Arc<Semaphore>>) -> Arc<dyn Tool> {
+    let parameters = json!({
+        "type": "object",
+        "properties": {"text": {"type": "string"}},
+        "required": ["text"],
+        "additionalProperties": false,
+    });
+    Arc::new(Say {
+        spec: ToolSpec {
+            name: name.into(),
+            description: "says".into(),
+            parameters,
+        },
+        gate,
+    })
+}
+
+impl Tool for Say {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn concurrency(&self, _arguments: &Value) -> Concurrency {
+        Concurrency::Parallel
+    }
+
+    fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
+        async move {
+            if let Some(gate) = &self.gate {
+                tokio::select! {
+                    permit = gate.acquire() => permit.unwrap().forget(),
+                    () = cx.cancel.cancelled() => {
+                        return ToolOutput::failed(ToolStatus::Aborted, "stopped");
+                    }
+                }
+            }
+            ToolOutput::success(arguments["text"].as_str().unwrap_or_default(), Value::Null)
+        }
+        .boxed()
+    }
+}
+
+fn config(provider: &ScriptedProvider, tools: Vec<Arc<dyn Tool>>) -> AgentConfig {
+    let transport = Arc::new(ProviderTransport::new(Arc::new(provider.clone()), None));
+    AgentConfig {
+        tools,
+        ..AgentConfig::new(transport, model("first"))
+    }
+}
+
+fn tool_results(messages: &[Arc<AgentMessage>]) -> Vec<(String, String, bool)> {
+    let results = messages.iter().filter_map(|message| match &**message {
+        AgentMessage::ToolResult(result) => {
+            let text = AgentMessage::ToolResult(result.clone()).text();
+            Some((
+                result.result.tool_call_id.clone(),
+                text,
+                result.result.is_error,
+            ))
+        }
+        _ => None,
+    });
+    results.collect()
+}
+
+/// Waits for the first event that `wanted` accepts.
+async fn until(events: &mut Subscription<Event>, wanted: impl Fn(&Event) -> bool) -> Event {
+    loop {
+        let event = events.recv().await.expect("the agent lives");
+        if wanted(&event) {
+            return event;
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn results_keep_source_order_whatever_ends_first() {
+    let gate = Arc::new(Semaphore::new(0));
+    let provider = ScriptedProvider::new(
+        Script::new()
+            .turn(|turn| {
+                turn.tool("slow", json!({"text": "one"}))
+                    .with_id("a")
+                    .tool("quick", json!({"text": "two"}))
+                    .with_id("b")
+            })
+            .turn(|turn| turn.text("done")),
+    );
+    let tools = vec![say("slow", Some(Arc::clone(&gate))), say("quick", None)];
+    let agent = Agent::spawn(config(&provider, tools));
+    let mut events = agent.subscribe();
+    let run = tokio::spawn({
+        let agent = agent.clone();
+        async move { agent.run("go", Vec::new()).await }
+    });
+    let first = until(&mut events, |event| {
+        matches!(event, Event::ToolExecutionEnd { .. })
+    })
+    .await;
+    assert!(matches!(first, Event::ToolExecutionEnd { call_id, .. } if call_id == "b"));
+    gate.add_permits(1);
+    let result = run.await.unwrap();
+    assert_eq!(result.outcome, RunOutcome::Completed);
+    assert_eq!(result.answer().as_deref(), Some("done"));
+    assert_eq!(
+        tool_results(&result.messages),
+        [
+            ("a".into(), "one".into(), false),
+            ("b".into(), "two".into(), false)
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn wrong_calls_go_back_to_the_model_with_what_is_wrong() {
+    let provider = ScriptedProvider::new(
+        Script::new()
+            .turn(|turn| {
+                turn.tool("say", json!({"txt": 1}))
+                    .with_id("a")
+                    .tool("sing", json!({}))
+                    .with_id("b")
+                    .tool_raw("say", "{\"text\": \"ha")
+                    .with_id("c")
+            })
+            .turn(|turn| turn.text("sorry")),
+    );
+    let result = Agent::spawn(config(&provider, vec![say("say", None)]))
+        .run("go", Vec::new())
+        .await;
+    let results = tool_results(&result.messages);
+    assert!(
+        results.iter().all(|(_, _, is_error)| *is_error),
+        "{results:?}"
+    );
+    assert!(
+        results[0].1.contains("schema path `/required`"),
+        "{}",
+        results[0].1
+    );
+    assert_eq!(results[1].1, "There is no tool `sing`. The tools are: say.");
+    assert!(
+        results[2].1.contains("not a complete JSON object"),
+        "{}",
+        results[2].1
+    );
+    assert_eq!(result.answer().as_deref(), Some("sorry"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_of_an_answer_that_was_cut_off_never_run() {
+    let provider = ScriptedProvider::new(
+        Script::new()
+            .turn(|turn| {
+                turn.tool("say", json!({"text": "rm -rf"}))
+                    .stop(StopReason::Length)
+            })
+            .turn(|turn| turn.text("in smaller steps")),
+    );
+    let result = Agent::spawn(config(&provider, vec![say("say", None)]))
+        .run("go", Vec::new())
+        .await;
+    let results = tool_results(&result.messages);
+    assert_eq!(results.len(), 1);
+    assert!(
+        results[0].2 && results[0].1.contains("output limit"),
+        "{}",
+        results[0].1
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn steering_comes_before_the_next_request_and_follow_ups_at_the_end() {
+    let gate = Arc::new(Semaphore::new(0));
+    let provider = ScriptedProvider::new(
+        Script::new()
+            .turn(|turn| turn.tool("say", json!({"text": "x"})))
+            .turn(|turn| turn.text("steered"))
+            .turn(|turn| turn.text("followed")),
+    );
+    let agent = Agent::spawn(config(&provider, vec![say("say", Some(Arc::clone(&gate)))]));
+    let mut events = agent.subscribe();
+    agent.prompt("go", Vec::new());
+    until(&mut events, |event| {
+        matches!(event, Event::ToolExecutionStart { .. })
+    })
+    .await;
+    agent.follow_up("then", Vec::new());
+    agent.steer("now", Vec::new());
+    until(
+        &mut events,
+        |event| matches!(event, Event::QueueUpdate { steering, .. } if steering.len() == 1),
+    )
+    .await;
+    gate.add_permits(1);
+    let settled = until(&mut events, |event| {
+        matches!(event, Event::AgentSettled { .. })
+    })
+    .await;
+    assert_eq!(
+        settled,
+        Event::AgentSettled {
+            outcome: RunOutcome::Completed
+        }
+    );
+    let said: Vec<String> = agent
+        .state()
+        .messages
+        .iter()
+        .map(|message| message.text())
+        .collect();
+    assert_eq!(said, ["go", "", "x", "now", "steered", "then", "followed"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_interrupt_keeps_the_partial_answer_and_stops_the_tool() {
+    let gate = Gate::new();
+    let provider = ScriptedProvider::new(
+        Script::new().turn(|turn| turn.text("half an").gate(&gate).text("swer")),
+    );
+    let agent = Agent::spawn(config(&provider, Vec::new()));
+    let mut events = agent.subscribe();
+    agent.prompt("go", Vec::new());
+    until(&mut events, |event| {
+        matches!(event, Event::MessageUpdate { .. })
+    })
+    .await;
+    agent.abort();
+    let settled = until(&mut events, |event| {
+        matches!(event, Event::AgentSettled { .. })
+    })
+    .await;
+    assert_eq!(
+        settled,
+        Event::AgentSettled {
+            outcome: RunOutcome::Interrupted
+        }
+    );
+    let messages = agent.state().messages;
+    let AgentMessage::Assistant(answer) = &*messages[1] else {
+        panic!("no answer was kept")
+    };
+    assert_eq!(
+        (answer.text().as_str(), answer.stop_reason),
+        ("half an", StopReason::Aborted)
+    );
+
+    let held = Arc::new(Semaphore::new(0));
+    let provider = ScriptedProvider::new(
+        Script::new().turn(|turn| turn.tool("say", json!({"text": "x"})).with_id("a")),
+    );
+    let agent = Agent::spawn(config(&provider, vec![say("say", Some(held))]));
+    let mut events = agent.subscribe();
+    agent.prompt("go", Vec::new());
+    until(&mut events, |event| {
+        matches!(event, Event::ToolExecutionStart { .. })
+    })
+    .await;
+    agent.abort();
+    until(&mut events, |event| {
+        matches!(event, Event::AgentSettled { .. })
+    })
+    .await;
+    assert_eq!(
+        tool_results(&agent.state().messages),
+        [("a".into(), "stopped".into(), true)]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_turn_has_no_tools_and_must_answer() {
+    let script = || Script::new().turn(|turn| turn.tool("say", json!({"text": "x"})));
+    let provider = ScriptedProvider::new(script().turn(|turn| turn.text("the answer")));
+    let limited = |provider: &ScriptedProvider| AgentConfig {
+        max_turns: Some(2),
+        ..config(provider, vec![say("say", None)])
+    };
+    let result = Agent::spawn(limited(&provider)).run("go", Vec::new()).await;
+    assert_eq!(result.outcome, RunOutcome::Completed);
+    let last = provider.last_request().unwrap().context;
+    assert!(last.tools.is_empty());
+    assert_eq!(
+        last.messages.last(),
+        Some(&Message::User(osier::llm::UserMessage::text(
+            osier::agent::FINAL_TURN_MESSAGE
+        )))
+    );
+    assert_eq!(provider.requests()[0].context.tools.len(), 1);
+
+    let provider = ScriptedProvider::new(script().turn(|turn| turn.thinking("hm")));
+    let result = Agent::spawn(limited(&provider)).run("go", Vec::new()).await;
+    assert_eq!(result.outcome, RunOutcome::MaxTurns { max_turns: 2 });
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rate_limit_is_waited_for_as_asked_and_the_partial_answer_is_taken_back() {
+    let limit = TurnStatus::RateLimit {
+        message: "slow down".into(),
+        retry_after_ms: Some(7_000),
+    };
+    let provider = ScriptedProvider::new(
+        Script::new()
+            .turn(|turn| turn.text("half").fail(limit.clone()))
+            .turn(|turn| turn.text("whole")),
+    );
+    let agent = Agent::spawn(config(&provider, Vec::new()));
+    let mut events = agent.subscribe();
+    let started = tokio::time::Instant::now();
+    let result = agent.run("go", Vec::new()).await;
+    assert_eq!(started.elapsed(), Duration::from_secs(7));
+    assert_eq!(result.messages.len(), 2);
+    assert_eq!(result.answer().as_deref(), Some("whole"));
+    until(&mut events, |event| {
+        matches!(event, Event::MessageRetracted { .. })
+    })
+    .await;
+    let scheduled = until(&mut events, |event| {
+        matches!(event, Event::RetryScheduled { .. })
+    })
+    .await;
+    assert_eq!(
+        scheduled,
+        Event::RetryScheduled {
+            attempt: 1,
+            max_attempts: 5,
+            delay_ms: 7_000,
+            status: limit
+        }
+    );
+    let warnings: Vec<&str> = result
+        .logs
+        .iter()
+        .filter(|entry| entry.severity == LogSeverity::Warning)
+        .map(|entry| entry.message.as_str())
+        .collect();
+    assert_eq!(warnings, ["rate_limit: slow down"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_provider_without_a_key_is_left_for_the_rest_of_the_session() {
+    let provider = ScriptedProvider::default();
+    let refused = TurnStatus::AuthError {
+        message: "bad key".into(),
+    };
+    provider.insert("first/m", Script::new().turn(|turn| turn.fail(refused)));
+    provider.insert(
+        "second/m",
+        Script::new().turn(|turn| turn.text("here").repeat()),
+    );
+    let mut config = config(&provider, Vec::new());
+    config.models.push(Arc::new(model("second")));
+    let agent = Agent::spawn(config);
+    for _ in 0..2 {
+        let result = agent.run("go", Vec::new()).await;
+        assert_eq!(result.answer().as_deref(), Some("here"));
+    }
+    let asked: Vec<String> = provider
+        .requests()
+        .iter()
+        .map(|request| request.model.reference())
+        .collect();
+    assert_eq!(asked, ["first/m", "second/m", "second/m"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_subscriber_that_never_reads_stops_nobody_and_misses_nothing() {
+    let text = "word ".repeat(2_000);
+    let provider = ScriptedProvider::new(Script::new().turn(|turn| turn.text(text.clone())));
+    let agent = Agent::spawn(config(&provider, Vec::new()));
+    let mut late = agent.subscribe();
+    agent.run("go", Vec::new()).await;
+    let mut updates = 0;
+    let mut heard = String::new();
+    while let Some(event) = late.try_recv() {
+        if let Event::MessageUpdate { delta, .. } = event {
+            updates += 1;
+            if let osier::llm::Delta::TextDelta { delta, .. } = delta {
+                heard.push_str(&delta);
+            }
+        }
+    }
+    assert_eq!(heard, text);
+    assert_eq!(updates, 3, "start, one merged delta, end");
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_hundred_agents_run_at_once_and_apart() {
+    let runs = (0..200).map(|number| async move {
+        let provider =
+            ScriptedProvider::new(Script::new().turn(|turn| turn.text(format!("answer {number}"))));
+        let agent = Agent::spawn(config(&provider, Vec::new()));
+        agent
+            .run(format!("prompt {number}"), Vec::new())
+            .await
+            .answer()
+    });
+    let answers = futures_util::future::join_all(runs).await;
+    let expected: Vec<Option<String>> = (0..200)
+        .map(|number| Some(format!("answer {number}")))
+        .collect();
+    assert_eq!(answers, expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_can_be_taken_further_without_changing_it() {
+    let provider = ScriptedProvider::default();
+    let refused = TurnStatus::ModelError {
+        message: "no".into(),
+        retryable: false,
+    };
+    provider.insert(
+        "first/m",
+        Script::new().turn(|turn| turn.fail(refused.clone())),
+    );
+    provider.insert("second/m", Script::new().turn(|turn| turn.text("yes")));
+    let mut config = config(&provider, Vec::new());
+    config.models.push(Arc::new(model("second")));
+    let result = Agent::spawn(config).run("go", Vec::new()).await;
+    assert_eq!(result.outcome, RunOutcome::Failed { status: refused });
+    let again = result.retry();
+    let mut events = again.subscribe();
+    again.send(Op::Continue);
+    until(&mut events, |event| {
+        matches!(event, Event::AgentSettled { .. })
+    })
+    .await;
+    let said: Vec<String> = again
+        .state()
+        .messages
+        .iter()
+        .map(|message| message.text())
+        .collect();
+    assert_eq!(said, ["go", "yes"]);
+    assert_eq!(result.messages.len(), 1);
+}
