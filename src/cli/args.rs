@@ -136,14 +136,23 @@ pub(super) enum Command {
     },
     /// List the stored sessions
     Sessions {
-        /// Of every directory, not only this one
-        #[arg(long)]
-        all: bool,
+        #[command(subcommand)]
+        what: Option<SessionsCommand>,
     },
     /// Show where the files are, what can be set, and what is wrong with them
     Config {
         #[command(subcommand)]
         what: ConfigCommand,
+    },
+}
+
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub(super) enum SessionsCommand {
+    /// Newest first; the same as no command
+    List {
+        /// Of every directory, not only this one
+        #[arg(long)]
+        all: bool,
     },
 }
 

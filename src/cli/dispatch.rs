@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::ErrorKind;
 
-use super::args::{Args, Command, Mode};
+use super::args::{Args, Command, Mode, SessionsCommand};
 use super::commands;
 use super::exit::{Exit, usage_error};
 use super::input;
@@ -120,8 +120,9 @@ fn report(meant: &Meant) -> Result<Option<Exit>, String> {
         }
     } else {
         match &args.command {
-            Some(Command::Sessions { all }) => {
-                let sessions = list_sessions(&meant.folders.data, &meant.cwd, *all);
+            Some(Command::Sessions { what }) => {
+                let all = matches!(what, Some(SessionsCommand::List { all: true }));
+                let sessions = list_sessions(&meant.folders.data, &meant.cwd, all);
                 commands::sessions::run(&sessions, &mut out).map(|()| Exit::Success)
             }
             Some(Command::Config { what }) => {

@@ -104,10 +104,10 @@ pub async fn run(
     }
     host.send(Op::ShutDown);
     while let Some(event) = events.recv().await {
+        write_line(output, &serde_json::to_value(&event)?)?;
         if event == Event::ShutDown {
             break;
         }
-        write_line(output, &serde_json::to_value(&event)?)?;
     }
     Ok(outcome)
 }

@@ -9,5 +9,6 @@
 )]
 
 mod layers;
+mod program;
 mod tui;
 mod turns;
