@@ -80,6 +80,8 @@ pub async fn run(setup: HostSetup, options: Options) -> anyhow::Result<()> {
         .iter()
         .any(|name| options.environment.contains_key(*name));
     let clipboard = Clipboard::new(&kind, display, options.folders.data.join("clipboard.txt"));
+    // Before the screen is taken: a signal that comes with the first paint must not be lost.
+    let signals = Signals::listen().context("signals cannot be listened to")?;
     let (terminal, input) = Terminal::enter(kind, terminal_options)?;
     let writer = FrameWriter::new(terminal.size(), terminal.features());
     let (results, finished) = mpsc::unbounded_channel();
@@ -98,7 +100,9 @@ pub async fn run(setup: HostSetup, options: Options) -> anyhow::Result<()> {
         transcript: Vec::new(),
     };
     screen.draw();
-    let left = screen.serve(input, events, highlighted, finished).await;
+    let left = screen
+        .serve((signals, input), events, highlighted, finished)
+        .await;
     let Screen {
         terminal,
         options,
@@ -150,12 +154,11 @@ struct Screen {
 impl Screen {
     async fn serve(
         &mut self,
-        mut input: mpsc::UnboundedReceiver<InputEvent>,
+        (mut signals, mut input): (Signals, mpsc::UnboundedReceiver<InputEvent>),
         mut events: Subscription<Event>,
         mut highlighted: mpsc::UnboundedReceiver<HighlightResult>,
         mut finished: mpsc::UnboundedReceiver<Finished>,
     ) -> anyhow::Result<()> {
-        let mut signals = Signals::listen().context("signals cannot be listened to")?;
         self.waiting = std::mem::take(&mut self.options.prompts);
         self.waiting.reverse();
         let (_watcher, mut changes) = self.watch();
