@@ -166,9 +166,10 @@ impl App {
         };
         let (rows, cursor) = self.editor.rows(area.width, area.height);
         paint_rows(&rows, area, buffer, links, |face| self.theme.style(face));
-        let (border, mark) = match is_shell {
-            true => (Token::Warning, Token::Warning),
-            false => (Token::Border, Token::Accent),
+        let (border, mark) = if is_shell {
+            (Token::Warning, Token::Warning)
+        } else {
+            (Token::Border, Token::Accent)
         };
         let (above, below) = self.editor.hidden_rows();
         let mut rule = "─".repeat(usize::from(areas.rule.width));
