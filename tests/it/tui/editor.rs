@@ -242,12 +242,10 @@ async fn paths_complete_from_the_working_directory() {
 
 #[tokio::test]
 async fn earlier_prompts_come_back_with_the_arrows_and_the_draft_after_them() {
-    let history = "{\"text\":\"older\"}\n";
     let mut screen = Screen::new(60, 16)
         .script(Script::always("ok"))
         .start()
         .await;
-    let _ = history;
     for prompt in ["first", "/thinking off", "third"] {
         screen.type_text(prompt).press("esc enter");
     }

@@ -1,5 +1,14 @@
 //! The screen: keys and a scripted model in, whole screens out.
 
+#![expect(
+    clippy::disallowed_methods,
+    clippy::format_collect,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    reason = "a helper of tests fails as its tests do"
+)]
+
 mod support;
 
 mod editor;

@@ -13,7 +13,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use osier::agent::{self, AgentMessage, Subscription};
-use osier::base::problem::Problem;
 use osier::base::text::width;
 use osier::coding::folders::Folders;
 use osier::coding::host::{Event, Host, HostSetup, Op, SessionChoice};
@@ -46,8 +45,6 @@ pub(super) struct Builder {
     environment: BTreeMap<String, String>,
     depth: ColourDepth,
     session: SessionChoice,
-    level: Option<ThinkingLevel>,
-    problems: Vec<Problem>,
 }
 
 /// A running interface.
@@ -123,12 +120,6 @@ impl Builder {
         self
     }
 
-    #[must_use]
-    pub(super) fn level(mut self, level: ThinkingLevel) -> Self {
-        self.level = Some(level);
-        self
-    }
-
     /// Uses the files of another screen: what it stored is there.
     #[must_use]
     pub(super) fn beside(mut self, other: &Screen) -> Self {
@@ -147,7 +138,6 @@ impl Builder {
         let folders = Folders::under(&home(&self.place));
         let provider = ScriptedProvider::new(self.script);
         let (_, mut problems) = Settings::load(&folders.settings());
-        problems.extend(self.problems);
         let mut kind = TerminalKind::detect(|_| None);
         kind.depth = self.depth;
         let looks = Looks::new(&folders, &kind);
@@ -171,7 +161,6 @@ impl Builder {
                 ..self.settings
             },
             environment: self.environment,
-            thinking: self.level,
             session: self.session,
             embedded: Some((model(), Arc::new(provider.clone()))),
             ..HostSetup::new(folders, work(&self.place))
@@ -225,8 +214,6 @@ impl Screen {
             environment: BTreeMap::new(),
             depth: ColourDepth::True,
             session: SessionChoice::New,
-            level: None,
-            problems: Vec::new(),
         }
     }
 
@@ -386,10 +373,6 @@ impl Screen {
         work(&self.place)
     }
 
-    pub(super) fn home(&self) -> PathBuf {
-        home(&self.place)
-    }
-
     /// The text of the last message the model was sent.
     pub(super) fn last_prompt(&self) -> String {
         let request = self.provider.last_request().unwrap();
@@ -505,9 +488,10 @@ fn without_duration(text: &str) -> String {
     };
     let end = after.find([';', ']']).unwrap_or(after.len());
     let is_time = after.starts_with(|first: char| first.is_ascii_digit());
-    match is_time {
-        true => format!("{before} after TIME{}", &after[end..]),
-        false => text.to_owned(),
+    if is_time {
+        format!("{before} after TIME{}", &after[end..])
+    } else {
+        text.to_owned()
     }
 }
 
