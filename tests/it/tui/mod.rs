@@ -4,7 +4,6 @@
     clippy::disallowed_methods,
     clippy::format_collect,
     clippy::panic,
-    clippy::print_stderr,
     clippy::unwrap_used,
     reason = "a helper of tests fails as its tests do"
 )]
