@@ -432,7 +432,7 @@ fn a_server_that_is_no_model_is_told_as_such() {
     let port = listener.local_addr().unwrap().port();
     let server = std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
-        let mut request = [0; 65536];
+        let mut request = vec![0; 65536];
         let _ = stream.read(&mut request).unwrap();
         let page = "<html>proxy login</html>";
         let head = format!(
