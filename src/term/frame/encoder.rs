@@ -237,6 +237,10 @@ impl Encoder {
         if at != row || from >= column || column - from > BRIDGE {
             return;
         }
+        // A cursor in the middle of a wide glyph: a blank printed there would take its half away.
+        if from > 0 && glyph(next, from - 1).1 > 1 {
+            return;
+        }
         let budget = motion::forward_cost((column - from) as u16);
         let mut bytes = 0;
         let mut at = from;

@@ -236,6 +236,20 @@ proptest! {
     }
 }
 
+#[test]
+fn a_cursor_inside_a_wide_glyph_does_not_break_it() {
+    let mut stage = Stage::new(WIDTH, HEIGHT, Features::default());
+    let draw = |after: &'static str| {
+        move |buffer: &mut Buffer| {
+            buffer.set_string(3, 4, "🦀", Style::new());
+            buffer.set_string(5, 4, after, Style::new());
+        }
+    };
+    stage.frame(Some((4, 4)), draw(""));
+    stage.frame(Some((4, 4)), draw("a"));
+    assert_eq!(stage.check(), Ok(()));
+}
+
 /// A screen of 120x40 as the application draws it: transcript, status, editor, footer.
 fn draw_screen(buffer: &mut Buffer, lines: &[String], spinner: &str, prompt: &str) {
     let first = lines.len().saturating_sub(36);
