@@ -33,7 +33,7 @@ struct Attempt {
 }
 
 /// Calls models in order until one answers.
-pub(super) async fn call_model(run: &mut Run<'_>, last_turn: bool) -> Result<CallEnd, StopRun> {
+pub(super) async fn call_model(run: &mut Run<'_>) -> Result<CallEnd, StopRun> {
     let mut place = first_usable(run);
     let mut attempts = 0;
     loop {
@@ -47,7 +47,7 @@ pub(super) async fn call_model(run: &mut Run<'_>, last_turn: bool) -> Result<Cal
                 },
             });
         };
-        let attempt = attempt(run, &model, last_turn).await?;
+        let attempt = attempt(run, &model).await?;
         if attempt.status.is_success() || attempt.status == TurnStatus::Aborted {
             return store(run, attempt).await;
         }
@@ -91,12 +91,8 @@ pub(super) async fn call_model(run: &mut Run<'_>, last_turn: bool) -> Result<Cal
 }
 
 /// One call of one model, from its request to its last event.
-async fn attempt(
-    run: &mut Run<'_>,
-    model: &Arc<Model>,
-    last_turn: bool,
-) -> Result<Attempt, StopRun> {
-    let request = build_request(run, model, last_turn).await?;
+async fn attempt(run: &mut Run<'_>, model: &Arc<Model>) -> Result<Attempt, StopRun> {
+    let request = build_request(run, model).await?;
     let messages = request.context.messages.len();
     let id = ids::prefixed("message");
     let builder = MessageBuilder::new(model, clock::now_ms());
@@ -113,7 +109,7 @@ async fn attempt(
     let status = tokio::select! {
         biased;
         () = run.cancel.cancelled() => TurnStatus::Aborted,
-        status = follow(run, request, &id, model, (messages, last_turn)) => status,
+        status = follow(run, request, &id, model, messages) => status,
     };
     let Some(mut builder) = run.core.state().partial.take() else {
         return Err(StopRun {
@@ -138,7 +134,7 @@ async fn follow(
     request: Request,
     id: &str,
     model: &Model,
-    (messages, last_turn): (usize, bool),
+    messages: usize,
 ) -> TurnStatus {
     let mut stream = match run.core.config.transport.stream(request).await {
         Ok(stream) => stream,
@@ -152,7 +148,7 @@ async fn follow(
         match event {
             StreamEvent::Request { bytes, body } => {
                 run.recorder
-                    .call_started(run.turn, model, (messages, bytes, last_turn), body);
+                    .call_started(run.turn, model, (messages, bytes, run.last_turn), body);
             }
             StreamEvent::Delta(delta) => {
                 for interceptor in run.core.interceptors() {
@@ -174,11 +170,7 @@ async fn follow(
     }
 }
 
-async fn build_request(
-    run: &Run<'_>,
-    model: &Arc<Model>,
-    last_turn: bool,
-) -> Result<Request, StopRun> {
+async fn build_request(run: &Run<'_>, model: &Arc<Model>) -> Result<Request, StopRun> {
     let config = &run.core.config;
     let (system_prompt, conversation, tool_names, thinking) = {
         let state = run.core.state();
@@ -191,10 +183,10 @@ async fn build_request(
         )
     };
     let mut messages = convert_to_llm(conversation.iter().map(|message| &**message));
-    if last_turn {
+    if run.last_turn {
         messages.push(Message::User(UserMessage::text(FINAL_TURN_MESSAGE)));
     }
-    let tools = if last_turn {
+    let tools = if run.last_turn {
         Vec::new()
     } else {
         run.core.toolbox.specs(&tool_names)

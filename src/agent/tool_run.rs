@@ -73,6 +73,10 @@ async fn check(run: &Run<'_>, call: &ToolCall, stop_reason: StopReason) -> Check
     if let Some(refusal) = refuse_half_call(call, stop_reason) {
         return Checked::Refused(refusal);
     }
+    if run.last_turn {
+        let text = "Tools are no longer available, so this call was not run.";
+        return Checked::Refused(ToolOutput::failed(ToolStatus::ToolNotFound, text));
+    }
     let offered = run.core.state().tool_names.contains(&call.name);
     let tool = run.core.toolbox.get(&call.name).filter(|_| offered);
     let Some(tool) = tool else {

@@ -27,6 +27,8 @@ pub(super) struct Run<'a> {
     pub cancel: &'a CancellationToken,
     /// Counts model calls of the run from 1.
     pub turn: u32,
+    /// The last allowed turn: no tools are offered and none runs.
+    pub last_turn: bool,
     pub recorder: Recorder<'a>,
 }
 
@@ -41,6 +43,7 @@ pub(super) async fn run(
         core,
         cancel,
         turn: 0,
+        last_turn: false,
         recorder: Recorder::new(core),
     };
     let outcome = match run.drive(input).await {
@@ -66,13 +69,13 @@ impl Run<'_> {
         loop {
             self.deliver_waiting().await?;
             self.turn += 1;
-            let last_turn = self
+            self.last_turn = self
                 .core
                 .config
                 .max_turns
                 .is_some_and(|limit| self.turn >= limit);
             self.core.publish(Event::TurnStart { turn: self.turn });
-            let CallEnd { answer, status } = call_model(self, last_turn).await?;
+            let CallEnd { answer, status } = call_model(self).await?;
             let results = match &answer {
                 Some(answer) => run_tools(self, answer).await?,
                 None => Vec::new(),
@@ -84,7 +87,7 @@ impl Run<'_> {
             if !status.is_success() {
                 return Ok(RunOutcome::Failed { status });
             }
-            if last_turn {
+            if self.last_turn {
                 return Ok(self.judge_last_turn(answer.as_ref()));
             }
             let called_tools = !results.is_empty();
