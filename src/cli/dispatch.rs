@@ -283,9 +283,7 @@ fn run_print(meant: &Meant, setup: HostSetup, stdin_piped: bool) -> Result<Exit,
         trace_tools: meant.args.trace_mcp,
         colour: io::stderr().is_terminal(),
     };
-    for problem in &meant.problems {
-        let _ = writeln!(io::stderr(), "[WRN] {problem}");
-    }
+    tell_problems(&meant.problems);
     let outcome = runtime()?.block_on(async {
         let (host, events) = Host::start(setup).map_err(|error| error.to_string())?;
         let stop = stop_on_signal(host.clone());
@@ -303,11 +301,21 @@ fn run_print(meant: &Meant, setup: HostSetup, stdin_piped: bool) -> Result<Exit,
     Ok(exit_of(&outcome))
 }
 
+/// What is wrong with the settings; the run goes on without those lines.
+fn tell_problems(problems: &[Problem]) {
+    for problem in problems {
+        // A closed standard error leaves nobody to tell.
+        let _ = writeln!(io::stderr(), "[WRN] {problem}");
+    }
+}
+
 fn run_json(meant: &Meant, setup: HostSetup) -> Result<Exit, String> {
     let prompts = input::prompts(&meant.args.prompts, None, &meant.cwd)?;
     no_picker(meant)?;
     let mut accounting = accounting_file(meant.args.accounting.as_deref())?;
-    let outcome = runtime()?.block_on(async {
+    tell_problems(&meant.problems);
+    let runtime = runtime()?;
+    let outcome = runtime.block_on(async {
         let (host, events) = Host::start(setup).map_err(|error| error.to_string())?;
         let stop = stop_on_signal(host.clone());
         let input = tokio::io::BufReader::new(tokio::io::stdin());
@@ -320,6 +328,8 @@ fn run_json(meant: &Meant, setup: HostSetup) -> Result<Exit, String> {
             .or_else(ended_by_reader)
             .map_err(|error| error.to_string())
     });
+    // A thread that still waits for a line of input must not hold the end up.
+    runtime.shutdown_background();
     Ok(exit_of(&outcome?))
 }
 

@@ -78,6 +78,10 @@ pub async fn run(
         tokio::select! {
             event = events.recv() => {
                 let Some(event) = event else { break };
+                if event == Event::ShutDown {
+                    // Somebody else ended the host: a second signal.
+                    return Ok(RunOutcome::Interrupted);
+                }
                 if let (Event::Agent(agent::Event::Accounting { entry }), Some(file)) =
                     (&event, &mut accounting)
                 {

@@ -50,7 +50,10 @@ pub async fn run(
     for prompt in prompts {
         host.send(prompt.into());
         answer.clear();
-        outcome = follow(&mut events, &mut answer, options, &mut sinks).await?;
+        let Some(ended) = follow(&mut events, &mut answer, options, &mut sinks).await? else {
+            return Ok(RunOutcome::Interrupted);
+        };
+        outcome = ended;
         if outcome != RunOutcome::Completed {
             break;
         }
@@ -68,56 +71,60 @@ pub async fn run(
     Ok(outcome)
 }
 
-/// Follows one run to its end, keeping the text of the last answer.
+/// Follows one run to its end, keeping the text of the last answer. `None` when the host ended first:
+/// nothing follows then.
 async fn follow(
     events: &mut Subscription<Event>,
     answer: &mut String,
     options: LogOptions,
     sinks: &mut Sinks<'_>,
-) -> io::Result<RunOutcome> {
+) -> io::Result<Option<RunOutcome>> {
     while let Some(event) = events.recv().await {
         match event {
             Event::HostNotice { severity, text } => {
-                write_notice(sinks.log, severity, &text, options)?;
+                write_notice(sinks.log, severity, &text, options);
             }
             // Going on in another session than the one that was named would be a surprise.
             Event::SessionFailed { message } => {
-                write_notice(sinks.log, Severity::Error, &message, options)?;
-                return Ok(RunOutcome::Stopped { message });
+                write_notice(sinks.log, Severity::Error, &message, options);
+                return Ok(Some(RunOutcome::Stopped { message }));
             }
             Event::ShutDown => break,
             Event::Agent(event) => match event {
                 agent::Event::Log { entry } if shows(&entry, options) => {
-                    writeln!(sinks.log, "{}", log_line(&entry, options.colour))?;
+                    write_log(
+                        sinks.log,
+                        &format!("{}\n", log_line(&entry, options.colour)),
+                    );
                 }
                 agent::Event::Accounting { entry } => write_accounting(sinks, &entry)?,
                 agent::Event::Notice { severity, text } => {
-                    write_notice(sinks.log, severity, &text, options)?;
+                    write_notice(sinks.log, severity, &text, options);
                 }
                 agent::Event::MessageUpdate {
                     delta: Delta::ThinkingDelta { delta, .. },
                     ..
                 } if options.verbose && options.colour => {
-                    write!(sinks.log, "{THINKING}{}{RESET}", sanitize(&delta))?;
+                    write_log(sinks.log, &format!("{THINKING}{}{RESET}", sanitize(&delta)));
                 }
                 agent::Event::MessageUpdate {
                     delta: Delta::ThinkingEnd { .. },
                     ..
                 } if options.verbose && options.colour => {
-                    writeln!(sinks.log)?;
+                    write_log(sinks.log, "\n");
                 }
                 agent::Event::MessageEnd { message, .. } => {
                     if let AgentMessage::Assistant(message) = &*message {
                         *answer = message.text();
                     }
                 }
-                agent::Event::AgentSettled { outcome } => return Ok(outcome),
+                agent::Event::AgentSettled { outcome } => return Ok(Some(outcome)),
                 _ => {}
             },
             _ => {}
         }
     }
-    Ok(RunOutcome::Interrupted)
+    Ok(None)
 }
 
 fn write_accounting(sinks: &mut Sinks<'_>, entry: &AccountingEntry) -> io::Result<()> {
@@ -128,27 +135,21 @@ fn write_accounting(sinks: &mut Sinks<'_>, entry: &AccountingEntry) -> io::Resul
     writeln!(file, "{line}")
 }
 
-fn write_notice(
-    log: &mut dyn Write,
-    severity: Severity,
-    text: &str,
-    options: LogOptions,
-) -> io::Result<()> {
+/// Writes to the log. A closed standard error leaves nobody to tell, and the answer still counts.
+fn write_log(log: &mut dyn Write, text: &str) {
+    let _ = log.write_all(text.as_bytes());
+}
+
+fn write_notice(log: &mut dyn Write, severity: Severity, text: &str, options: LogOptions) {
     let (name, colour) = match severity {
-        Severity::Info if !options.verbose => return Ok(()),
+        Severity::Info if !options.verbose => return,
         Severity::Info => ("VRB", GREY),
         Severity::Warning => ("WRN", YELLOW),
         Severity::Error => ("ERR", RED),
     };
-    writeln!(
-        log,
-        "{}",
-        coloured(
-            &format!("[{name}] {}", sanitize(text)),
-            colour,
-            options.colour
-        )
-    )
+    let line = format!("[{name}] {}", sanitize(text));
+    let line = coloured(&line, colour, options.colour);
+    write_log(log, &format!("{line}\n"));
 }
 
 /// Whether the options ask for this entry. Warnings and errors always show.

@@ -8,7 +8,16 @@
     reason = "helpers of tests fail by panicking, and say on standard error why a test was skipped"
 )]
 
+mod agent;
+mod discovery;
+mod json;
 mod layers;
+mod print;
 mod program;
+mod real_model;
+mod sessions;
+mod support;
+mod tools_loop;
 mod tui;
 mod turns;
+mod wire;

@@ -252,7 +252,7 @@ fn failures_have_their_exit_codes_and_one_clear_line() {
         (
             vec!["-p", "--resume", "0000", "go"],
             None,
-            "osier: no session matches `0000`; `osier sessions list` shows what there is\n",
+            "osier: no session matches `0000`; `osier sessions` shows what there is\n",
         ),
     ] {
         let ran = place.run_with(&args, stdin);

@@ -229,14 +229,18 @@ impl Task {
         let Some(mut session) = self.session.take() else {
             return;
         };
+        // The state is asked for behind whatever was said last, so that a prompt on its way is stored.
         session.agent.send(agent::Op::Abort);
-        if session.agent.state().is_streaming {
-            while let Some(event) = session.events.recv().await {
-                let settled = matches!(event, agent::Event::AgentSettled { .. });
-                self.publish(Event::Agent(event));
-                if settled {
-                    break;
-                }
+        session.agent.send(agent::Op::GetState);
+        while let Some(event) = session.events.recv().await {
+            let settled = match &event {
+                agent::Event::State { state } if !state.is_streaming => break,
+                agent::Event::State { .. } => continue,
+                event => matches!(event, agent::Event::AgentSettled { .. }),
+            };
+            self.publish(Event::Agent(event));
+            if settled {
+                break;
             }
         }
         session.close().await;

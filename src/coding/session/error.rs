@@ -49,7 +49,7 @@ impl SessionError {
             Self::ReadOnly { .. } | Self::Removed { .. } => {
                 Some("fork it into a session of its own to go on")
             }
-            Self::NotFound { .. } => Some("`osier sessions list` shows what there is"),
+            Self::NotFound { .. } => Some("`osier sessions` shows what there is"),
             Self::Ambiguous { .. } => Some("give more of the id, or the path of the file"),
             _ => None,
         }

@@ -1,0 +1,808 @@
+//! The loop without tools: answers, queues, interrupts, retries, interceptors, subscribers.
+
+use std::time::Duration;
+
+use futures_util::future::{BoxFuture, FutureExt, join_all};
+use osier::agent::{
+    AgentMessage, Event, FINAL_TURN_MESSAGE, Interceptor, Op, QueueMode, RunOutcome, StopRun,
+    UserMessage,
+};
+use osier::llm::message::StopReason;
+use osier::llm::scripted::Gate;
+use osier::llm::{Context, Script, TurnStatus, Usage};
+use serde_json::json;
+use tokio::time::Instant;
+
+use crate::support::agent::{Journal, Scene, TestTool, model, speak};
+use crate::support::outline::{outline, quiet, records, texts};
+
+fn rate_limit(retry_after_ms: Option<u64>) -> TurnStatus {
+    TurnStatus::RateLimit {
+        message: "slow down".into(),
+        retry_after_ms,
+    }
+}
+
+fn auth_error() -> TurnStatus {
+    TurnStatus::AuthError {
+        message: "bad key".into(),
+    }
+}
+
+fn overloaded() -> TurnStatus {
+    TurnStatus::ModelError {
+        message: "overloaded".into(),
+        retryable: true,
+    }
+}
+
+fn user(text: &str) -> Op {
+    Op::Prompt {
+        text: text.into(),
+        attachments: Vec::new(),
+    }
+}
+
+fn steer(text: &str) -> Op {
+    Op::Steer {
+        text: text.into(),
+        attachments: Vec::new(),
+    }
+}
+
+fn follow_up(text: &str) -> Op {
+    Op::FollowUp {
+        text: text.into(),
+        attachments: Vec::new(),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_is_announced_streamed_and_stored() {
+    let script = Script::new().turn(|turn| turn.text("Good morning, world."));
+    let ran = Scene::new().script(script).prompt("hi").run().await;
+    assert_eq!(
+        ran.story(),
+        [
+            "agent start",
+            "  stored user: hi",
+            "turn 1",
+            "  answer",
+            "  text Good morning, world.",
+            "  stored assistant: Good morning, world.",
+            "turn 1 success",
+            "agent end completed",
+            "settled completed",
+        ]
+    );
+    let state = ran.stage.agent.state();
+    assert!(!state.is_streaming);
+    assert_eq!((state.partial, state.error), (None, None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn log_and_accounting_tell_of_every_call_once() {
+    let journal = Journal::default();
+    let usage = |input, output| Usage {
+        input,
+        output,
+        ..Usage::default()
+    };
+    let script = Script::new()
+        .turn(|turn| {
+            turn.tool("echo", json!({"text": "four"}))
+                .tool("nothing", json!({}))
+                .usage(usage(100, 20))
+        })
+        .turn(|turn| turn.text("done").usage(usage(150, 5)));
+    let scene = Scene::new().script(script).tool(TestTool::echo(&journal));
+    let ran = scene.run().await;
+    let bytes: Vec<usize> = ran
+        .stage
+        .provider
+        .requests()
+        .iter()
+        .map(|request| serde_json::to_string(&request.context).unwrap().len())
+        .collect();
+    assert_eq!(
+        records(&ran.events),
+        [
+            format!("[VRB] → [1.0] llm test:one: messages 1, {} bytes", bytes[0]),
+            "[VRB] ← [1.0] llm test:one: input 100, output 20 tokens, ?ms, 28 bytes".into(),
+            "account test/one 100+20 success".into(),
+            "[VRB] → [1.1] tool echo: echo(text:four)".into(),
+            "[VRB] → [1.2] tool nothing: nothing()".into(),
+            "[VRB] ← [1.1] tool echo: ?ms, 4 chars".into(),
+            "account echo success 4".into(),
+            "[VRB] ← [1.2] tool nothing: ?ms, 48 chars".into(),
+            r#"[WRN] ← [1.2] tool nothing: {"type":"tool_not_found"}"#.into(),
+            "account nothing tool_not_found 48".into(),
+            format!("[VRB] → [2.0] llm test:one: messages 4, {} bytes", bytes[1]),
+            "[VRB] ← [2.0] llm test:one: input 150, output 5 tokens, ?ms, 4 bytes".into(),
+            "account test/one 150+5 success".into(),
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn steering_is_delivered_after_the_tools_before_the_next_request() {
+    let journal = Journal::default();
+    let gate = Gate::new();
+    let script = Script::new()
+        .turn(|turn| {
+            turn.text("first ")
+                .gate(&gate)
+                .tool("echo", json!({"text": "x"}))
+        })
+        .turn(|turn| turn.text("second"));
+    let scene = Scene::new().script(script).tool(TestTool::echo(&journal));
+    let mut stage = scene.start();
+    stage.agent.send(user("go"));
+    stage.said("first").await;
+    let told = stage.apply(steer("rather this")).await;
+    assert_eq!(outline(&told), [r#"queue ["rather this"] []"#]);
+    gate.open();
+    stage.settled().await;
+    assert_eq!(
+        stage.last_request(),
+        [
+            "user: go",
+            r#"assistant: first  [echo {"text":"x"}]"#,
+            "result call_1_0: x",
+            "user: rather this",
+        ]
+    );
+    assert_eq!(stage.requests().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_follow_up_waits_until_the_agent_would_stop() {
+    let journal = Journal::default();
+    let gate = Gate::new();
+    let script = Script::new()
+        .turn(|turn| {
+            turn.text("one ")
+                .gate(&gate)
+                .tool("echo", json!({"text": "x"}))
+        })
+        .turn(|turn| turn.text("two"))
+        .turn(|turn| turn.text("three"));
+    let scene = Scene::new().script(script).tool(TestTool::echo(&journal));
+    let mut stage = scene.start();
+    stage.agent.send(user("go"));
+    stage.said("one").await;
+    stage.apply(follow_up("and then")).await;
+    gate.open();
+    stage.settled().await;
+    assert_eq!(stage.requests()[1].last().unwrap(), "result call_1_0: x");
+    assert_eq!(
+        stage.conversation()[3..],
+        ["assistant: two", "user: and then", "assistant: three"]
+    );
+}
+
+/// The texts that each request after the first ended with.
+async fn deliveries(mode: Option<QueueMode>) -> Vec<Vec<String>> {
+    let gate = Gate::new();
+    let script = Script::new()
+        .turn(|turn| turn.text("begun").gate(&gate))
+        .turn(|turn| turn.text("on").repeat());
+    let mut stage = Scene::new().script(script).start();
+    if let Some(mode) = mode {
+        let set = Op::SetQueueMode {
+            steering: Some(mode),
+            follow_up: Some(mode),
+        };
+        stage.apply(set).await;
+    }
+    stage.agent.send(user("go"));
+    stage.said("begun").await;
+    for op in [steer("a"), steer("b"), follow_up("c"), follow_up("d")] {
+        stage.apply(op).await;
+    }
+    gate.open();
+    stage.settled().await;
+    let requests = stage.requests();
+    let tail = |request: &Vec<String>| {
+        let said = request
+            .iter()
+            .rev()
+            .map_while(|line| line.strip_prefix("user: "));
+        let mut said: Vec<String> = said.map(str::to_owned).collect();
+        said.reverse();
+        said
+    };
+    requests[1..].iter().map(tail).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn queues_are_emptied_one_at_a_time_or_all_at_once() {
+    assert_eq!(
+        deliveries(None).await,
+        [vec!["a"], vec!["b"], vec!["c"], vec!["d"]]
+    );
+    assert_eq!(
+        deliveries(Some(QueueMode::All)).await,
+        [vec!["a", "b"], vec!["c", "d"]]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn recalled_messages_come_back_in_order_and_are_not_delivered() {
+    let gate = Gate::new();
+    let script = Script::new().turn(|turn| turn.text("begun").gate(&gate));
+    let mut stage = Scene::new().script(script).start();
+    stage.agent.send(user("go"));
+    stage.said("begun").await;
+    stage.apply(follow_up("later")).await;
+    stage.apply(steer("now")).await;
+    let told = stage.apply(Op::RecallQueue).await;
+    assert_eq!(
+        outline(&told),
+        [r#"recalled ["now", "later"]"#, "queue [] []"]
+    );
+    gate.open();
+    stage.settled().await;
+    assert_eq!(stage.conversation(), ["user: go", "assistant: begun"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_interrupt_keeps_the_partial_answer_and_the_queue() {
+    let never = Gate::new();
+    let script = Script::new()
+        .turn(|turn| turn.text("half an answer").gate(&never))
+        .turn(|turn| turn.text("whole"));
+    let mut stage = Scene::new().script(script).start();
+    stage.agent.send(user("go"));
+    stage.said("wer").await;
+    stage.apply(steer("wait")).await;
+    stage.agent.abort();
+    let events = stage.settled().await;
+    assert_eq!(
+        outline(&quiet(&events)),
+        [
+            "  stored assistant: half an answer",
+            "turn 1 aborted",
+            "agent end interrupted",
+            "settled interrupted",
+        ]
+    );
+    let state = stage.agent.state();
+    assert_eq!(texts(&state.steering), ["wait"]);
+    let AgentMessage::Assistant(partial) = &*state.messages[1] else {
+        panic!("no answer was kept");
+    };
+    assert_eq!(partial.stop_reason, StopReason::Aborted);
+
+    stage.agent.send(user("again"));
+    stage.settled().await;
+    assert_eq!(
+        stage.conversation()[2..],
+        ["user: again", "user: wait", "assistant: whole"]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_interrupt_before_the_first_word_leaves_no_message() {
+    let never = Gate::new();
+    let script = Script::new().turn(|turn| turn.gate(&never).text("never"));
+    let mut stage = Scene::new().script(script).start();
+    stage.agent.send(user("go"));
+    stage
+        .until(|event| matches!(event, Event::MessageStart { message, .. } if matches!(**message, AgentMessage::Assistant(_))))
+        .await;
+    stage.agent.abort();
+    let events = stage.settled().await;
+    assert_eq!(
+        outline(&quiet(&events)),
+        [
+            "  retracted",
+            "turn 1 aborted",
+            "agent end interrupted",
+            "settled interrupted",
+        ]
+    );
+    assert_eq!(stage.conversation(), ["user: go"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_turn_has_no_tools_and_says_so() {
+    let journal = Journal::default();
+    let script = Script::new()
+        .turn(|turn| turn.tool("echo", json!({"text": "a"})))
+        .turn(|turn| turn.text("that is all I know"));
+    let scene = Scene::new().script(script).tool(TestTool::echo(&journal));
+    let ran = scene.max_turns(2).run().await;
+    assert_eq!(ran.outcome(), RunOutcome::Completed);
+    let requests = ran.stage.provider.requests();
+    let offered: Vec<usize> = requests
+        .iter()
+        .map(|request| request.context.tools.len())
+        .collect();
+    assert_eq!(offered, [1, 0]);
+    assert_eq!(
+        ran.stage.last_request(),
+        [
+            "user: hello".to_owned(),
+            r#"assistant:  [echo {"text":"a"}]"#.into(),
+            "result call_1_0: a".into(),
+            format!("user: {FINAL_TURN_MESSAGE}"),
+        ]
+    );
+    assert_eq!(
+        ran.stage.conversation().last().unwrap(),
+        "assistant: that is all I know"
+    );
+    let conversation = ran.stage.conversation();
+    assert!(
+        !conversation
+            .iter()
+            .any(|line| line.contains(FINAL_TURN_MESSAGE))
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_last_turn_without_an_answer_is_an_error_and_its_calls_do_not_run() {
+    let journal = Journal::default();
+    let script = Script::new()
+        .turn(|turn| turn.tool("echo", json!({"text": "a"})))
+        .turn(|turn| turn.text("Once more: ").tool("echo", json!({"text": "b"})));
+    let scene = Scene::new().script(script).tool(TestTool::echo(&journal));
+    let ran = scene.max_turns(2).run().await;
+    assert_eq!(ran.outcome(), RunOutcome::MaxTurns { max_turns: 2 });
+    assert_eq!(journal.lines(), ["echo a"]);
+    assert_eq!(
+        ran.stage.agent.state().error.as_deref(),
+        Some("the model gave no answer within 2 turns: raise `--max-turns` or narrow the task")
+    );
+    let log = records(&ran.events);
+    assert_eq!(
+        log.last().unwrap(),
+        "[ERR] ← [2.0] llm agent: the model gave no answer within 2 turns: raise `--max-turns` or narrow the task"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rate_limit_waits_as_long_as_it_was_asked_to() {
+    let script = Script::new()
+        .turn(|turn| turn.text("lost words").fail(rate_limit(Some(20_000))))
+        .turn(|turn| turn.fail(rate_limit(Some(3000))))
+        .turn(|turn| turn.text("here"));
+    let began = Instant::now();
+    let ran = Scene::new().script(script).run().await;
+    assert_eq!(began.elapsed(), Duration::from_secs(23));
+    assert_eq!(
+        ran.story(),
+        [
+            "agent start",
+            "  stored user: hello",
+            "turn 1",
+            "  answer",
+            "  text lost words",
+            "  retracted",
+            "  retry 1/5 in 20000 ms after rate_limit",
+            "  answer",
+            "  retracted",
+            "  retry 2/5 in 3000 ms after rate_limit",
+            "  answer",
+            "  text here",
+            "  stored assistant: here",
+            "turn 1 success",
+            "agent end completed",
+            "settled completed",
+        ]
+    );
+    assert_eq!(ran.stage.conversation(), ["user: hello", "assistant: here"]);
+    assert_eq!(
+        records(&ran.events)
+            .into_iter()
+            .filter(|line| line.starts_with("[WRN]"))
+            .collect::<Vec<_>>(),
+        ["[WRN] ← [1.0] llm test:one: rate_limit: slow down"; 2]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn waits_without_advice_double_from_half_a_second() {
+    let script = Script::new().turn(|turn| turn.fail(overloaded()).repeat());
+    let ran = Scene::new().script(script).max_retries(3).run().await;
+    let delays: Vec<u64> = ran
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            Event::RetryScheduled { delay_ms, .. } => Some(*delay_ms),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(delays.len(), 3);
+    for (delay, longest) in delays.iter().zip([500, 1000, 2000]) {
+        assert!((longest * 3 / 4..=longest).contains(delay), "{delays:?}");
+    }
+    assert_eq!(
+        ran.outcome(),
+        RunOutcome::Failed {
+            status: overloaded()
+        }
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_can_be_interrupted() {
+    let script = Script::new().turn(|turn| turn.fail(rate_limit(Some(60_000))));
+    let mut stage = Scene::new().script(script).start();
+    stage.agent.send(user("go"));
+    stage
+        .until(|event| matches!(event, Event::RetryScheduled { .. }))
+        .await;
+    let began = Instant::now();
+    stage.agent.abort();
+    let events = stage.settled().await;
+    assert_eq!(began.elapsed(), Duration::ZERO);
+    assert_eq!(
+        outline(&quiet(&events)),
+        [
+            "turn 1 aborted",
+            "agent end interrupted",
+            "settled interrupted"
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_next_model_is_tried_before_any_wait() {
+    let first = Script::new().turn(|turn| turn.text("half").fail(overloaded()).repeat());
+    let second = Script::new().turn(|turn| turn.text("from the second"));
+    let began = Instant::now();
+    let scene = Scene::new().script(first).fallback("other/two", second);
+    let ran = scene.run().await;
+    assert_eq!(began.elapsed(), Duration::ZERO);
+    assert_eq!(
+        ran.story()[3..],
+        [
+            "  answer",
+            "  text half",
+            "  retracted",
+            "  switch test/one to other/two after model_error",
+            "  answer",
+            "  text from the second",
+            "  stored assistant: from the second",
+            "turn 1 success",
+            "agent end completed",
+            "settled completed",
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_provider_with_a_bad_key_is_not_asked_again_until_it_is_chosen() {
+    let first = Script::new()
+        .turn(|turn| turn.fail(auth_error()))
+        .turn(|turn| turn.text("mended"));
+    let second = Script::always("the other answers");
+    let scene = Scene::new().script(first).fallback("other/two", second);
+    let mut ran = scene.run().await;
+    let asked = |ran: &crate::support::agent::Ran| {
+        let requests = ran.stage.provider.requests();
+        requests
+            .iter()
+            .map(|request| request.model.reference())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(asked(&ran), ["test/one", "other/two"]);
+    ran.stage.agent.send(user("again"));
+    ran.stage.settled().await;
+    assert_eq!(asked(&ran)[2..], ["other/two"]);
+
+    let models = vec![model("test/one")];
+    ran.stage.apply(Op::SetModels { models }).await;
+    ran.stage.agent.send(user("and now"));
+    ran.stage.settled().await;
+    assert_eq!(asked(&ran)[3..], ["test/one"]);
+    assert_eq!(
+        ran.stage.conversation().last().unwrap(),
+        "assistant: mended"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn attempts_that_are_used_up_keep_the_last_partial_answer() {
+    let script = Script::new()
+        .turn(|turn| turn.text("one").fail(overloaded()))
+        .turn(|turn| turn.text("two").fail(overloaded()));
+    let ran = Scene::new().script(script).max_retries(1).run().await;
+    assert_eq!(
+        ran.outcome(),
+        RunOutcome::Failed {
+            status: overloaded()
+        }
+    );
+    assert_eq!(ran.stage.conversation(), ["user: hello", "assistant: two"]);
+    let state = ran.stage.agent.state();
+    assert_eq!(state.error.as_deref(), Some("overloaded"));
+    let AgentMessage::Assistant(partial) = &*state.messages[1] else {
+        panic!("no answer was kept");
+    };
+    assert_eq!(partial.stop_reason, StopReason::Error);
+    assert_eq!(partial.error_message.as_deref(), Some("overloaded"));
+    assert_eq!(
+        records(&ran.events)
+            .into_iter()
+            .filter(|line| !line.starts_with("[VRB]"))
+            .collect::<Vec<_>>(),
+        [
+            "account test/one 46+1 model_error",
+            "[WRN] ← [1.0] llm test:one: model_error: overloaded",
+            "account test/one 46+1 model_error",
+            "[ERR] ← [1.0] llm test:one: model_error: overloaded",
+        ]
+        .map(|line| {
+            let input = ran.stage.provider.requests()[0].context.clone();
+            let tokens = serde_json::to_string(&input).unwrap().len() / 4;
+            line.replace("46+", &format!("{tokens}+"))
+        })
+    );
+}
+
+/// Notes its name and what it is asked; refuses what it is told to.
+#[derive(Debug)]
+struct Watcher {
+    name: &'static str,
+    journal: Journal,
+    refuse: Option<&'static str>,
+}
+
+impl Interceptor for Watcher {
+    fn on_input<'a>(&'a self, message: &'a mut UserMessage) -> BoxFuture<'a, Result<(), StopRun>> {
+        self.journal
+            .note(format!("{} input {}", self.name, message.text));
+        message.text.push_str(self.name);
+        async { Ok(()) }.boxed()
+    }
+
+    fn commit<'a>(&'a self, message: &'a AgentMessage) -> BoxFuture<'a, Result<(), StopRun>> {
+        let line = speak(message);
+        self.journal.note(format!("{} commit {line}", self.name));
+        let refused = self.refuse.is_some_and(|part| line.contains(part));
+        async move {
+            if refused {
+                let message = "the disk is full".into();
+                return Err(StopRun { message });
+            }
+            Ok(())
+        }
+        .boxed()
+    }
+
+    fn before_request<'a>(
+        &'a self,
+        context: &'a mut Context,
+    ) -> BoxFuture<'a, Result<(), StopRun>> {
+        context.system_prompt.push_str(self.name);
+        self.journal.note(format!("{} request", self.name));
+        async { Ok(()) }.boxed()
+    }
+
+    fn on_retract(&self) {
+        self.journal.note(format!("{} retract", self.name));
+    }
+
+    fn on_settled<'a>(&'a self, outcome: &'a RunOutcome) -> BoxFuture<'a, ()> {
+        self.journal
+            .note(format!("{} settled {outcome:?}", self.name));
+        async {}.boxed()
+    }
+}
+
+fn watched(journal: &Journal, refuse: Option<&'static str>) -> Scene {
+    let watcher = |name, refuse| Watcher {
+        name,
+        journal: journal.clone(),
+        refuse,
+    };
+    Scene::new()
+        .interceptor(watcher("A", None))
+        .interceptor(watcher("B", refuse))
+        .interceptor(watcher("C", None))
+}
+
+#[tokio::test(start_paused = true)]
+async fn interceptors_are_asked_in_order_and_see_what_the_ones_before_changed() {
+    let journal = Journal::default();
+    let script = Script::always("yes");
+    let ran = watched(&journal, None).script(script).run().await;
+    assert_eq!(
+        journal.lines(),
+        [
+            "A input hello",
+            "B input helloA",
+            "C input helloAB",
+            "A commit user: helloABC",
+            "B commit user: helloABC",
+            "C commit user: helloABC",
+            "A request",
+            "B request",
+            "C request",
+            "A commit assistant: yes",
+            "B commit assistant: yes",
+            "C commit assistant: yes",
+            "A settled Completed",
+            "B settled Completed",
+            "C settled Completed",
+        ]
+    );
+    let request = ran.stage.provider.last_request().unwrap();
+    assert_eq!(request.context.system_prompt, "ABC");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_stored_stops_the_run_and_never_enters_memory() {
+    let journal = Journal::default();
+    let script = Script::always("an answer");
+    let ran = watched(&journal, Some("assistant"))
+        .script(script)
+        .run()
+        .await;
+    assert_eq!(
+        ran.outcome(),
+        RunOutcome::Stopped {
+            message: "the disk is full".into()
+        }
+    );
+    assert_eq!(
+        ran.story()[3..],
+        [
+            "  answer",
+            "  text an answer",
+            "  retracted",
+            "agent end stopped",
+            "settled stopped",
+        ]
+    );
+    assert_eq!(ran.stage.conversation(), ["user: helloABC"]);
+    assert_eq!(
+        records(&ran.events).last().unwrap(),
+        "[ERR] ← [1.0] llm agent: the disk is full"
+    );
+
+    let journal = Journal::default();
+    let script = Script::always("an answer");
+    let ran = watched(&journal, Some("user")).script(script).run().await;
+    assert_eq!(ran.stage.conversation(), [""; 0]);
+    assert_eq!(ran.stage.requests(), Vec::<Vec<String>>::new());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failed_run_is_tried_again_on_the_next_model() {
+    let refused = TurnStatus::ModelError {
+        message: "refused".into(),
+        retryable: false,
+    };
+    let first = Script::new().turn(|turn| turn.fail(refused.clone()));
+    let scene = Scene::new()
+        .script(first)
+        .fallback("other/two", Script::always("the second knows"));
+    let stage = scene.start();
+    let result = stage.agent.run("what?", Vec::new()).await;
+    assert_eq!(result.outcome, RunOutcome::Failed { status: refused });
+    assert_eq!(result.answer(), None);
+
+    let again = result.retry();
+    let mut events = again.subscribe();
+    again.send(Op::Continue);
+    while !matches!(events.recv().await, Some(Event::AgentSettled { .. }) | None) {}
+    let told: Vec<String> = again.state().messages.iter().map(|m| speak(m)).collect();
+    assert_eq!(told, ["user: what?", "assistant: the second knows"]);
+    assert_eq!(again.state().models, ["other/two", "test/one"]);
+    // The result is a value: it stays as it was.
+    assert_eq!(result.messages.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_change_takes_effect_with_the_next_request_of_the_same_run() {
+    let journal = Journal::default();
+    let gate = Gate::new();
+    let first = Script::new().turn(|turn| {
+        turn.text("x")
+            .gate(&gate)
+            .tool("echo", json!({"text": "a"}))
+    });
+    let scene = Scene::new()
+        .script(first)
+        .fallback("other/two", Script::always("two"))
+        .tool(TestTool::echo(&journal));
+    let mut stage = scene.start();
+    stage.agent.send(user("go"));
+    stage.said("x").await;
+    let models = vec![model("other/two")];
+    stage.apply(Op::SetModels { models }).await;
+    gate.open();
+    stage.settled().await;
+    let asked: Vec<String> = stage
+        .provider
+        .requests()
+        .iter()
+        .map(|request| request.model.reference())
+        .collect();
+    assert_eq!(asked, ["test/one", "other/two"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_hundred_agents_run_at_once_without_knowing_of_one_another() {
+    let scenes = (0..200).map(|number| async move {
+        let script = Script::new()
+            .turn(|turn| turn.tool("echo", json!({"text": format!("t{number}")})))
+            .turn(|turn| {
+                turn.text(format!("answer {number}"))
+                    .paced(2, Duration::from_millis(5))
+            });
+        let journal = Journal::default();
+        let scene = Scene::new().script(script).tool(TestTool::echo(&journal));
+        let ran = scene.prompt(&format!("p{number}")).run().await;
+        (ran.stage.conversation(), journal.lines())
+    });
+    for (number, (conversation, ran)) in join_all(scenes).await.into_iter().enumerate() {
+        assert_eq!(
+            conversation,
+            [
+                format!("user: p{number}"),
+                format!(r#"assistant:  [echo {{"text":"t{number}"}}]"#),
+                format!("result call_1_0 success: t{number}"),
+                format!("assistant: answer {number}"),
+            ]
+        );
+        assert_eq!(ran, [format!("echo t{number}")]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_subscriber_that_never_reads_misses_nothing_and_holds_nobody_up() {
+    let script = Script::new().turn(|turn| {
+        turn.thinking("hm ")
+            .times(50)
+            .text("word ")
+            .paced(1, Duration::ZERO)
+            .times(1000)
+    });
+    let mut stage = Scene::new().script(script).start();
+    let mut idle = stage.agent.subscribe();
+    stage.agent.send(user("go"));
+    let mut pieces = 0;
+    let mut read = String::new();
+    for event in stage.settled().await {
+        if let Event::MessageUpdate {
+            delta: osier::llm::Delta::TextDelta { delta, .. },
+            ..
+        } = event
+        {
+            pieces += 1;
+            read.push_str(&delta);
+        }
+    }
+    assert_eq!(read, "word ".repeat(1000));
+    assert!(pieces > 1);
+    let mut kept = Vec::new();
+    while let Some(event) = idle.try_recv() {
+        kept.push(event);
+    }
+    let updates: Vec<&Event> = kept
+        .iter()
+        .filter(|event| matches!(event, Event::MessageUpdate { .. }))
+        .collect();
+    // Start, one merged delta, end: of each of the two blocks.
+    assert_eq!(updates.len(), 6);
+    assert_eq!(
+        outline(&quiet(&kept)),
+        [
+            "agent start".to_owned(),
+            "  stored user: go".into(),
+            "turn 1".into(),
+            "  answer".into(),
+            format!("  thinking {}", "hm ".repeat(50)),
+            format!("  text {}", "word ".repeat(1000)),
+            format!("  stored assistant: {}", "word ".repeat(1000)),
+            "turn 1 success".into(),
+            "agent end completed".into(),
+            "settled completed".into(),
+        ]
+    );
+}

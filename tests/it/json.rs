@@ -1,0 +1,226 @@
+//! `osier --json`: lines in, lines out, each a whole object.
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::support::cli::{Home, Running};
+
+fn kinds(events: &[Value]) -> Vec<&str> {
+    let mut kinds: Vec<&str> = events
+        .iter()
+        .map(|event| event["type"].as_str().expect("a type"))
+        .filter(|kind| !matches!(*kind, "log" | "accounting" | "workspace"))
+        .collect();
+    kinds.dedup();
+    kinds
+}
+
+fn settled(event: &Value) -> bool {
+    event["type"] == "agent_settled"
+}
+
+fn ends(running: Running) -> (Vec<Value>, Option<i32>, String) {
+    let (lines, code, errors) = running.end();
+    let values = lines.iter().map(|line| serde_json::from_str(line));
+    (
+        values.collect::<Result<_, _>>().expect("JSON lines"),
+        code,
+        errors,
+    )
+}
+
+#[test]
+fn a_message_runs_and_every_event_is_a_line() {
+    let home = Home::new();
+    let turns = json!([{"steps": [{"text": "hello"}]}]);
+    let mut running = home.scripted(&turns).arg("--json").start();
+    let opened = running.until(|event| event["type"] == "session_opened");
+    assert_eq!(
+        opened[0]["session"]["cwd"],
+        home.work().to_string_lossy().as_ref()
+    );
+    running.say(r#"{"type":"message","content":"hi"}"#);
+    let events = running.until(settled);
+    assert_eq!(
+        kinds(&events),
+        [
+            "model_selected",
+            "agent_start",
+            "message_start",
+            "message_end",
+            "turn_start",
+            "message_start",
+            "message_update",
+            "message_end",
+            "turn_end",
+            "agent_end",
+            "agent_settled",
+        ]
+    );
+    assert_eq!(
+        events.last().unwrap(),
+        &json!({"type": "agent_settled", "outcome": {"type": "completed"}})
+    );
+    running.close_input();
+    let (rest, code, errors) = ends(running);
+    assert_eq!((kinds(&rest), code, errors.as_str()), (vec![], Some(0), ""));
+}
+
+#[test]
+fn content_may_be_blocks_and_messages_wait_for_the_run_before() {
+    let home = Home::new();
+    let turns = json!([
+        {"when": {"user": "first\nline"}, "steps": [{"text": "one"}]},
+        {"when": {"user": "second"}, "steps": [{"text": "two"}]},
+    ]);
+    let mut running = home.scripted(&turns).arg("--json").start();
+    running.say(r#"{"type":"message","content":[{"type":"text","text":"first"},{"type":"text","text":"line"}]}"#);
+    running.say(r#"{"type":"message","content":"second"}"#);
+    running.close_input();
+    let (events, code, _) = ends(running);
+    let answers: Vec<&Value> = events
+        .iter()
+        .filter(|event| event["type"] == "message_end" && event["message"]["role"] == "assistant")
+        .map(|event| &event["message"]["content"][0]["text"])
+        .collect();
+    assert_eq!(answers, ["one", "two"]);
+    assert_eq!(events.iter().filter(|event| settled(event)).count(), 2);
+    assert_eq!(code, Some(0));
+}
+
+#[test]
+fn an_interrupt_is_answered_and_the_program_goes_on() {
+    let home = Home::new();
+    let turns = json!([
+        {"when": {"user": "slow"}, "steps": [{"text": "begun"}, {"wait": 3_600_000}]},
+        {"steps": [{"text": "quick"}]},
+    ]);
+    let mut running = home.scripted(&turns).arg("--json").start();
+    running.say(r#"{"type":"message","content":"slow"}"#);
+    running.until_said("begun");
+    running.say(r#"{"type":"interrupt"}"#);
+    let events = running.until(|event| event["type"] == "interrupted");
+    assert_eq!(
+        kinds(&events),
+        [
+            "message_update",
+            "message_end",
+            "turn_end",
+            "agent_end",
+            "agent_settled",
+            "interrupted"
+        ]
+    );
+    assert_eq!(events.last().unwrap(), &json!({"type": "interrupted"}));
+    running.say(r#"{"type":"message","content":"next"}"#);
+    running.until_said("quick");
+    running.close_input();
+    assert_eq!(ends(running).1, Some(0));
+}
+
+#[test]
+fn input_that_ends_during_a_run_lets_it_finish_and_an_interrupted_run_ends_with_130() {
+    let home = Home::new();
+    let turns = json!([{"repeat": true, "steps": [{"text": "begun"}, {"wait": 3_600_000}]}]);
+    let mut running = home.scripted(&turns).args(["--json", "go"]).start();
+    running.close_input();
+    running.until_said("begun");
+    running.signal(Signal::INT);
+    let (events, code, errors) = ends(running);
+    assert_eq!(
+        kinds(&events),
+        [
+            "message_update",
+            "message_end",
+            "turn_end",
+            "agent_end",
+            "agent_settled",
+            "interrupted"
+        ]
+    );
+    assert_eq!((code, errors.as_str()), (Some(130), ""));
+}
+
+#[test]
+fn a_second_signal_ends_a_program_that_waits_for_input() {
+    let home = Home::new();
+    let turns = json!([{"repeat": true, "steps": [{"text": "begun"}, {"wait": 3_600_000}]}]);
+    let mut running = home.scripted(&turns).args(["--json", "go"]).start();
+    running.until_said("begun");
+    running.signal(Signal::INT);
+    running.until(|event| event["type"] == "interrupted");
+    running.signal(Signal::INT);
+    assert_eq!(ends(running).1, Some(130));
+}
+
+#[test]
+fn a_line_that_is_not_understood_is_answered_and_nothing_else_happens() {
+    let home = Home::new();
+    let turns = json!([{"steps": [{"text": "hello"}]}]);
+    let mut running = home.scripted(&turns).arg("--json").start();
+    for (line, reason) in [
+        ("nonsense", "expected ident at line 1 column 2"),
+        (
+            r#"{"type":"massage"}"#,
+            "unknown variant `massage`, expected `message` or `interrupt`",
+        ),
+        (r#"{"type":"message"}"#, "missing field `content`"),
+    ] {
+        running.say(line);
+        let answered = running.until(|event| event["type"] == "error");
+        let error = answered.last().unwrap();
+        let message = error["message"].as_str().unwrap();
+        let told = format!("this input line was not understood: {reason}");
+        assert!(message.starts_with(&told), "{message}");
+        assert_eq!(
+            error["hint"],
+            r#"send {"type":"message","content":"…"} or {"type":"interrupt"}"#
+        );
+    }
+    running.say("");
+    running.say(r#"{"type":"message","content":"hi"}"#);
+    running.close_input();
+    let (events, code, _) = ends(running);
+    assert_eq!(events.iter().filter(|event| settled(event)).count(), 1);
+    assert!(!kinds(&events).contains(&"error"));
+    assert_eq!(code, Some(0));
+}
+
+#[test]
+fn a_failed_run_ends_with_one() {
+    let home = Home::new();
+    let turns = json!([{"steps": [{"fail": {"type": "quota_exceeded", "message": "no money"}}]}]);
+    let mut running = home.scripted(&turns).args(["--json", "go"]).start();
+    running.close_input();
+    let (events, code, _) = ends(running);
+    assert_eq!(
+        events.iter().find(|event| settled(event)).unwrap()["outcome"],
+        json!({"type": "failed", "status": {"type": "quota_exceeded", "message": "no money"}})
+    );
+    assert_eq!(code, Some(1));
+}
+
+#[test]
+fn faults_of_the_settings_are_told_here_too() {
+    let home = Home::new();
+    home.config("settings.toml", "mouse = 3\n");
+    let turns = json!([{"steps": [{"text": "hello"}]}]);
+    let mut running = home.scripted(&turns).args(["--json", "go"]).start();
+    running.close_input();
+    let (_, code, errors) = ends(running);
+    assert_eq!(code, Some(0));
+    let told = home.normal(&errors);
+    assert!(told.starts_with("[WRN] HOME/settings.toml:1"), "{told}");
+}
+
+#[test]
+fn no_event_holds_a_key() {
+    let home = Home::new();
+    let turns = json!([{"steps": [{"text": "hello"}]}]);
+    let cli =
+        home.scripted(&turns)
+            .args(["--json", "--trace-llm", "--api-key", "sk-very-secret", "go"]);
+    let ended = cli.environment("OPENAI_API_KEY", "sk-also-secret").run();
+    assert_eq!(ended.code, Some(0));
+    assert!(!ended.stdout.contains("secret"));
+}

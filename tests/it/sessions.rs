@@ -1,0 +1,379 @@
+//! What is stored, what comes back, and what a crash, a second process and a full disk cannot take.
+
+mod durability;
+
+use std::path::PathBuf;
+
+use osier::agent::{self, RunOutcome};
+use osier::coding::host::{Event, Op, SessionChoice};
+use osier::llm::Script;
+use osier::llm::scripted::Gate;
+use serde_json::{Value, json};
+
+use crate::support::cli::lines_of;
+use crate::support::host::{Open, Place};
+
+/// `type role: text` of every entry, with its parent's place in the file (0 is the header).
+fn shape(path: &std::path::Path) -> Vec<String> {
+    let lines = lines_of(path);
+    let place = |id: &Value| match id.as_str() {
+        Some(id) => lines
+            .iter()
+            .position(|line| line["id"] == id)
+            .unwrap_or(0)
+            .to_string(),
+        None => "root".into(),
+    };
+    let entries = lines.iter().skip(1);
+    entries
+        .map(|entry| {
+            let message = &entry["message"];
+            let text = match message["role"].as_str() {
+                Some("assistant") => message["content"][0]["text"].clone(),
+                Some("toolResult") => message["content"][0]["text"].clone(),
+                Some("shellRun") => message["output"].clone(),
+                _ => message["text"].clone(),
+            };
+            let rest = match entry["type"].as_str() {
+                Some("message") => format!("{}: {text}", message["role"].as_str().unwrap()),
+                Some("model_change") => format!("{}/{}", entry["provider"], entry["modelId"]),
+                Some("session_info") => entry["name"].to_string(),
+                _ => String::new(),
+            };
+            let kind = entry["type"].as_str().unwrap();
+            format!("{} {kind} {rest}", place(&entry["parentId"])).replace('"', "")
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn a_run_leaves_a_header_and_a_chain_of_entries() {
+    let place = Place::new();
+    let script = Script::new()
+        .turn(|turn| {
+            turn.text("Looking.")
+                .tool("bash", json!({"command": "printf hi"}))
+        })
+        .turn(|turn| turn.text("It says hi."));
+    let mut open = place.open(SessionChoice::New, script).await;
+    assert!(
+        !open.path().exists(),
+        "nothing is written before the first message"
+    );
+    open.run("look").await;
+    let path = open.path();
+    let header = &lines_of(&path)[0];
+    assert_eq!(
+        (
+            &header["type"],
+            &header["version"],
+            &header["cwd"],
+            &header["id"]
+        ),
+        (
+            &json!("session"),
+            &json!(1),
+            &json!(place.work()),
+            &json!(open.session.id)
+        )
+    );
+    assert_eq!(
+        shape(&path),
+        [
+            "root message user: look",
+            "1 message assistant: Looking.",
+            "2 message toolResult: hi",
+            "3 message assistant: It says hi.",
+        ]
+    );
+    open.close().await;
+}
+
+#[tokio::test]
+async fn a_session_goes_on_where_it_was_left() {
+    let place = Place::new();
+    let mut open = place.open(SessionChoice::New, Script::always("one")).await;
+    open.run("first").await;
+    let (path, id) = (open.path(), open.session.id.clone());
+    open.close().await;
+    for choice in [
+        SessionChoice::Continue,
+        SessionChoice::Resume(id[..13].to_owned()),
+        SessionChoice::Resume(path.to_string_lossy().into_owned()),
+        SessionChoice::File(path.clone()),
+    ] {
+        let mut open = place.open(choice, Script::always("again")).await;
+        assert_eq!((open.path(), open.session.resumed), (path.clone(), true));
+        open.run("more").await;
+        assert_eq!(open.last_request()[..2], ["user: first", "assistant: one"]);
+        open.close().await;
+    }
+    let shape = shape(&path);
+    assert_eq!(shape.len(), 10);
+    assert_eq!(shape[9], "9 message assistant: again");
+}
+
+#[tokio::test]
+async fn a_new_file_may_be_named_and_nothing_at_all_may_be_stored() {
+    let place = Place::new();
+    let path = place.work().join("mine.jsonl");
+    let choice = SessionChoice::File(path.clone());
+    let mut open = place.open(choice, Script::always("kept")).await;
+    open.run("hi").await;
+    open.close().await;
+    assert_eq!(
+        shape(&path),
+        ["root message user: hi", "1 message assistant: kept"]
+    );
+
+    let mut open = place
+        .open(SessionChoice::Unstored, Script::always("gone"))
+        .await;
+    open.run("hi").await;
+    assert_eq!(open.session.path, None);
+    open.host.send(Op::NewSession);
+    open.opened().await;
+    open.run("hi again").await;
+    open.close().await;
+    assert!(!place.data().exists());
+}
+
+/// Puts a script beside the project; its model is `script/NAME`.
+fn script_file(place: &Place, name: &str, text: &str) -> String {
+    let script = json!({"turns": [{"repeat": true, "steps": [{"text": text}]}]});
+    let mut file = std::fs::File::create(place.work().join(name)).unwrap();
+    std::io::Write::write_all(&mut file, script.to_string().as_bytes()).unwrap();
+    format!("script/{name}")
+}
+
+fn selected(events: &[Event]) -> Vec<String> {
+    let reference = |event: &Event| match event {
+        Event::ModelSelected { model, .. } => Some(model.reference()),
+        _ => None,
+    };
+    events.iter().filter_map(reference).collect()
+}
+
+#[tokio::test]
+async fn a_model_chosen_in_the_middle_answers_next_and_is_remembered() {
+    let place = Place::new();
+    let other = script_file(&place, "other.json", "from the other");
+    let gate = Gate::new();
+    let script = Script::new().turn(|turn| {
+        turn.text("begun")
+            .gate(&gate)
+            .tool("bash", json!({"command": "true"}))
+    });
+    let mut open = place.open(SessionChoice::New, script).await;
+    open.prompt("go");
+    open.said("begun").await;
+    open.host.send(Op::SelectModel {
+        reference: other.clone(),
+    });
+    let events = open
+        .until(|event| {
+            matches!(
+                event,
+                Event::Agent(agent::Event::ThinkingLevelChanged { .. })
+            )
+        })
+        .await;
+    assert_eq!(selected(&events), [other.as_str()]);
+    gate.open();
+    open.settled().await;
+    let path = open.path();
+    assert_eq!(
+        shape(&path),
+        [
+            "root message user: go",
+            "1 model_change script/other.json",
+            "2 message assistant: begun",
+            "3 message toolResult: ",
+            "4 message assistant: from the other",
+        ]
+        .map(|line| line.replace("toolResult: ", "toolResult: (no output)"))
+    );
+    assert_eq!(open.provider.requests().len(), 1);
+    open.close().await;
+
+    let mut open = place.open(SessionChoice::Continue, Script::new()).await;
+    let events = open.run("once more").await;
+    let outcome = events.last().cloned();
+    assert_eq!(
+        outcome,
+        Some(Event::Agent(agent::Event::AgentSettled {
+            outcome: RunOutcome::Completed
+        }))
+    );
+    assert_eq!(
+        open.provider.requests().len(),
+        0,
+        "the remembered model answers"
+    );
+    open.close().await;
+}
+
+async fn shell(open: &mut Open, command: &str, exclude_from_context: bool) {
+    open.host.send(Op::Shell {
+        command: command.into(),
+        exclude_from_context,
+    });
+    open.until(|event| matches!(event, Event::ShellEnd { .. }))
+        .await;
+    // The result is a message of the conversation like any other.
+    open.until(|event| matches!(event, Event::Agent(agent::Event::MessageEnd { .. })))
+        .await;
+}
+
+#[tokio::test]
+async fn a_command_of_the_user_reaches_the_model_unless_it_is_kept_from_it() {
+    let place = Place::new();
+    let mut open = place
+        .open(SessionChoice::New, Script::always("I see"))
+        .await;
+    shell(&mut open, "printf for-both; exit 3", false).await;
+    shell(&mut open, "printf for-me", true).await;
+    open.run("what did I do?").await;
+    assert_eq!(
+        open.last_request(),
+        [
+            "user: I ran `printf for-both; exit 3` (exit code 3):\n```\nfor-both\n```",
+            "user: what did I do?",
+        ]
+    );
+    assert_eq!(
+        shape(&open.path()),
+        [
+            "root message shellRun: for-both",
+            "1 message shellRun: for-me",
+            "2 message user: what did I do?",
+            "3 message assistant: I see",
+        ]
+    );
+    open.close().await;
+}
+
+#[tokio::test]
+async fn an_interrupt_stops_the_command_of_the_user() {
+    let place = Place::new();
+    let mut open = place.open(SessionChoice::New, Script::new()).await;
+    open.host.send(Op::Shell {
+        command: "echo begun; sleep 600".into(),
+        exclude_from_context: false,
+    });
+    open.until(|event| matches!(event, Event::ShellUpdate { text, .. } if text.contains("begun")))
+        .await;
+    open.host.send(agent::Op::Abort.into());
+    let events = open
+        .until(|event| matches!(event, Event::ShellEnd { .. }))
+        .await;
+    let Some(Event::ShellEnd { run, .. }) = events.last() else {
+        panic!("{events:?}");
+    };
+    assert_eq!((run.cancelled, run.output.trim_end()), (true, "begun"));
+    open.close().await;
+}
+
+#[tokio::test]
+async fn a_new_session_interrupts_the_run_and_keeps_what_it_said() {
+    let place = Place::new();
+    let never = Gate::new();
+    let script = Script::new()
+        .turn(|turn| turn.text("half of it").gate(&never))
+        .turn(|turn| turn.text("fresh"));
+    let mut open = place.open(SessionChoice::New, script).await;
+    open.prompt("go");
+    open.said("of it").await;
+    let before = open.path();
+    open.host.send(Op::NewSession);
+    let events = open.opened().await;
+    let outcome = events.iter().find_map(|event| match event {
+        Event::Agent(agent::Event::AgentSettled { outcome }) => Some(outcome.clone()),
+        _ => None,
+    });
+    assert_eq!(outcome, Some(RunOutcome::Interrupted));
+    assert_ne!(open.path(), before);
+    assert_eq!(
+        shape(&before),
+        ["root message user: go", "1 message assistant: half of it"]
+    );
+    open.run("again").await;
+    assert_eq!(open.last_request(), ["user: again"]);
+    open.close().await;
+}
+
+#[tokio::test]
+async fn a_prompt_and_a_new_session_in_one_breath_lose_nothing() {
+    let place = Place::new();
+    let script = Script::always("answered");
+    for _ in 0..20 {
+        let mut open = place.open(SessionChoice::New, script.clone()).await;
+        let before = open.path();
+        open.prompt("go");
+        open.host.send(Op::NewSession);
+        let events = open.opened().await;
+        let failed = events.iter().find(|event| {
+            matches!(
+                event,
+                Event::Agent(agent::Event::AgentSettled {
+                    outcome: RunOutcome::Stopped { .. }
+                })
+            )
+        });
+        assert_eq!(failed, None);
+        assert_eq!(shape(&before)[0], "root message user: go");
+        open.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_session_has_the_name_it_was_given_last() {
+    let place = Place::new();
+    let mut open = place.open(SessionChoice::New, Script::always("ok")).await;
+    open.run("hi").await;
+    for name in ["draft", "  the real name "] {
+        open.host.send(Op::RenameSession { name: name.into() });
+        let name = Some(name.trim().to_owned());
+        open.until(|event| *event == Event::SessionRenamed { name: name.clone() })
+            .await;
+    }
+    open.host.send(Op::ListSessions { all: false });
+    let events = open
+        .until(|event| matches!(event, Event::Sessions { .. }))
+        .await;
+    let Some(Event::Sessions { sessions, .. }) = events.last() else {
+        panic!("{events:?}");
+    };
+    let shown: Vec<_> = sessions
+        .iter()
+        .map(|session| (session.name.as_deref(), session.first_prompt.as_deref()))
+        .collect();
+    assert_eq!(shown, [(Some("the real name"), Some("hi"))]);
+    open.close().await;
+    let open = place.open(SessionChoice::Continue, Script::new()).await;
+    assert_eq!(open.session.name.as_deref(), Some("the real name"));
+    open.close().await;
+}
+
+#[tokio::test]
+async fn a_session_that_is_not_there_is_told_and_a_new_one_is_open() {
+    let place = Place::new();
+    let open = place.open(SessionChoice::New, Script::new()).await;
+    let mut open = open;
+    open.host.send(Op::ResumeSession {
+        target: "0000".into(),
+    });
+    let events = open
+        .until(|event| matches!(event, Event::HostNotice { .. }))
+        .await;
+    let Some(Event::HostNotice { text, .. }) = events.last() else {
+        panic!("{events:?}");
+    };
+    assert_eq!(
+        text,
+        "no session matches `0000`; `osier sessions` shows what there is"
+    );
+    let path: PathBuf = open.path();
+    open.close().await;
+    assert!(!path.exists());
+}

@@ -1,0 +1,204 @@
+//! Kills at any moment, two processes on one file, a full disk.
+
+use std::path::Path;
+use std::process::Stdio;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use super::shape;
+use crate::support::cli::{Home, lines_of};
+
+/// Waits for what another process does.
+fn wait_until(what: &str, done: impl Fn() -> bool) {
+    let began = std::time::Instant::now();
+    while !done() {
+        assert!(began.elapsed().as_secs() < 60, "{what} does not come");
+        std::thread::yield_now();
+    }
+}
+
+fn holds(path: &Path, part: &str) -> bool {
+    std::fs::read_to_string(path).is_ok_and(|text| text.contains(part))
+}
+
+#[test]
+fn an_answer_cut_off_by_a_kill_is_back_when_the_session_is_opened_again() {
+    let home = Home::new();
+    let turns = json!([
+        {"when": {"user": "first"}, "steps": [{"text": "the partial answer"}, {"wait": 3_600_000}]},
+        {"steps": [{"text": "gone on"}]},
+    ]);
+    let mut running = home.scripted(&turns).args(["--json", "first"]).start();
+    running.until_said("answer");
+    let draft = home.sessions()[0].with_extension("jsonl.draft");
+    wait_until("the draft", || holds(&draft, "ial answer"));
+    running.signal(Signal::KILL);
+    assert_eq!(running.end().1, None);
+
+    let ended = home.scripted(&turns).args(["-c", "-p", "second"]).run();
+    assert_eq!(
+        (ended.code, ended.stdout.as_str()),
+        (Some(0), "gone on\n"),
+        "{}",
+        ended.stderr
+    );
+    assert_eq!(
+        shape(&home.sessions()[0]),
+        [
+            "root message user: first",
+            "1 message assistant: the partial answer",
+            "2 message user: second",
+            "3 message assistant: gone on",
+        ]
+    );
+    assert_eq!(home.session()[2]["message"]["stopReason"], "aborted");
+    assert!(!draft.exists());
+}
+
+/// What was told to be stored before the process died is there after it.
+#[test]
+fn thirty_kills_at_different_moments_lose_nothing_that_was_acknowledged() {
+    let home = Home::new();
+    let turns = json!([
+        {"when": {"toolResult": "ran"}, "repeat": true, "steps": [{"text": "the end of the turn", "chunk": 1}]},
+        {"repeat": true, "steps": [
+            {"thinking": "let me think", "chunk": 2},
+            {"text": "some words before the call", "chunk": 2},
+            {"tool": "bash", "arguments": {"command": "echo ran"}},
+        ]},
+    ]);
+    let mut acknowledged: Vec<Value> = Vec::new();
+    for round in 0..30 {
+        let prompt = format!("prompt {round}");
+        let mut running = home
+            .scripted(&turns)
+            .args(["--json", "-c", &prompt])
+            .start();
+        // About fifty events make a run: each round dies a little later.
+        for _ in 0..=round * 2 {
+            let Some(line) = running.line() else { break };
+            let event: Value = serde_json::from_str(&line).unwrap();
+            if event["type"] == "message_end" {
+                acknowledged.push(event["message"].clone());
+            }
+            if event["type"] == "agent_settled" {
+                break;
+            }
+        }
+        running.signal(Signal::KILL);
+        // What was written before the signal came counts as well.
+        for line in running.end().0 {
+            if let Ok(event) = serde_json::from_str::<Value>(&line)
+                && event["type"] == "message_end"
+            {
+                acknowledged.push(event["message"].clone());
+            }
+        }
+        let Some(session) = home.sessions().pop() else {
+            assert_eq!(acknowledged, Vec::<Value>::new());
+            continue;
+        };
+        let loaded = osier::coding::session::load(&session).unwrap();
+        assert_eq!((loaded.damaged, loaded.reattached), (0, 0));
+        let stored: Vec<Value> = loaded
+            .entries
+            .iter()
+            .filter_map(|entry| entry.kind.as_message())
+            .map(|message| serde_json::to_value(message).unwrap())
+            .collect();
+        for message in &acknowledged {
+            assert!(stored.contains(message), "round {round} lost {message}");
+        }
+    }
+    assert_eq!(home.sessions().len(), 1);
+    assert!(acknowledged.len() > 40, "{}", acknowledged.len());
+    let ended = home.scripted(&turns).args(["-c", "-p", "last"]).run();
+    assert_eq!(
+        (ended.code, ended.stdout.as_str()),
+        (Some(0), "the end of the turn\n")
+    );
+    let torn = lines_of(&home.sessions()[0]);
+    assert_eq!(torn[0]["type"], "session");
+}
+
+#[test]
+fn a_second_process_is_told_who_has_the_session() {
+    let home = Home::new();
+    let turns = json!([
+        {"when": {"user": "first"}, "steps": [{"text": "begun"}, {"wait": 3_600_000}]},
+        {"steps": [{"text": "elsewhere"}]},
+    ]);
+    let mut running = home.scripted(&turns).args(["--json", "first"]).start();
+    running.until_said("begun");
+    let session = home.sessions().remove(0);
+    let before = lines_of(&session);
+    let ended = home.scripted(&turns).args(["-c", "-p", "second"]).run();
+    let name = home.normal(&session.to_string_lossy());
+    assert_eq!(
+        ended.stderr,
+        format!(
+            "[ERR] the session `{name}` is open in another process (process {}); open it read-only, or fork it \
+             into a session of its own\n",
+            running.id()
+        )
+    );
+    assert_eq!(lines_of(&session), before);
+}
+
+/// Everything happens in a mount namespace of its own, so that nothing is left behind.
+const FULL_DISK: &str = r#"
+mount -t tmpfs -o size=128k tmpfs "$OSIER_HOME" 2>/dev/null || exit 77
+printf 'discover_local_models = false\n' > "$OSIER_HOME/settings.toml"
+"$0" --model script/model.json -p first || exit 1
+cat /dev/zero > "$OSIER_HOME/fill" 2>/dev/null
+"$0" --model script/model.json -c -p "second $BULK"; echo "code $?"
+rm "$OSIER_HOME/fill"
+"$0" --model script/model.json -c -p third; echo "code $?"
+cp "$OSIER_HOME"/sessions/*/*.jsonl "$OLDPWD_COPY"
+"#;
+
+#[test]
+fn a_full_disk_stops_the_run_harms_nothing_and_work_goes_on_when_there_is_space() {
+    let home = Home::new();
+    let turns = json!([{"repeat": true, "steps": [{"text": "done"}]}]);
+    let program = home.scripted(&turns).command().get_program().to_owned();
+    let copy = home.work().join("copy.jsonl");
+    #[expect(clippy::disallowed_methods, reason = "a shell sets the small disk up")]
+    let output = std::process::Command::new("unshare")
+        .args(["--mount", "sh", "-c", FULL_DISK])
+        .arg(program)
+        .current_dir(home.work())
+        .env("HOME", home.home())
+        .env("OSIER_HOME", home.home())
+        .env("BULK", "x".repeat(20_000))
+        .env("OLDPWD_COPY", &copy)
+        .stdin(Stdio::null())
+        .output();
+    let output = match output {
+        Ok(output) if output.status.code() != Some(77) && copy.exists() => output,
+        other => {
+            eprintln!("skipped: this machine does not let a test mount a small disk: {other:?}");
+            return;
+        }
+    };
+    let stdout = home.normal(&String::from_utf8(output.stdout).unwrap());
+    let stderr = home.normal(&String::from_utf8(output.stderr).unwrap());
+    assert_eq!(stdout, "done\ncode 1\ndone\ncode 0\n");
+    let (start, rest) = stderr.split_once("`HOME/sessions/").unwrap();
+    let (_, end) = rest.split_once(".jsonl`").unwrap();
+    assert_eq!(start, "[ERR] ← [0.0] llm agent: no space left to write ");
+    assert_eq!(
+        end,
+        "; free some space and go on: nothing already stored was harmed\n"
+    );
+    assert_eq!(
+        shape(&copy),
+        [
+            "root message user: first",
+            "1 message assistant: done",
+            "2 message user: third",
+            "3 message assistant: done",
+        ]
+    );
+}

@@ -1,0 +1,352 @@
+//! One agent, scripted models, tools of the test: set up fluently, driven by ops, read as events.
+//!
+//! Everything runs under paused time. A wait that would never end is found at once, because the clock
+//! jumps to its deadline when nothing else can happen.
+
+use std::fmt;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures_util::future::{BoxFuture, FutureExt};
+use osier::agent::{
+    Agent, AgentConfig, AgentMessage, Concurrency, Event, Interceptor, Op, ProviderTransport,
+    RunOutcome, Subscription, Tool, ToolContext, ToolOutput,
+};
+use osier::llm::model::Compat;
+use osier::llm::usage::Price;
+use osier::llm::{
+    Api, Message, Modality, Model, Request, Script, ScriptedProvider, ThinkingLevel, ToolSpec,
+};
+use serde_json::{Value, json};
+
+use super::outline::{outline, quiet};
+
+/// Longer than any wait that a test means.
+const FOREVER: Duration = Duration::from_hours(24);
+
+/// Builds an agent.
+pub(crate) struct Scene {
+    provider: ScriptedProvider,
+    config: AgentConfig,
+    prompt: String,
+}
+
+/// A scripted model by its `PROVIDER/ID`.
+pub(crate) fn model(reference: &str) -> Model {
+    let (provider, id) = reference.split_once('/').expect("PROVIDER/ID");
+    Model {
+        provider: provider.into(),
+        id: id.into(),
+        name: id.into(),
+        api: Api::Scripted,
+        base_url: String::new(),
+        context_window: 100_000,
+        max_tokens: 4096,
+        thinking_levels: vec![ThinkingLevel::Off],
+        input: vec![Modality::Text],
+        price: Price::default(),
+        headers: std::collections::BTreeMap::new(),
+        compat: Compat::default(),
+    }
+}
+
+impl Scene {
+    /// An agent with the model `test/one`, which has no script yet, and without tools.
+    pub(crate) fn new() -> Self {
+        let provider = ScriptedProvider::default();
+        let transport = ProviderTransport::new(Arc::new(provider.clone()), None);
+        Self {
+            provider,
+            config: AgentConfig::new(Arc::new(transport), model("test/one")),
+            prompt: "hello".into(),
+        }
+    }
+
+    /// What the first model says.
+    pub(crate) fn script(self, script: Script) -> Self {
+        let first = self.config.models[0].reference();
+        self.provider.insert(&first, script);
+        self
+    }
+
+    /// One more model to fall back to.
+    pub(crate) fn fallback(mut self, reference: &str, script: Script) -> Self {
+        self.config.models.push(Arc::new(model(reference)));
+        self.provider.insert(reference, script);
+        self
+    }
+
+    pub(crate) fn tool(mut self, tool: TestTool) -> Self {
+        self.config.tools.push(Arc::new(tool));
+        self
+    }
+
+    pub(crate) fn interceptor(mut self, interceptor: impl Interceptor + 'static) -> Self {
+        self.config.interceptors.push(Arc::new(interceptor));
+        self
+    }
+
+    pub(crate) fn max_turns(mut self, turns: u32) -> Self {
+        self.config.max_turns = Some(turns);
+        self
+    }
+
+    pub(crate) fn max_retries(mut self, retries: u32) -> Self {
+        self.config.retry.max_retries = retries;
+        self
+    }
+
+    pub(crate) fn prompt(mut self, text: &str) -> Self {
+        self.prompt = text.into();
+        self
+    }
+
+    /// Starts the agent; nothing was said to it yet.
+    pub(crate) fn start(self) -> Stage {
+        let agent = Agent::spawn(self.config);
+        Stage {
+            events: agent.subscribe(),
+            agent,
+            provider: self.provider,
+        }
+    }
+
+    /// Runs the prompt to its end.
+    pub(crate) async fn run(self) -> Ran {
+        let prompt = self.prompt.clone();
+        let mut stage = self.start();
+        stage.agent.prompt(prompt, Vec::new());
+        let events = stage.settled().await;
+        Ran { events, stage }
+    }
+}
+
+/// An agent that runs.
+pub(crate) struct Stage {
+    pub(crate) agent: Agent,
+    pub(crate) events: Subscription<Event>,
+    pub(crate) provider: ScriptedProvider,
+}
+
+/// What a run left behind.
+pub(crate) struct Ran {
+    pub(crate) events: Vec<Event>,
+    pub(crate) stage: Stage,
+}
+
+impl Stage {
+    /// The events up to and with the first that `wanted` accepts.
+    pub(crate) async fn until(&mut self, wanted: impl Fn(&Event) -> bool) -> Vec<Event> {
+        let mut seen = Vec::new();
+        loop {
+            let next = tokio::time::timeout(FOREVER, self.events.recv()).await;
+            match next {
+                Ok(Some(event)) => {
+                    let found = wanted(&event);
+                    seen.push(event);
+                    if found {
+                        return seen;
+                    }
+                }
+                Ok(None) => panic!("the agent is gone after {:#?}", outline(&seen)),
+                Err(_) => panic!("nothing follows {:#?}", outline(&seen)),
+            }
+        }
+    }
+
+    /// The events up to the end of the run.
+    pub(crate) async fn settled(&mut self) -> Vec<Event> {
+        self.until(|event| matches!(event, Event::AgentSettled { .. }))
+            .await
+    }
+
+    /// Waits until the answer in progress has said `text`.
+    pub(crate) async fn said(&mut self, text: &str) {
+        self.until(|event| match event {
+            Event::MessageUpdate {
+                delta: osier::llm::Delta::TextDelta { delta, .. },
+                ..
+            } => delta.contains(text),
+            _ => false,
+        })
+        .await;
+    }
+
+    /// Sends `op` and waits until the agent has taken it and every op before it.
+    pub(crate) async fn apply(&mut self, op: Op) -> Vec<Event> {
+        self.agent.send(op);
+        self.agent.send(Op::GetState);
+        let mut events = self
+            .until(|event| matches!(event, Event::State { .. }))
+            .await;
+        events.pop();
+        events
+    }
+
+    /// The conversation, one line a message.
+    pub(crate) fn conversation(&self) -> Vec<String> {
+        let messages = self.agent.state().messages;
+        messages.iter().map(|message| speak(message)).collect()
+    }
+
+    /// What the model was sent last, one line a message.
+    pub(crate) fn last_request(&self) -> Vec<String> {
+        sent(&self.provider.last_request().expect("a request"))
+    }
+
+    pub(crate) fn requests(&self) -> Vec<Vec<String>> {
+        self.provider.requests().iter().map(sent).collect()
+    }
+}
+
+impl Ran {
+    pub(crate) fn outcome(&self) -> RunOutcome {
+        match self.events.last() {
+            Some(Event::AgentSettled { outcome }) => outcome.clone(),
+            other => panic!("the last event is {other:?}"),
+        }
+    }
+
+    /// Every event but the log and accounting, one line each.
+    pub(crate) fn story(&self) -> Vec<String> {
+        outline(&quiet(&self.events))
+    }
+}
+
+/// `user: hi`, `assistant: text [tool {..}]`, `result call error: text`.
+pub(crate) fn speak(message: &AgentMessage) -> String {
+    match message {
+        AgentMessage::User(user) => format!("user: {}", user.text),
+        AgentMessage::Assistant(answer) => {
+            let calls: String = answer
+                .tool_calls()
+                .map(|call| format!(" [{} {}]", call.name, call.arguments))
+                .collect();
+            format!("assistant: {}{calls}", answer.text())
+        }
+        AgentMessage::ToolResult(result) => {
+            format!(
+                "result {} {}: {}",
+                result.result.tool_call_id,
+                result.status.name(),
+                message.text()
+            )
+        }
+        AgentMessage::ShellRun(run) => format!("shell {}: {}", run.command, run.output),
+        other => format!("other: {}", other.text()),
+    }
+}
+
+/// The messages of a request, one line each.
+pub(crate) fn sent(request: &Request) -> Vec<String> {
+    let text = |content: &[osier::llm::ContentBlock]| {
+        let texts = content.iter().filter_map(|block| block.as_text());
+        texts.collect::<Vec<_>>().join("|")
+    };
+    let messages = &request.context.messages;
+    messages
+        .iter()
+        .map(|message| match message {
+            Message::User(user) => format!("user: {}", text(&user.content)),
+            Message::Assistant(answer) => speak(&AgentMessage::Assistant(answer.clone())),
+            Message::ToolResult(result) => {
+                format!("result {}: {}", result.tool_call_id, text(&result.content))
+            }
+        })
+        .collect()
+}
+
+type Behaviour = dyn Fn(Value, ToolContext) -> BoxFuture<'static, ToolOutput> + Send + Sync;
+type Beside = dyn Fn(&Value) -> Concurrency + Send + Sync;
+
+/// A tool of the test.
+pub(crate) struct TestTool {
+    spec: ToolSpec,
+    beside: Box<Beside>,
+    behaviour: Box<Behaviour>,
+}
+
+impl TestTool {
+    /// A tool without a schema that does `work`.
+    pub(crate) fn new<F, W>(name: &str, work: W) -> Self
+    where
+        W: Fn(Value, ToolContext) -> F + Send + Sync + 'static,
+        F: Future<Output = ToolOutput> + Send + 'static,
+    {
+        Self {
+            spec: ToolSpec {
+                name: name.into(),
+                description: format!("the test tool {name}"),
+                parameters: json!({"type": "object"}),
+            },
+            beside: Box::new(|_| Concurrency::Parallel),
+            behaviour: Box::new(move |arguments, cx| work(arguments, cx).boxed()),
+        }
+    }
+
+    /// A tool that answers with the text it is given and tells the journal that it ran.
+    pub(crate) fn echo(journal: &Journal) -> Self {
+        let journal = journal.clone();
+        Self::new("echo", move |arguments, _| {
+            let journal = journal.clone();
+            async move {
+                let text = arguments["text"].as_str().unwrap_or_default().to_owned();
+                journal.note(format!("echo {text}"));
+                ToolOutput::success(text, Value::Null)
+            }
+        })
+        .schema(json!({
+            "type": "object",
+            "properties": {"text": {"type": "string"}},
+            "required": ["text"],
+            "additionalProperties": false,
+        }))
+    }
+
+    pub(crate) fn schema(mut self, parameters: Value) -> Self {
+        self.spec.parameters = parameters;
+        self
+    }
+
+    pub(crate) fn beside(
+        mut self,
+        rule: impl Fn(&Value) -> Concurrency + Send + Sync + 'static,
+    ) -> Self {
+        self.beside = Box::new(rule);
+        self
+    }
+}
+
+impl Tool for TestTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn concurrency(&self, arguments: &Value) -> Concurrency {
+        (self.beside)(arguments)
+    }
+
+    fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
+        (self.behaviour)(arguments, cx)
+    }
+}
+
+impl fmt::Debug for TestTool {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "TestTool({})", self.spec.name)
+    }
+}
+
+/// What happened, in order, told by tools and interceptors.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Journal(Arc<Mutex<Vec<String>>>);
+
+impl Journal {
+    pub(crate) fn note(&self, line: impl Into<String>) {
+        self.0.lock().expect("the journal").push(line.into());
+    }
+
+    pub(crate) fn lines(&self) -> Vec<String> {
+        self.0.lock().expect("the journal").clone()
+    }
+}

@@ -1,0 +1,8 @@
+//! Stages for the tests: one agent with a scripted model, the real program in a fresh home, a server
+//! that waits for the test.
+
+pub(crate) mod agent;
+pub(crate) mod cli;
+pub(crate) mod host;
+pub(crate) mod outline;
+pub(crate) mod server;

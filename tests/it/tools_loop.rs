@@ -1,0 +1,471 @@
+//! Tools in the loop: order, concurrency, refusals, interrupts, and what the model is told of each.
+
+use std::sync::Arc;
+
+use futures_util::future::{BoxFuture, FutureExt};
+use osier::agent::{
+    Concurrency, Event, Interceptor, Op, RunOutcome, ToolDecision, ToolOutput, ToolStatus,
+    ToolUpdate,
+};
+use osier::llm::message::StopReason;
+use osier::llm::{Script, ToolCall};
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use crate::support::agent::{Journal, Scene, TestTool};
+use crate::support::outline::{outline, quiet};
+
+/// Call `a` ends only when `b` has, and `b` only when `c` has: they end in the reverse order.
+fn chained(journal: &Journal) -> TestTool {
+    let ended: Arc<[Semaphore; 4]> = Arc::new([0, 0, 0, 1].map(Semaphore::new));
+    let journal = journal.clone();
+    TestTool::new("chain", move |arguments, _| {
+        let (ended, journal) = (Arc::clone(&ended), journal.clone());
+        async move {
+            let place = arguments["place"].as_u64().unwrap() as usize;
+            journal.note(format!("begin {place}"));
+            ended[place + 1].acquire().await.unwrap().forget();
+            journal.note(format!("end {place}"));
+            ended[place].add_permits(1);
+            ToolOutput::success(format!("done {place}"), Value::Null)
+        }
+    })
+}
+
+fn three_calls(name: &str) -> Script {
+    Script::new()
+        .turn(|turn| {
+            (0..3).fold(turn, |turn, place| {
+                turn.tool(name, json!({"place": place}))
+                    .with_id(&format!("c{place}"))
+            })
+        })
+        .turn(|turn| turn.text("done"))
+}
+
+#[tokio::test(start_paused = true)]
+async fn parallel_calls_end_as_they_like_and_are_answered_in_source_order() {
+    let journal = Journal::default();
+    let scene = Scene::new().script(three_calls("chain"));
+    let ran = scene.tool(chained(&journal)).run().await;
+    assert_eq!(
+        journal.lines(),
+        ["begin 0", "begin 1", "begin 2", "end 2", "end 1", "end 0"]
+    );
+    assert_eq!(
+        ran.story()[8..],
+        [
+            r#"  start c0 chain {"place":0}"#,
+            r#"  start c1 chain {"place":1}"#,
+            r#"  start c2 chain {"place":2}"#,
+            "  end c2 success",
+            "  end c1 success",
+            "  end c0 success",
+            "  stored result c0 success: done 0",
+            "  stored result c1 success: done 1",
+            "  stored result c2 success: done 2",
+            "turn 1 success",
+            "turn 2",
+            "  answer",
+            "  text done",
+            "  stored assistant: done",
+            "turn 2 success",
+            "agent end completed",
+            "settled completed",
+        ]
+    );
+    assert_eq!(
+        ran.stage.last_request()[2..],
+        [
+            "result c0: done 0",
+            "result c1: done 1",
+            "result c2: done 2"
+        ]
+    );
+}
+
+/// Notes when each call begins and ends; gives way in between, so that others could run.
+fn noted(journal: &Journal, rule: fn(&Value) -> Concurrency) -> TestTool {
+    let journal = journal.clone();
+    TestTool::new("noted", move |arguments, _| {
+        let journal = journal.clone();
+        async move {
+            let place = &arguments["place"];
+            journal.note(format!("begin {place}"));
+            for _ in 0..10 {
+                tokio::task::yield_now().await;
+            }
+            journal.note(format!("end {place}"));
+            ToolOutput::success("ok", Value::Null)
+        }
+    })
+    .beside(rule)
+}
+
+async fn order_under(rule: fn(&Value) -> Concurrency) -> Vec<String> {
+    let journal = Journal::default();
+    let scene = Scene::new().script(three_calls("noted"));
+    scene.tool(noted(&journal, rule)).run().await;
+    journal.lines()
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_with_one_key_run_one_after_the_other_and_exclusive_ones_alone() {
+    let same_path = order_under(|arguments| match arguments["place"].as_u64() {
+        Some(1) => Concurrency::Serial("other".into()),
+        _ => Concurrency::Serial("same".into()),
+    });
+    assert_eq!(
+        same_path.await,
+        ["begin 0", "begin 1", "end 0", "begin 2", "end 1", "end 2"]
+    );
+    let alone = order_under(|arguments| match arguments["place"].as_u64() {
+        Some(1) => Concurrency::Exclusive,
+        _ => Concurrency::Parallel,
+    });
+    assert_eq!(
+        alone.await,
+        ["begin 0", "end 0", "begin 1", "end 1", "begin 2", "end 2"]
+    );
+    let beside = order_under(|_| Concurrency::Parallel);
+    assert_eq!(
+        beside.await,
+        ["begin 0", "begin 1", "begin 2", "end 0", "end 1", "end 2"]
+    );
+}
+
+/// Runs one call that must not run, and gives what the model was told.
+async fn refusal(script: Script) -> (String, ToolStatus) {
+    let journal = Journal::default();
+    let script = script.turn(|turn| turn.text("I see"));
+    let scene = Scene::new().script(script).tool(TestTool::echo(&journal));
+    let ran = scene.run().await;
+    assert_eq!(journal.lines(), [""; 0], "the call ran");
+    assert_eq!(ran.outcome(), RunOutcome::Completed);
+    let status = ran.events.iter().find_map(|event| match event {
+        Event::ToolExecutionEnd { result, .. } => Some(result.status.clone()),
+        _ => None,
+    });
+    let told = ran.stage.last_request().last().unwrap().clone();
+    (told, status.unwrap())
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unknown_tool_is_answered_with_the_names_of_the_known() {
+    let script = Script::new().turn(|turn| turn.tool("grep", json!({})).with_id("c"));
+    assert_eq!(
+        refusal(script).await,
+        (
+            "result c: There is no tool `grep`. The tools are: echo.".into(),
+            ToolStatus::ToolNotFound
+        )
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn invalid_arguments_go_back_with_the_schema_path_that_failed() {
+    let script = Script::new().turn(|turn| turn.tool("echo", json!({"text": 5})).with_id("c"));
+    let (told, status) = refusal(script).await;
+    assert_eq!(
+        told,
+        "result c: The arguments of `echo` do not fit its schema. `/text`: 5 is not of type \"string\" \
+         (schema path `/properties/text/type`). Call it again with valid arguments."
+    );
+    let ToolStatus::InvalidParameters { path, .. } = status else {
+        panic!("{status:?}");
+    };
+    assert_eq!(path, "/properties/text/type");
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_fault_of_the_arguments_is_told_at_once() {
+    let script = Script::new().turn(|turn| turn.tool("echo", json!({"txt": "a"})).with_id("c"));
+    let (told, _) = refusal(script).await;
+    assert_eq!(
+        told,
+        "result c: The arguments of `echo` do not fit its schema. arguments: Additional properties are \
+         not allowed ('txt' was unexpected) (schema path `/additionalProperties`); arguments: \"text\" is \
+         a required property (schema path `/required`). Call it again with valid arguments."
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn half_arguments_never_run() {
+    let script =
+        Script::new().turn(|turn| turn.tool_raw("echo", r#"{"text":"rm -rf /tm"#).with_id("c"));
+    assert_eq!(
+        refusal(script).await,
+        (
+            "result c: The arguments were not a complete JSON object, so the call was not run. \
+             They were: {\"text\":\"rm -rf /tm"
+                .into(),
+            ToolStatus::InvalidParameters {
+                path: String::new(),
+                message: "not a complete JSON object".into(),
+            }
+        )
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_of_an_answer_that_was_cut_off_never_run() {
+    let script = Script::new().turn(|turn| {
+        turn.tool("echo", json!({"text": "whole, it seems"}))
+            .with_id("c")
+            .stop(StopReason::Length)
+    });
+    assert_eq!(
+        refusal(script).await,
+        (
+            "result c: Your answer reached the output limit, so this call was not run. \
+             Call again in smaller steps."
+                .into(),
+            ToolStatus::InvalidParameters {
+                path: String::new(),
+                message: "the answer was cut off".into(),
+            }
+        )
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_is_not_offered_is_unknown() {
+    let journal = Journal::default();
+    let script = Script::new()
+        .turn(|turn| turn.tool("echo", json!({"text": "a"})).with_id("c"))
+        .turn(|turn| turn.text("I see"));
+    let scene = Scene::new().script(script).tool(TestTool::echo(&journal));
+    let mut stage = scene.start();
+    stage.apply(Op::SetTools { names: Vec::new() }).await;
+    stage.agent.prompt("go", Vec::new());
+    stage.settled().await;
+    assert_eq!(journal.lines(), [""; 0]);
+    assert_eq!(stage.provider.requests()[0].context.tools, []);
+    assert_eq!(
+        stage.last_request().last().unwrap(),
+        "result c: There is no tool `echo`. The tools are: ."
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_interrupt_stops_the_running_tool_and_answers_those_that_wait() {
+    let journal = Journal::default();
+    let notes = journal.clone();
+    let slow = TestTool::new("slow", move |arguments, cx| {
+        let notes = notes.clone();
+        async move {
+            let place = arguments["place"].clone();
+            notes.note(format!("begin {place}"));
+            let text = "so far".to_owned();
+            cx.updates.send(ToolUpdate::Output { text, skipped: 0 });
+            cx.cancel.cancelled().await;
+            notes.note(format!("cancelled {place}"));
+            ToolOutput::failed(ToolStatus::Aborted, "so far")
+        }
+    })
+    .beside(|_| Concurrency::Exclusive);
+    let mut stage = Scene::new().script(three_calls("slow")).tool(slow).start();
+    stage.agent.prompt("go", Vec::new());
+    stage
+        .until(|event| matches!(event, Event::ToolExecutionUpdate { .. }))
+        .await;
+    assert_eq!(stage.agent.state().pending_tool_calls, ["c0", "c1", "c2"]);
+    stage.agent.abort();
+    let events = stage.settled().await;
+    assert_eq!(
+        outline(&quiet(&events)),
+        [
+            "  end c0 aborted",
+            "  end c1 aborted",
+            "  end c2 aborted",
+            "  stored result c0 aborted: so far",
+            "  stored result c1 aborted: interrupted before it ran",
+            "  stored result c2 aborted: interrupted before it ran",
+            "turn 1 success",
+            "agent end interrupted",
+            "settled interrupted",
+        ]
+    );
+    assert_eq!(journal.lines(), ["begin 0", "cancelled 0"]);
+    assert_eq!(stage.agent.state().pending_tool_calls, [""; 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_ignores_its_interrupt_is_left_behind() {
+    let deaf = TestTool::new("deaf", |_, cx| async move {
+        let text = "on".to_owned();
+        cx.updates.send(ToolUpdate::Output { text, skipped: 0 });
+        std::future::pending().await
+    });
+    let script = Script::new().turn(|turn| turn.tool("deaf", json!({})).with_id("c"));
+    let mut stage = Scene::new().script(script).tool(deaf).start();
+    stage.agent.prompt("go", Vec::new());
+    stage
+        .until(|event| matches!(event, Event::ToolExecutionUpdate { .. }))
+        .await;
+    stage.agent.abort();
+    stage.settled().await;
+    assert_eq!(
+        stage.conversation().last().unwrap(),
+        "result c aborted: interrupted; the tool did not stop in time"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_streams_when_the_interrupt_comes_gets_its_answer_too() {
+    let journal = Journal::default();
+    let never = osier::llm::scripted::Gate::new();
+    let script = Script::new().turn(|turn| {
+        turn.tool("echo", json!({"text": "a"}))
+            .with_id("c")
+            .text("and")
+            .gate(&never)
+    });
+    let scene = Scene::new().script(script).tool(TestTool::echo(&journal));
+    let mut stage = scene.start();
+    stage.agent.prompt("go", Vec::new());
+    stage.said("and").await;
+    stage.agent.abort();
+    let events = stage.settled().await;
+    assert_eq!(journal.lines(), [""; 0]);
+    assert_eq!(
+        outline(&quiet(&events)),
+        [
+            r#"  stored assistant: and [echo {"text":"a"}]"#,
+            r#"  start c echo {"text":"a"}"#,
+            "  end c aborted",
+            "  stored result c aborted: interrupted before it ran",
+            "turn 1 aborted",
+            "agent end interrupted",
+            "settled interrupted",
+        ]
+    );
+}
+
+/// Decides on calls by their `text`.
+#[derive(Debug)]
+struct Guard {
+    name: &'static str,
+    journal: Journal,
+    decide: fn(&str) -> ToolDecision,
+}
+
+impl Interceptor for Guard {
+    fn before_tool<'a>(
+        &'a self,
+        call: &'a ToolCall,
+        _cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, ToolDecision> {
+        let text = call.arguments["text"].as_str().unwrap_or_default();
+        self.journal.note(format!("{} asked {text}", self.name));
+        let decision = (self.decide)(text);
+        async move { decision }.boxed()
+    }
+
+    fn after_tool<'a>(
+        &'a self,
+        _call: &'a ToolCall,
+        output: &'a mut ToolOutput,
+    ) -> BoxFuture<'a, ()> {
+        output
+            .content
+            .push(osier::llm::ContentBlock::text(self.name));
+        async {}.boxed()
+    }
+}
+
+async fn guarded(first: fn(&str) -> ToolDecision) -> (Vec<String>, String) {
+    let journal = Journal::default();
+    let guard = |name, decide| Guard {
+        name,
+        journal: journal.clone(),
+        decide,
+    };
+    let script = Script::new()
+        .turn(|turn| turn.tool("echo", json!({"text": "a"})).with_id("c"))
+        .turn(|turn| turn.text("I see"));
+    let ran = Scene::new()
+        .script(script)
+        .tool(TestTool::echo(&journal))
+        .interceptor(guard("A", first))
+        .interceptor(guard("B", |_| ToolDecision::Allow))
+        .run()
+        .await;
+    let told = ran.stage.last_request().last().unwrap().clone();
+    (journal.lines(), told)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_can_be_allowed_denied_and_rewritten() {
+    let lines = |lines: &[&str]| {
+        lines
+            .iter()
+            .map(|line| (*line).to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        guarded(|_| ToolDecision::Allow).await,
+        (
+            lines(&["A asked a", "B asked a", "echo a"]),
+            "result c: a|A|B".into()
+        )
+    );
+    let denied = guarded(|_| ToolDecision::Deny {
+        reason: "not on my watch".into(),
+    });
+    assert_eq!(
+        denied.await,
+        (
+            lines(&["A asked a"]),
+            "result c: This call was denied: not on my watch".into()
+        )
+    );
+    let rewritten = guarded(|_| ToolDecision::Rewrite {
+        arguments: json!({"text": "b"}),
+    });
+    assert_eq!(
+        rewritten.await,
+        (
+            lines(&["A asked a", "B asked b", "echo b"]),
+            "result c: b|A|B".into()
+        )
+    );
+    let broken = guarded(|_| ToolDecision::Rewrite {
+        arguments: json!({"text": 1}),
+    });
+    let (asked, told) = broken.await;
+    assert_eq!(asked, ["A asked a"]);
+    assert!(told.contains("/properties/text/type"), "{told}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_appended_while_tools_run_waits_for_their_results() {
+    let slow = TestTool::new("slow", |_, cx| async move {
+        let text = "on".to_owned();
+        cx.updates.send(ToolUpdate::Output { text, skipped: 0 });
+        tokio::time::sleep(std::time::Duration::from_secs(9)).await;
+        ToolOutput::success("slept", Value::Null)
+    });
+    let script = Script::new()
+        .turn(|turn| turn.tool("slow", json!({})).with_id("c"))
+        .turn(|turn| turn.text("done"));
+    let mut stage = Scene::new().script(script).tool(slow).start();
+    stage.agent.prompt("go", Vec::new());
+    stage
+        .until(|event| matches!(event, Event::ToolExecutionUpdate { .. }))
+        .await;
+    let message = osier::agent::AgentMessage::User(osier::agent::UserMessage::new("beside", 0));
+    stage.apply(Op::AppendMessage { message: Box::new(message) }).await;
+    stage.settled().await;
+    assert_eq!(
+        stage.conversation(),
+        [
+            "user: go",
+            "assistant:  [slow {}]",
+            "result c success: slept",
+            "user: beside",
+            "assistant: done",
+        ]
+    );
+}
