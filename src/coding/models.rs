@@ -16,7 +16,7 @@ use crate::base::problem::Problem;
 use crate::base::process;
 use crate::llm::auth::{CommandRunner, KeyStatus, Keys, Store};
 use crate::llm::catalogue::discovery::{self, PROBES};
-use crate::llm::catalogue::{Catalogue, FindError, ModelsFile, ProviderEntry};
+use crate::llm::catalogue::{Catalogue, FindError, ModelsFile, ModelsFileError, ProviderEntry};
 use crate::llm::http::HttpOptions;
 use crate::llm::providers::Providers;
 use crate::llm::{Api, EventStream, Model, Provider, Request, Secret, ThinkingLevel, TurnStatus};
@@ -411,14 +411,36 @@ fn read_models_file(path: &Path, problems: &mut Vec<Problem>) -> ModelsFile {
     };
     match ModelsFile::parse(&text, &path.to_string_lossy()) {
         Ok(file) => {
+            let prefix = format!("{}: ", path.display());
             for warning in &file.warnings {
-                problems.push(Problem::of_file(path, warning.as_str(), ""));
+                let message = warning.strip_prefix(&prefix).unwrap_or(warning);
+                problems.push(Problem::of_file(path, message, ""));
             }
             file
         }
         Err(error) => {
-            problems.push(Problem::of_file(path, error.to_string(), error.hint()));
+            problems.push(unusable(path, error));
             ModelsFile::default()
+        }
+    }
+}
+
+/// A problem has the place in fields of its own, so its text does not name it again.
+fn unusable(path: &Path, error: ModelsFileError) -> Problem {
+    let hint = error.hint();
+    match error {
+        ModelsFileError::Syntax {
+            line,
+            column,
+            reason,
+            ..
+        } => Problem {
+            line: Some(line),
+            column: Some(column),
+            ..Problem::of_file(path, reason, hint)
+        },
+        ModelsFileError::Shape { .. } => {
+            Problem::of_file(path, "`providers` is not an object", hint)
         }
     }
 }

@@ -26,7 +26,7 @@ fn what_cannot_be_meant_is_one_line_with_the_mend() {
     assert_eq!(
         run(&["--modle", "x", "-p", "hi"]),
         usage(
-            "unexpected argument '--modle' found; a similar argument exists: '--mode'; `osier --help` lists every flag"
+            "unexpected argument '--modle' found; a similar argument exists: '--model'; `osier --help` lists every flag"
         )
     );
     assert_eq!(
@@ -78,7 +78,7 @@ fn help_and_version_go_to_standard_output() {
     assert_eq!((help.code, help.stderr.as_str()), (Some(0), ""));
     assert!(
         help.stdout
-            .starts_with("A full-screen coding agent for the terminal\n")
+            .starts_with("A full-screen coding agent for the terminal: ")
     );
 }
 
@@ -250,7 +250,7 @@ fn models_are_listed_searched_and_not_found() {
         home.cli().args(["models", "nonesuch"]).run(),
         usage("no model matches `nonesuch`: `osier models` lists them all")
     );
-    let keyed = home.cli().args(["models", "anthropic/"]);
+    let keyed = home.cli().args(["models", "anthropic claude-haiku-4-5"]);
     let keyed = keyed.environment("ANTHROPIC_API_KEY", "sk-secret").run();
     assert!(
         keyed
@@ -279,7 +279,7 @@ fn sessions_are_listed_newest_first() {
         .lines()
         .map(|line| line.split_once("WORK  ").unwrap().1)
         .collect();
-    assert_eq!(titles, ["the second prompt", "the first prompt"]);
+    assert_eq!(titles, ["the second prompt", "the first⏎prompt"]);
     let elsewhere = home
         .cli()
         .args(["--cwd", "/", "-p", "x", "--model", "script/none"])
