@@ -285,7 +285,7 @@ fn sessions_are_listed_newest_first() {
         .args(["--cwd", "/", "-p", "x", "--model", "script/none"])
         .run();
     assert_eq!(elsewhere.code, Some(2));
-    assert_eq!(home.cli().args(["sessions", "--all"]).run(), listed);
+    assert_eq!(home.cli().args(["sessions", "list", "--all"]).run(), listed);
     // The id that is shown is one that can be resumed.
     let id = listed.stdout.split(' ').next().unwrap();
     let resumed = home

@@ -63,7 +63,10 @@ fn a_message_runs_and_every_event_is_a_line() {
     );
     running.close_input();
     let (rest, code, errors) = ends(running);
-    assert_eq!((kinds(&rest), code, errors.as_str()), (vec![], Some(0), ""));
+    assert_eq!(
+        (kinds(&rest), code, errors.as_str()),
+        (vec!["shut_down"], Some(0), "")
+    );
 }
 
 #[test]
@@ -135,7 +138,8 @@ fn input_that_ends_during_a_run_lets_it_finish_and_an_interrupted_run_ends_with_
             "turn_end",
             "agent_end",
             "agent_settled",
-            "interrupted"
+            "interrupted",
+            "shut_down",
         ]
     );
     assert_eq!((code, errors.as_str()), (Some(130), ""));

@@ -2,6 +2,8 @@
 
 #![allow(
     clippy::expect_used,
+    clippy::format_collect,
+    clippy::match_wild_err_arm,
     clippy::panic,
     clippy::print_stderr,
     clippy::unwrap_used,

@@ -29,8 +29,7 @@ fn shape(path: &std::path::Path) -> Vec<String> {
         .map(|entry| {
             let message = &entry["message"];
             let text = match message["role"].as_str() {
-                Some("assistant") => message["content"][0]["text"].clone(),
-                Some("toolResult") => message["content"][0]["text"].clone(),
+                Some("assistant" | "toolResult") => message["content"][0]["text"].clone(),
                 Some("shellRun") => message["output"].clone(),
                 _ => message["text"].clone(),
             };

@@ -456,7 +456,11 @@ async fn a_message_appended_while_tools_run_waits_for_their_results() {
         .until(|event| matches!(event, Event::ToolExecutionUpdate { .. }))
         .await;
     let message = osier::agent::AgentMessage::User(osier::agent::UserMessage::new("beside", 0));
-    stage.apply(Op::AppendMessage { message: Box::new(message) }).await;
+    stage
+        .apply(Op::AppendMessage {
+            message: Box::new(message),
+        })
+        .await;
     stage.settled().await;
     assert_eq!(
         stage.conversation(),

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use super::outline::without_duration;
 
 /// Longest wait for a line or for the end. Only a test that fails waits as long.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Where the program runs: a home and a project, both empty at first.
 pub(crate) struct Home {
@@ -245,13 +245,11 @@ fn wait(child: Child) -> Output {
     let id = child.id();
     let (send, ended) = mpsc::channel();
     std::thread::spawn(move || send.send(child.wait_with_output()));
-    match ended.recv_timeout(PATIENCE) {
-        Ok(output) => output.expect("the end of the program"),
-        Err(_) => {
-            signal(id, rustix::process::Signal::KILL);
-            panic!("the program did not end");
-        }
+    if let Ok(output) = ended.recv_timeout(PATIENCE) {
+        return output.expect("the end of the program");
     }
+    signal(id, rustix::process::Signal::KILL);
+    panic!("the program did not end");
 }
 
 /// Sends a signal to a process.
