@@ -58,8 +58,37 @@ pub async fn run(
     prompts: Vec<Prompt>,
     input: impl AsyncBufRead + Unpin,
     output: &mut (dyn Write + Send),
-    mut accounting: Option<&mut (dyn Write + Send)>,
+    accounting: Option<&mut (dyn Write + Send)>,
 ) -> io::Result<RunOutcome> {
+    let outcome = match converse(host, &mut events, prompts, input, output, accounting).await {
+        // Somebody else ended the host: a second signal.
+        Ok(None) => return Ok(RunOutcome::Interrupted),
+        Ok(Some(outcome)) => Ok(outcome),
+        Err(error) => Err(error),
+    };
+    // Also when nobody reads any more: what runs is stopped and stored.
+    host.send(Op::ShutDown);
+    let mut written = Ok(());
+    while let Some(event) = events.recv().await {
+        if outcome.is_ok() && written.is_ok() {
+            written = write_event(output, &event);
+        }
+        if event == Event::ShutDown {
+            break;
+        }
+    }
+    written.and(outcome)
+}
+
+/// Reads and runs until the input has ended and nothing runs; `None` when the host ended first.
+async fn converse(
+    host: &Host,
+    events: &mut Subscription<Event>,
+    prompts: Vec<Prompt>,
+    input: impl AsyncBufRead + Unpin,
+    output: &mut (dyn Write + Send),
+    mut accounting: Option<&mut (dyn Write + Send)>,
+) -> io::Result<Option<RunOutcome>> {
     let mut lines = Some(input.lines());
     let mut waiting: VecDeque<Prompt> = prompts.into();
     let mut running = false;
@@ -79,19 +108,15 @@ pub async fn run(
             event = events.recv() => {
                 let Some(event) = event else { break };
                 if event == Event::ShutDown {
-                    // Somebody else ended the host: a second signal.
-                    return Ok(RunOutcome::Interrupted);
+                    write_event(output, &event)?;
+                    return Ok(None);
                 }
                 if let (Event::Agent(agent::Event::Accounting { entry }), Some(file)) =
                     (&event, &mut accounting)
                 {
                     writeln!(file, "{}", serde_json::to_string(entry)?)?;
                 }
-                write_line(output, &serde_json::to_value(&event)?)?;
-                if let Event::SessionFailed { message } = event {
-                    outcome = RunOutcome::Stopped { message };
-                    break;
-                }
+                write_event(output, &event)?;
                 if let Event::Agent(agent::Event::AgentSettled { outcome: ended }) = event {
                     running = false;
                     if ended == RunOutcome::Interrupted {
@@ -106,14 +131,7 @@ pub async fn run(
             },
         }
     }
-    host.send(Op::ShutDown);
-    while let Some(event) = events.recv().await {
-        write_line(output, &serde_json::to_value(&event)?)?;
-        if event == Event::ShutDown {
-            break;
-        }
-    }
-    Ok(outcome)
+    Ok(Some(outcome))
 }
 
 /// The next line; `None` at the end of the input. Waits for ever when the input has ended before.
@@ -153,6 +171,10 @@ fn read_line(
         )?,
     }
     Ok(())
+}
+
+fn write_event(output: &mut dyn Write, event: &Event) -> io::Result<()> {
+    write_line(output, &serde_json::to_value(event)?)
 }
 
 /// One object, one line, one write.

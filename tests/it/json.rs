@@ -228,3 +228,36 @@ fn no_event_holds_a_key() {
     assert_eq!(ended.code, Some(0));
     assert!(!ended.stdout.contains("secret"));
 }
+
+#[test]
+fn a_reader_that_has_seen_enough_ends_the_program_and_the_answer_is_kept() {
+    let home = Home::new();
+    let turns = json!([
+        {"when": {"user": "talk"}, "steps": [{"text": "on and ", "times": 1_000_000, "delayMs": 5}]},
+        {"steps": [{"text": "done"}]},
+    ]);
+    let mut child = home
+        .scripted(&turns)
+        .args(["--json", "talk"])
+        .command()
+        .spawn()
+        .unwrap();
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
+    while !lines.next().unwrap().unwrap().contains("on and") {}
+    drop(lines);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(
+        (
+            output.status.code(),
+            String::from_utf8(output.stderr).unwrap()
+        ),
+        (Some(0), String::new())
+    );
+    let ended = home.scripted(&turns).args(["-c", "-p", "go on"]).run();
+    assert_eq!(ended.stdout, "done\n");
+    let partial = home.session()[2]["message"]["content"][0]["text"].clone();
+    assert!(
+        partial.as_str().unwrap().starts_with("on and "),
+        "{partial}"
+    );
+}
