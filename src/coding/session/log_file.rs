@@ -125,13 +125,22 @@ impl LogFile {
         if let Some(directory) = self.path.parent() {
             create_directory(directory)?;
         }
+        // The name appears together with the first records: a kill in between leaves no empty session.
+        let unnamed = beside(&self.path, "new");
+        let _ = std::fs::remove_file(&unnamed);
         let file = options()
             .create_new(true)
-            .open(&self.path)
+            .open(&unnamed)
             .map_err(|error| self.error("create", error))?;
-        let written = lock::acquire(&file, &self.path).and_then(|()| {
-            jsonl::append(&file, 0, records).map_err(|error| self.error("write", error.source))
-        });
+        let written = lock::acquire(&file, &self.path)
+            .and_then(|()| {
+                jsonl::append(&file, 0, records).map_err(|error| self.error("write", error.source))
+            })
+            .and_then(|length| {
+                let named = name_new(&unnamed, &self.path);
+                named.map_err(|error| self.error("create", error))?;
+                Ok(length)
+            });
         match written {
             Ok(length) => {
                 self.length = length;
@@ -140,7 +149,7 @@ impl LogFile {
             }
             Err(error) => {
                 // Nothing of it was acknowledged; a next attempt starts anew.
-                let _ = std::fs::remove_file(&self.path);
+                let _ = std::fs::remove_file(&unnamed);
                 Err(error)
             }
         }
@@ -167,6 +176,18 @@ impl LogFile {
 
     fn error(&self, action: &'static str, source: io::Error) -> SessionError {
         SessionError::io(action, &self.path, source)
+    }
+}
+
+/// Gives a file its name, which no other file may have.
+fn name_new(from: &Path, to: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    use rustix::io::Errno;
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        // A file system that cannot promise it: look first.
+        Err(Errno::INVAL | Errno::NOSYS) if !to.exists() => std::fs::rename(from, to),
+        Err(Errno::INVAL | Errno::NOSYS) => Err(io::ErrorKind::AlreadyExists.into()),
+        named => Ok(named?),
     }
 }
 
