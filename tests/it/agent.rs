@@ -267,9 +267,9 @@ async fn an_interrupt_keeps_the_partial_answer_and_the_queue() {
             "settled interrupted",
         ]
     );
-    let state = stage.agent.state();
-    assert_eq!(texts(&state.steering), ["wait"]);
-    let AgentMessage::Assistant(partial) = &*state.messages[1] else {
+    let left = stage.agent.state();
+    assert_eq!(texts(&left.steering), ["wait"]);
+    let AgentMessage::Assistant(partial) = &*left.messages[1] else {
         panic!("no answer was kept");
     };
     assert_eq!(partial.stop_reason, StopReason::Aborted);

@@ -2,10 +2,16 @@
 
 use std::io::Read;
 
+use osier::agent::RunOutcome;
+use osier::coding::host::{Op, SessionChoice};
+use osier::llm::Script;
+use osier::modes::print::{self, LogOptions, Sinks};
+use osier::modes::prompt::Prompt;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::support::cli::{Ended, Home};
+use crate::support::host::Place;
 
 fn says(text: &str) -> Value {
     json!([{"repeat": true, "steps": [{"text": text}]}])
@@ -316,4 +322,64 @@ fn control_sequences_of_the_model_never_reach_the_log() {
     let ended = home.scripted(&turns).args(["-p", "go"]).run();
     assert_eq!(ended.code, Some(1));
     assert!(!ended.stderr.contains('\u{1b}'), "{:?}", ended.stderr);
+}
+
+#[test]
+fn sessions_go_on_are_named_and_are_not_stored() {
+    let home = Home::new();
+    let turns = json!([
+        {"when": {"user": "first"}, "steps": [{"text": "one"}]},
+        {"when": {"user": "second"}, "steps": [{"text": "two"}]},
+    ]);
+    let run = |arguments: &[&str]| {
+        let cli = home.scripted(&turns).arg("-p");
+        let cli = arguments.iter().fold(cli, |cli, word| cli.arg(*word));
+        let ended = cli.run();
+        assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+        ended.stdout
+    };
+    assert_eq!(run(&["--no-session", "first"]), "one\n");
+    assert_eq!(home.sessions().len(), 0);
+    assert_eq!(run(&["first"]), "one\n");
+    assert_eq!(run(&["-c", "second"]), "two\n");
+    assert_eq!(home.session().len(), 5);
+    assert_eq!(run(&["--session", "mine.jsonl", "first"]), "one\n");
+    assert_eq!(run(&["--session", "mine.jsonl", "second"]), "two\n");
+    assert_eq!(
+        crate::support::cli::lines_of(&home.work().join("mine.jsonl")).len(),
+        5
+    );
+    assert_eq!(home.sessions().len(), 1);
+}
+
+#[tokio::test]
+async fn a_host_that_has_ended_is_not_waited_for() {
+    let place = Place::new();
+    let open = place
+        .open(SessionChoice::New, Script::always("never"))
+        .await;
+    open.host.send(Op::ShutDown);
+    let (mut answer, mut log) = (Vec::new(), Vec::new());
+    let sinks = Sinks {
+        answer: &mut answer,
+        log: &mut log,
+        accounting: None,
+    };
+    let prompts = vec![Prompt::default()];
+    let run = print::run(
+        &open.host,
+        open.events,
+        prompts,
+        LogOptions::default(),
+        sinks,
+    );
+    let limit = std::time::Duration::from_mins(1);
+    let outcome = tokio::time::timeout(limit, run)
+        .await
+        .expect("an end")
+        .unwrap();
+    assert_eq!(
+        (outcome, answer, log),
+        (RunOutcome::Interrupted, vec![], vec![])
+    );
 }

@@ -1,8 +1,12 @@
 //! The program against a server that it reaches over HTTP: ordering, faults, and what a person is told.
 
+use osier::agent::Op;
+use osier::coding::host::SessionChoice;
+use osier::llm::Script;
 use serde_json::{Value, json};
 
 use crate::support::cli::{Ended, Home};
+use crate::support::host::Place;
 use crate::support::server::{Answer, Gate, Server};
 
 /// A home whose only model of its own is the server's.
@@ -320,4 +324,41 @@ fn the_prefix_of_every_request_is_the_one_before() {
         assert_eq!(before[..], after[..before.len()]);
         assert!(after.len() > before.len());
     }
+}
+
+#[tokio::test]
+async fn steering_goes_out_with_the_results_of_the_tools() {
+    let gate = Gate::new();
+    let call = Answer::stream().text("begun").gate(&gate);
+    let server = Server::start([
+        call.call("call_1", "bash", &json!({"command": "echo ran"})),
+        Answer::says("as you wish"),
+    ]);
+    let place = Place::new();
+    std::fs::create_dir(place.data()).unwrap();
+    let mut models = std::fs::File::create(place.data().join("models.json")).unwrap();
+    std::io::Write::write_all(&mut models, server.models_json().as_bytes()).unwrap();
+    let named = |setup: &mut osier::coding::host::HostSetup| setup.model = Some("here/m".into());
+    let mut open = place
+        .open_with(SessionChoice::New, Script::new(), named)
+        .await;
+    open.prompt("go");
+    open.said("begun").await;
+    let (text, attachments) = ("rather this".to_owned(), Vec::new());
+    open.host.send(Op::Steer { text, attachments }.into());
+    open.until(|event| serde_json::to_value(event).unwrap()["type"] == "queue_update")
+        .await;
+    gate.open();
+    open.settled().await;
+    assert_eq!(
+        said(&server.requests()[1]),
+        [
+            pair("user", "go"),
+            pair("assistant", "begun"),
+            pair("tool", "ran\n"),
+            pair("user", "rather this"),
+        ]
+    );
+    assert_eq!(server.requests().len(), 2);
+    open.close().await;
 }

@@ -3,7 +3,7 @@
 //! Everything runs under paused time. A wait that would never end is found at once, because the clock
 //! jumps to its deadline when nothing else can happen.
 
-use std::fmt;
+use std::fmt::{self, Write};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -149,7 +149,7 @@ impl Stage {
                     }
                 }
                 Ok(None) => panic!("the agent is gone after {:#?}", outline(&seen)),
-                Err(_) => panic!("nothing follows {:#?}", outline(&seen)),
+                Err(error) => panic!("nothing follows ({error}) {:#?}", outline(&seen)),
             }
         }
     }
@@ -218,11 +218,11 @@ pub(crate) fn speak(message: &AgentMessage) -> String {
     match message {
         AgentMessage::User(user) => format!("user: {}", user.text),
         AgentMessage::Assistant(answer) => {
-            let calls: String = answer
-                .tool_calls()
-                .map(|call| format!(" [{} {}]", call.name, call.arguments))
-                .collect();
-            format!("assistant: {}{calls}", answer.text())
+            let mut line = format!("assistant: {}", answer.text());
+            for call in answer.tool_calls() {
+                let _ = write!(line, " [{} {}]", call.name, call.arguments);
+            }
+            line
         }
         AgentMessage::ToolResult(result) => {
             format!(

@@ -37,11 +37,22 @@ impl Place {
 
     /// Opens a host whose model `test/one` plays `script`.
     pub(crate) async fn open(&self, choice: SessionChoice, script: Script) -> Open {
+        self.open_with(choice, script, |_| ()).await
+    }
+
+    /// The same with a setup of the test's own.
+    pub(crate) async fn open_with(
+        &self,
+        choice: SessionChoice,
+        script: Script,
+        change: impl FnOnce(&mut HostSetup),
+    ) -> Open {
         let provider = ScriptedProvider::new(script);
         let mut setup = HostSetup::new(Folders::under(&self.data()), self.work());
         setup.settings.discover_local_models = false;
         setup.embedded = Some((model("test/one"), Arc::new(provider.clone())));
         setup.session = choice;
+        change(&mut setup);
         let (host, events) = Host::start(setup).expect("a host");
         let mut open = Open {
             host,

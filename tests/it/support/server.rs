@@ -34,9 +34,13 @@ impl Answer {
 
     /// An answer with a status line, headers (`name: value`, one a line) and a body.
     pub(crate) fn plain(status: &str, headers: &str, body: &str) -> Self {
-        let headers: String = headers.lines().map(|line| format!("{line}\r\n")).collect();
+        let mut head = format!("HTTP/1.1 {status}\r\n");
+        for line in headers.lines() {
+            head.push_str(line);
+            head.push_str("\r\n");
+        }
         Self {
-            head: format!("HTTP/1.1 {status}\r\n{headers}"),
+            head,
             parts: vec![Part::Bytes(body.into())],
         }
     }
