@@ -9,7 +9,7 @@ use std::io::{self, Write};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufRead, AsyncBufReadExt, Lines};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, Split};
 
 use crate::agent::{self, RunOutcome, Subscription};
 use crate::coding::host::{Event, Host, Op};
@@ -89,7 +89,7 @@ async fn converse(
     output: &mut (dyn Write + Send),
     mut accounting: Option<&mut (dyn Write + Send)>,
 ) -> io::Result<Option<RunOutcome>> {
-    let mut lines = Some(input.lines());
+    let mut lines = Some(input.split(b'\n'));
     let mut waiting: VecDeque<Prompt> = prompts.into();
     let mut running = false;
     let mut outcome = RunOutcome::Completed;
@@ -136,24 +136,24 @@ async fn converse(
 
 /// The next line; `None` at the end of the input. Waits for ever when the input has ended before.
 async fn next_line<R: AsyncBufRead + Unpin>(
-    lines: &mut Option<Lines<R>>,
-) -> Option<io::Result<String>> {
+    lines: &mut Option<Split<R>>,
+) -> Option<io::Result<Vec<u8>>> {
     match lines {
-        Some(lines) => lines.next_line().await.transpose(),
+        Some(lines) => lines.next_segment().await.transpose(),
         None => std::future::pending().await,
     }
 }
 
 fn read_line(
     host: &Host,
-    line: &str,
+    line: &[u8],
     waiting: &mut VecDeque<Prompt>,
     output: &mut dyn Write,
 ) -> io::Result<()> {
-    if line.trim().is_empty() {
+    if line.trim_ascii().is_empty() {
         return Ok(());
     }
-    match serde_json::from_str(line) {
+    match serde_json::from_slice(line) {
         Ok(Input::Message { content }) => {
             waiting.push_back(Prompt {
                 text: content.into_text(),
