@@ -261,3 +261,19 @@ fn a_reader_that_has_seen_enough_ends_the_program_and_the_answer_is_kept() {
         "{partial}"
     );
 }
+
+#[test]
+fn a_line_that_is_no_text_is_answered_like_any_other_bad_line() {
+    let home = Home::new();
+    let turns = json!([{"steps": [{"text": "hello"}]}]);
+    let input = b"\xff\xfe\n{\"type\":\"message\",\"content\":\"hi\"}\n".to_vec();
+    let ended = home.scripted(&turns).arg("--json").stdin(input).run();
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+    let events: Vec<Value> = ended
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let count = |kind: &str| events.iter().filter(|event| event["type"] == kind).count();
+    assert_eq!((count("error"), count("agent_settled")), (1, 1));
+}
