@@ -129,10 +129,10 @@ pub(super) enum Mode {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// List the models, or those that match
+    /// List the models, or those that match every word
     Models {
         #[arg(value_name = "SEARCH")]
-        search: Option<String>,
+        search: Vec<String>,
     },
     /// List the stored sessions
     Sessions {

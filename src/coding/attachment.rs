@@ -1,4 +1,4 @@
-//! Files given along with a prompt: images as they are, text as text, and a clear word for the rest.
+//! Files given along with a prompt: images made to fit, text as text, and a clear word for the rest.
 
 use std::path::{Path, PathBuf};
 
@@ -7,9 +7,8 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::agent::{Attachment, AttachmentKind};
 use crate::base::ids;
+use crate::coding::image::{self, ImageError};
 
-/// Largest image that is sent, in bytes: the smallest limit of the big vendors.
-pub const IMAGE_LIMIT: u64 = 5 * 1024 * 1024;
 /// Largest text that is sent, in bytes.
 pub const TEXT_LIMIT: u64 = 1024 * 1024;
 
@@ -29,6 +28,8 @@ pub enum AttachError {
         size: u64,
         limit: u64,
     },
+    #[error("`{}` {source}: try another file", path.display())]
+    Image { path: PathBuf, source: ImageError },
     #[error("`{}` is neither text nor a png, jpeg, gif or webp image", path.display())]
     Unsupported { path: PathBuf },
 }
@@ -46,11 +47,11 @@ pub fn load(path: &Path) -> Result<Attachment, AttachError> {
         });
     }
     let size = metadata.len();
-    if size > IMAGE_LIMIT {
+    if size > image::FILE_LIMIT {
         return Err(AttachError::TooLarge {
             path: path.to_owned(),
             size,
-            limit: IMAGE_LIMIT,
+            limit: image::FILE_LIMIT,
         });
     }
     let bytes = std::fs::read(path).map_err(unreadable)?;
@@ -69,11 +70,16 @@ pub fn load(path: &Path) -> Result<Attachment, AttachError> {
         extracted_text: None,
         preview: None,
     };
-    if let Some(mime_type) = image_type(&bytes) {
+    if image::image_type(&bytes).is_some() {
+        let fitted = image::fit(bytes).map_err(|source| AttachError::Image {
+            path: path.to_owned(),
+            source,
+        })?;
         return Ok(Attachment {
             kind: AttachmentKind::Image,
-            mime_type: mime_type.to_owned(),
-            content: STANDARD.encode(&bytes),
+            mime_type: fitted.mime_type.to_owned(),
+            size: fitted.bytes.len() as u64,
+            content: STANDARD.encode(&fitted.bytes),
             ..base
         });
     }
@@ -95,34 +101,12 @@ pub fn load(path: &Path) -> Result<Attachment, AttachError> {
     }
 }
 
-/// The image type that the first bytes of a file show.
-pub fn image_type(bytes: &[u8]) -> Option<&'static str> {
-    match bytes {
-        [0x89, b'P', b'N', b'G', ..] => Some("image/png"),
-        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
-        [b'G', b'I', b'F', b'8', ..] => Some("image/gif"),
-        [
-            b'R',
-            b'I',
-            b'F',
-            b'F',
-            _,
-            _,
-            _,
-            _,
-            b'W',
-            b'E',
-            b'B',
-            b'P',
-            ..,
-        ] => Some("image/webp"),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A grey PNG.
+    const ONE_PIXEL: &[u8] = b"\x89PNG\x0d\x0a\x1a\x0a\x00\x00\x00\x0dIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x00\x00\x00\x00:~\x9bU\x00\x00\x00\x0aIDATx\x9cc\xa8\x07\x00\x00\x81\x00\x80\xd3\x94SJ\x00\x00\x00\x00IEND\xaeB`\x82";
 
     #[test]
     fn the_kind_is_known_by_content_not_by_name() {
@@ -134,7 +118,7 @@ mod tests {
                 .unwrap();
             path
         };
-        let image = load(&file("a.txt", b"\x89PNG\r\n\x1a\nrest")).unwrap();
+        let image = load(&file("a.txt", ONE_PIXEL)).unwrap();
         assert_eq!(
             (image.kind, image.mime_type.as_str()),
             (AttachmentKind::Image, "image/png")
@@ -147,6 +131,10 @@ mod tests {
         assert!(matches!(
             load(&file("c", b"\x00\x01")),
             Err(AttachError::Unsupported { .. })
+        ));
+        assert!(matches!(
+            load(&file("torn.png", &ONE_PIXEL[..40])),
+            Err(AttachError::Image { .. })
         ));
         assert!(matches!(
             load(folder.path()),

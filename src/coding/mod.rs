@@ -6,6 +6,7 @@ pub mod files;
 pub mod folders;
 pub mod history;
 pub mod host;
+pub mod image;
 pub mod keeper;
 pub mod models;
 pub mod prompt;

@@ -117,6 +117,10 @@ async fn converse(
                     writeln!(file, "{}", serde_json::to_string(entry)?)?;
                 }
                 write_event(output, &event)?;
+                // Going on in another session than the one that was named would be a surprise.
+                if let Event::SessionFailed { message } = event {
+                    return Ok(Some(RunOutcome::Stopped { message }));
+                }
                 if let Event::Agent(agent::Event::AgentSettled { outcome: ended }) = event {
                     running = false;
                     if ended == RunOutcome::Interrupted {

@@ -243,7 +243,7 @@ fn models_are_listed_searched_and_not_found() {
     );
     let same = home.cli().arg("--list-models").run();
     assert_eq!(same, all);
-    let one = home.cli().args(["models", "TOUR"]).run();
+    let one = home.cli().args(["models", "demo", "TOUR"]).run();
     assert_eq!(one.stdout.lines().count(), 1, "{}", one.stdout);
     assert!(one.stdout.ends_with("no key needed\n"), "{}", one.stdout);
     assert_eq!(

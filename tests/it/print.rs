@@ -352,6 +352,35 @@ fn sessions_go_on_are_named_and_are_not_stored() {
     assert_eq!(home.sessions().len(), 1);
 }
 
+/// One clear error and nothing stored anywhere: going on in another session would be a surprise.
+#[test]
+fn a_session_that_another_process_has_open_is_left_alone() {
+    let home = Home::new();
+    home.scripted(&says("one")).args(["-p", "first"]).run();
+    let path = home.sessions().remove(0);
+    let before = std::fs::read(&path).expect("the session");
+    let other = std::fs::File::open(&path).expect("the session");
+    other.lock().expect("the lock");
+    let id = path.file_stem().expect("a name").to_string_lossy();
+    let id = id.rsplit_once('_').expect("an id").1.to_owned();
+    for flags in [vec!["-c"], vec!["-r", &id]] {
+        let flags = || flags.iter().map(|flag| (*flag).to_owned());
+        for mode in ["-p", "--json"] {
+            let mut cli = home.scripted(&says("two")).arg(mode);
+            for flag in flags() {
+                cli = cli.arg(flag);
+            }
+            let ended = cli.arg("second").run();
+            let told = ended.stdout + &ended.stderr;
+            assert_eq!(ended.code, Some(1), "{told}");
+            assert!(told.contains("another process"), "{told}");
+            assert!(!told.contains("two"), "{told}");
+        }
+    }
+    assert_eq!(home.sessions(), [path.clone()]);
+    assert_eq!(std::fs::read(&path).expect("the session"), before);
+}
+
 #[tokio::test]
 async fn a_host_that_has_ended_is_not_waited_for() {
     let place = Place::new();

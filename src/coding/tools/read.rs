@@ -22,13 +22,12 @@ use super::scan::{Scan, Window, scan};
 use super::workspace::Workspace;
 use crate::agent::{Concurrency, Tool, ToolContext, ToolOutput, ToolStatus};
 use crate::base::path::{nearest, resolve_existing};
+use crate::coding::image::{self, ImageError};
 use crate::llm::{ContentBlock, ToolSpec};
 
 /// Lines and bytes of one call.
 pub(super) const MAX_LINES: u64 = 5_000;
 pub(super) const MAX_BYTES: usize = 256 * 1024;
-/// Bytes of an image a model is sent.
-const MAX_IMAGE: u64 = 5 * 1024 * 1024;
 /// Bytes at the start of a file in which a NUL makes it binary.
 const SNIFFED: usize = 8 * 1024;
 const BUFFER: usize = 128 * 1024;
@@ -68,9 +67,12 @@ enum ReadError {
     #[error("`{path}` is UTF-16 text; convert it with bash: `iconv -f UTF-16 -t UTF-8`")]
     Utf16 { path: String },
     #[error(
-        "the image `{path}` has {size} bytes, more than the {MAX_IMAGE} that can be sent; make it smaller with bash, e.g. `convert {path} -resize 1600x1600 small.png`"
+        "the image `{path}` has {size} bytes, more than the {limit} that are looked at; make it smaller with bash, e.g. `convert {path} -resize 1600x1600 small.png`",
+        limit = image::FILE_LIMIT
     )]
     LargeImage { path: String, size: u64 },
+    #[error("the image `{path}` {source}; look at it with bash: `file`, `xxd | head`")]
+    Image { path: String, source: ImageError },
     #[error("offset {offset} is past the end of `{path}`, which has {total} lines")]
     PastEnd {
         path: String,
@@ -166,8 +168,8 @@ fn read(
     let mut source = BufReader::with_capacity(BUFFER, file);
     let start = source.fill_buf().map_err(failed)?;
     let start = &start[..start.len().min(SNIFFED)];
-    if let Some(mime_type) = image_type(start) {
-        return image(workspace, &path, &metadata, source, mime_type);
+    if image::image_type(start).is_some() {
+        return picture(workspace, &path, &metadata, source);
     }
     if start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") {
         return Err(ReadError::Utf16 { path: name });
@@ -227,21 +229,20 @@ fn text(path: &Path, offset: u64, scan: Scan) -> ToolOutput {
     ToolOutput::success(text, to_value(&details))
 }
 
-fn image(
+fn picture(
     workspace: &Workspace,
     path: &Path,
     metadata: &Metadata,
     source: impl io::Read,
-    mime_type: &str,
 ) -> Result<ToolOutput, ReadError> {
     let name = workspace.display(path);
     let mut bytes = Vec::new();
-    let read = source.take(MAX_IMAGE + 1).read_to_end(&mut bytes);
+    let read = source.take(image::FILE_LIMIT + 1).read_to_end(&mut bytes);
     read.map_err(|source| ReadError::Io {
         path: name.clone(),
         source,
     })?;
-    if bytes.len() as u64 > MAX_IMAGE {
+    if bytes.len() as u64 > image::FILE_LIMIT {
         return Err(ReadError::LargeImage {
             path: name,
             size: metadata.len(),
@@ -249,50 +250,31 @@ fn image(
     }
     let mut hash = ContentHash::default();
     hash.update(&bytes);
+    let size = bytes.len();
+    let fitted = image::fit(bytes).map_err(|source| ReadError::Image {
+        path: name.clone(),
+        source,
+    })?;
     workspace
         .ledger
         .record(path, Stamp::hashed(metadata, &hash));
     let details = ReadDetails {
         file_path: path.display().to_string(),
-        mime_type: Some(mime_type.to_owned()),
+        mime_type: Some(fitted.mime_type.to_owned()),
         ..ReadDetails::default()
     };
+    let description = fitted.description();
     Ok(ToolOutput {
         content: vec![
-            ContentBlock::text(format!("[{name}: {mime_type}, {} bytes]", bytes.len())),
+            ContentBlock::text(format!("[{name}: {description}, {size} bytes]")),
             ContentBlock::Image {
-                data: STANDARD.encode(&bytes),
-                mime_type: mime_type.to_owned(),
+                data: STANDARD.encode(&fitted.bytes),
+                mime_type: fitted.mime_type.to_owned(),
             },
         ],
         details: to_value(&details),
         status: ToolStatus::Success,
     })
-}
-
-/// The type of an image that models take, by its first bytes.
-fn image_type(start: &[u8]) -> Option<&'static str> {
-    match start {
-        [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => Some("image/png"),
-        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
-        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
-        [
-            b'R',
-            b'I',
-            b'F',
-            b'F',
-            _,
-            _,
-            _,
-            _,
-            b'W',
-            b'E',
-            b'B',
-            b'P',
-            ..,
-        ] => Some("image/webp"),
-        _ => None,
-    }
 }
 
 pub(super) fn is_missing(error: &io::Error) -> bool {
@@ -346,7 +328,7 @@ fn listing(directory: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Bench, numbered, text};
+    use super::super::testing::{Bench, numbered, png, text};
     use super::*;
 
     async fn read_text(bench: &Bench, arguments: Value) -> String {
@@ -454,20 +436,55 @@ mod tests {
     #[tokio::test]
     async fn an_image_becomes_a_block() {
         let bench = Bench::new();
-        let png = b"\x89PNG\r\n\x1a\n\0\0";
-        bench.put("picture.txt", png);
+        let png = png(2, 1);
+        bench.put("picture.txt", &png);
         let output = bench.run("read", json!({"file_path": "picture.txt"})).await;
+        let head = format!("[picture.txt: 2x1, {} bytes]", png.len());
         let image = ContentBlock::Image {
-            data: STANDARD.encode(png),
+            data: STANDARD.encode(&png),
             mime_type: "image/png".to_owned(),
         };
-        assert_eq!(output.content[1], image);
-        let mut large = png.to_vec();
-        large.resize(MAX_IMAGE as usize + 1, 0);
-        bench.put("large.png", large);
-        let message = read_text(&bench, json!({"file_path": "large.png"})).await;
+        assert_eq!(output.content, [ContentBlock::text(head), image]);
+    }
+
+    #[tokio::test]
+    async fn a_large_image_is_scaled_down() {
+        let bench = Bench::new();
+        bench.put("large.png", png(3000, 300));
+        let output = bench.run("read", json!({"file_path": "large.png"})).await;
+        let [
+            ContentBlock::Text { text, .. },
+            ContentBlock::Image { data, .. },
+        ] = &output.content[..]
+        else {
+            panic!("{:?}", output.content);
+        };
         assert!(
-            message.contains("has 5242881 bytes, more than the 5242880"),
+            text.starts_with("[large.png: 3000x300, shown at 2000x200: scale 1.50, "),
+            "{text}"
+        );
+        let sent = ::image::load_from_memory(&STANDARD.decode(data).unwrap()).unwrap();
+        assert_eq!((sent.width(), sent.height()), (2000, 200));
+    }
+
+    #[tokio::test]
+    async fn what_is_no_whole_image_never_reaches_a_model() {
+        let bench = Bench::new();
+        let whole = png(64, 64);
+        bench.put("torn.png", &whole[..whole.len() - 20]);
+        let output = bench.run("read", json!({"file_path": "torn.png"})).await;
+        let message = text(&output);
+        assert!(
+            message.starts_with("the image `torn.png` is damaged: "),
+            "{message}"
+        );
+        assert_eq!(output.status, ToolStatus::ExecutionError { message });
+        let file = File::create(bench.path("huge.png")).unwrap();
+        std::io::Write::write_all(&mut &file, &whole).unwrap();
+        file.set_len(image::FILE_LIMIT + 1).unwrap();
+        let message = read_text(&bench, json!({"file_path": "huge.png"})).await;
+        assert!(
+            message.contains("has 67108865 bytes, more than the 67108864"),
             "{message}"
         );
     }

@@ -90,3 +90,13 @@ pub(super) fn text(output: &ToolOutput) -> String {
         .filter_map(|block| block.as_text())
         .collect()
 }
+
+/// A picture of one colour.
+pub(super) fn png(width: u32, height: u32) -> Vec<u8> {
+    let picture = image::RgbImage::from_pixel(width, height, image::Rgb([9, 99, 199]));
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    picture
+        .write_to(&mut bytes, image::ImageFormat::Png)
+        .unwrap();
+    bytes.into_inner()
+}

@@ -33,6 +33,23 @@ async fn sessions_are_listed_by_project_last_used_first() {
     assert_eq!(latest.name, None);
 }
 
+/// What a kill leaves of a session that did not get its name is no session.
+#[tokio::test]
+async fn a_file_without_its_name_is_not_listed_and_not_in_the_way() {
+    let place = Place::new();
+    let header = Header::new(Path::new(CWD));
+    let path = place.sessions.path_for(&header);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let mut unnamed = path.clone().into_os_string();
+    unnamed.push(".new");
+    std::fs::copy("/dev/null", &unnamed).unwrap();
+    assert_eq!(place.sessions.list(Scope::All), []);
+    let store = SessionStore::create(path, header).unwrap();
+    store.append(user("hello")).await.unwrap();
+    assert_eq!(place.sessions.list(Scope::All).len(), 1);
+    assert!(!Path::new(&unnamed).exists());
+}
+
 #[tokio::test]
 async fn a_long_session_is_known_by_its_ends() {
     let place = Place::new();
