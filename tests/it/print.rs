@@ -377,7 +377,7 @@ fn a_session_that_another_process_has_open_is_left_alone() {
             assert!(!told.contains("two"), "{told}");
         }
     }
-    assert_eq!(home.sessions(), [path.clone()]);
+    assert_eq!(home.sessions(), std::slice::from_ref(&path));
     assert_eq!(std::fs::read(&path).expect("the session"), before);
 }
 

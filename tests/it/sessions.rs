@@ -376,3 +376,25 @@ async fn a_session_that_is_not_there_is_told_and_a_new_one_is_open() {
     open.close().await;
     assert!(!path.exists());
 }
+
+/// Leaving stops the user's command; what it has said until then is stored.
+#[tokio::test]
+async fn a_command_of_the_user_that_still_runs_at_the_end_is_stored() {
+    let place = Place::new();
+    let mut open = place.open(SessionChoice::New, Script::always("one")).await;
+    open.run("first").await;
+    let path = open.path();
+    open.host.send(Op::Shell {
+        command: "echo begun; cat /dev/zero | tail".into(),
+        exclude_from_context: false,
+    });
+    open.until(|event| matches!(event, Event::ShellUpdate { text, .. } if text.contains("begun")))
+        .await;
+    open.close().await;
+    let stored = shape(&path);
+    assert_eq!(stored.len(), 3, "{stored:?}");
+    assert!(
+        stored[2].starts_with("2 message shellRun: begun"),
+        "{stored:?}"
+    );
+}

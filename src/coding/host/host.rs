@@ -118,9 +118,21 @@ impl Task {
             }
         }
         self.walk.cancel();
-        self.shell = None;
+        self.end_shell(&mut finished).await;
         self.close().await;
         self.publish(Event::ShutDown);
+    }
+
+    /// Stops the user's command and keeps what it has said.
+    async fn end_shell(&mut self, finished: &mut mpsc::UnboundedReceiver<Job>) {
+        if let Some(shell) = &self.shell {
+            shell.cancel();
+        }
+        while self.shell.is_some()
+            && let Some(job) = finished.recv().await
+        {
+            self.finish(job).await;
+        }
     }
 
     fn publish(&self, event: Event) {

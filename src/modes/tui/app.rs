@@ -26,6 +26,8 @@ const WHEEL_ROWS: isize = 3;
 
 /// Keymap contexts of the main screen, innermost first.
 const MAIN_CONTEXTS: &[&str] = &["editor", "global"];
+/// The same while the conversation is browsed.
+const BROWSE_CONTEXTS: &[&str] = &["transcript", "global"];
 
 /// What the app wants from the world outside its state.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,6 +81,8 @@ pub struct App {
     /// When Ctrl+C was pressed on an empty editor: a second one exits.
     pub(super) exit_armed: Option<Instant>,
     pub(super) focused: bool,
+    /// Keys belong to the transcript, not to the editor.
+    pub(super) browsing: bool,
     /// Something visible changed since the last draw.
     pub(super) dirty: bool,
 }
@@ -126,6 +130,7 @@ impl App {
             failure: None,
             exit_armed: None,
             focused: true,
+            browsing: false,
             dirty: true,
         }
     }
@@ -218,7 +223,12 @@ impl App {
     /// The keys that can follow those of a begun sequence, for the status line.
     pub(super) fn contexts(&self) -> Vec<&'static str> {
         if self.layers.is_empty() {
-            return MAIN_CONTEXTS.to_vec();
+            let contexts = if self.browsing {
+                BROWSE_CONTEXTS
+            } else {
+                MAIN_CONTEXTS
+            };
+            return contexts.to_vec();
         }
         let mut contexts = self.layers.contexts();
         contexts.extend(["editor", "global"]);
@@ -255,6 +265,8 @@ impl App {
                 },
             );
         } else if let Some(character) = key.typed() {
+            // Whoever begins to write has read enough; nothing typed is lost.
+            self.browsing = false;
             self.editor.insert_char(character);
             self.offer_completion();
         }
@@ -262,6 +274,7 @@ impl App {
 
     fn on_paste(&mut self, text: &str, now: Instant) {
         if self.layers.is_empty() {
+            self.browsing = false;
             self.editor.paste(text);
         } else {
             let _ = self.layers.on_paste(

@@ -28,6 +28,14 @@ impl App {
             return self.layers.on_command(command, &mut cx) == Handled::Yes
                 || self.app_command(command, now);
         }
+        if self.browsing {
+            // The one word that means something else here.
+            if command == Command::Cancel {
+                self.browsing = false;
+                return true;
+            }
+            return self.app_command(command, now);
+        }
         if self.editor.on_command(command) {
             // Walking the list or the history, and closing the list, must not offer it anew.
             if !matches!(command, Command::Interrupt | Command::Up | Command::Down) {
@@ -133,6 +141,7 @@ impl App {
             Command::Bottom => self.transcript.go_bottom(),
             Command::PreviousPrompt => self.transcript.go_prompt(false),
             Command::NextPrompt => self.transcript.go_prompt(true),
+            Command::Browse => self.browsing = true,
             Command::Complete if self.layers.is_empty() => self.complete(),
             // The rest belongs to the editor and to lists.
             _ => return false,

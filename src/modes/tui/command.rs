@@ -36,6 +36,7 @@ pub enum Command {
     Bottom,
     PreviousPrompt,
     NextPrompt,
+    Browse,
     // Writing.
     Newline,
     Left,
@@ -212,6 +213,12 @@ pub const COMMANDS: &[CommandInfo] = &[
         true,
     ),
     info(Command::NextPrompt, "next_prompt", "the prompt after", true),
+    info(
+        Command::Browse,
+        "browse",
+        "read the conversation with single keys",
+        true,
+    ),
     info(Command::Left, "left", "left", false),
     info(Command::Right, "right", "right", false),
     info(

@@ -69,7 +69,7 @@ impl App {
         self.paint(&[footer], areas.footer, buffer, links);
         self.draw_completion(areas, buffer, links);
         if self.layers.is_empty() {
-            return Some(cursor);
+            return (!self.browsing).then_some(cursor);
         }
         let view = View {
             theme: &self.theme,
@@ -110,6 +110,9 @@ impl App {
             let keys: Vec<String> = self.pending_keys.iter().map(|key| describe(*key)).collect();
             return Some(format!("{} …", keys.join(" ")));
         }
+        if self.browsing {
+            return Some(self.browsing_status());
+        }
         if self.transcript.follows() {
             return None;
         }
@@ -119,6 +122,24 @@ impl App {
             0 => format!("↓ {key} to the end"),
             unseen => format!("↓ {unseen} new · {key} to the end"),
         })
+    }
+
+    /// The keys that matter while the conversation is browsed.
+    fn browsing_status(&self) -> String {
+        let keys = [
+            ("line_down", "down"),
+            ("line_up", "up"),
+            ("previous_prompt", "prompt before"),
+            ("bottom", "end"),
+            ("cancel", "back"),
+        ];
+        let shown = keys.iter().filter_map(|(command, meaning)| {
+            let keys = self.keymap.keys_for("transcript", command);
+            // The shortest key of a command is the one that browsing is for.
+            let key = keys.iter().min_by_key(|key| key.len())?;
+            Some(format!("{key} {meaning}"))
+        });
+        shown.collect::<Vec<_>>().join(" · ")
     }
 
     fn queue_height(&self) -> u16 {

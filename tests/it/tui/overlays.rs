@@ -177,3 +177,42 @@ async fn help_is_made_from_the_live_bindings() {
     screen.press("esc");
     assert!(screen.screen().contains("osier 0"));
 }
+
+#[tokio::test]
+async fn browsing_gives_single_keys_to_the_conversation_until_something_is_typed() {
+    let script = Script::new().turn(|turn| turn.text("one\n\ntwo\n\nthree\n\n").repeat());
+    let mut screen = Screen::new(90, 12).script(script).start().await;
+    for prompt in ["first", "second", "third"] {
+        screen.send(prompt).settled().await;
+    }
+    let end = screen.conversation();
+    screen.type_text("draft").press("alt+v");
+    let status = screen.screen();
+    assert!(
+        status.contains("j down · k up · [ prompt before · G end · q back"),
+        "{status}"
+    );
+    assert_eq!(screen.cursor(), None);
+    screen.press("g");
+    assert!(screen.conversation().starts_with("▌ first"));
+    screen.press("]");
+    assert!(screen.conversation().starts_with("▌ second"));
+    screen.press("g j j");
+    assert!(screen.conversation().starts_with("one"));
+    screen.press("G");
+    assert_eq!(screen.conversation(), end);
+    // Esc gives the keys back; so does a character that means nothing here, and it is not lost.
+    screen.press("esc x alt+v X");
+    assert!(
+        screen.editor().starts_with("draftxX"),
+        "{}",
+        screen.editor()
+    );
+    screen.press("alt+v").paste(" pasted");
+    screen.type_text("j");
+    assert!(
+        screen.editor().starts_with("draftxX pastedj"),
+        "{}",
+        screen.editor()
+    );
+}

@@ -52,6 +52,13 @@ pub fn page(keymap: &Keymap) -> Help {
             lines.push(Line::Entry(keys, info.description));
         }
     }
+    lines.extend([Line::Blank, Line::Heading("Keys while browsing")]);
+    for info in COMMANDS {
+        let keys = keymap.keys_for("transcript", info.name).join(", ");
+        if !keys.is_empty() {
+            lines.push(Line::Entry(keys, info.description));
+        }
+    }
     lines.extend([Line::Blank, Line::Heading("Commands")]);
     for command in SLASH_COMMANDS {
         let usage = format!("/{} {}", command.name, command.argument);

@@ -45,7 +45,7 @@ fn take(key: &str) -> Vec<Action> {
     }
 }
 
-/// The keys of an action in whichever context has it.
+/// The keys of an action in whichever context has it; those of browsing are a page of their own.
 pub fn keys(keymap: &Keymap, action: &str) -> String {
     let bound = keymap
         .all()
