@@ -478,6 +478,8 @@ impl Screen {
 
 async fn sleep_to(deadline: Option<Instant>) {
     match deadline {
+        // The timer counts whole milliseconds and rounds up: the echo of a key must not wait for it.
+        Some(deadline) if deadline <= Instant::now() => {}
         Some(deadline) => sleep_until(deadline.into()).await,
         None => std::future::pending().await,
     }
