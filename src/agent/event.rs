@@ -164,4 +164,12 @@ impl Coalesce for Event {
             _ => false,
         }
     }
+
+    fn is_piece(&self) -> bool {
+        match self {
+            Self::MessageUpdate { delta, .. } => delta.is_piece(),
+            Self::ToolExecutionUpdate { .. } => true,
+            _ => false,
+        }
+    }
 }

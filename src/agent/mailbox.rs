@@ -13,6 +13,9 @@ use tokio::sync::Notify;
 pub trait Coalesce {
     /// Appends `next` to `self` and returns true, when one event can stand for both.
     fn coalesce(&mut self, next: &Self) -> bool;
+
+    /// Whether this is a piece of something that goes on: who shows events may let it wait.
+    fn is_piece(&self) -> bool;
 }
 
 /// Sends every event to every subscriber.
@@ -28,11 +31,23 @@ pub struct Subscription<E> {
 struct Mailbox<E> {
     queue: Mutex<Queue<E>>,
     arrived: Notify,
+    /// Notified of events that are no piece of something.
+    whole_arrived: Notify,
 }
 
 struct Queue<E> {
     events: VecDeque<E>,
+    /// How many of them are no piece of something.
+    whole: usize,
     closed: bool,
+}
+
+impl<E: Coalesce> Queue<E> {
+    fn pop(&mut self) -> Option<E> {
+        let event = self.events.pop_front()?;
+        self.whole -= usize::from(!event.is_piece());
+        Some(event)
+    }
 }
 
 impl<E: Coalesce + Clone> Publisher<E> {
@@ -46,11 +61,13 @@ impl<E: Coalesce + Clone> Publisher<E> {
     pub fn subscribe(&self) -> Subscription<E> {
         let queue = Queue {
             events: VecDeque::new(),
+            whole: 0,
             closed: false,
         };
         let mailbox = Arc::new(Mailbox {
             queue: Mutex::new(queue),
             arrived: Notify::new(),
+            whole_arrived: Notify::new(),
         });
         lock(&self.mailboxes).push(Arc::clone(&mailbox));
         Subscription { mailbox }
@@ -81,6 +98,7 @@ impl<E> Drop for Publisher<E> {
         for mailbox in lock(&self.mailboxes).iter() {
             lock(&mailbox.queue).closed = true;
             mailbox.arrived.notify_one();
+            mailbox.whole_arrived.notify_one();
         }
     }
 }
@@ -92,21 +110,28 @@ impl<E: Coalesce> Mailbox<E> {
             .events
             .back_mut()
             .is_some_and(|last| last.coalesce(&event));
-        if !merged {
-            queue.events.push_back(event);
+        if merged {
+            // Whoever reads was told of the event that has grown.
+            return;
         }
+        let whole = !event.is_piece();
+        queue.whole += usize::from(whole);
+        queue.events.push_back(event);
         drop(queue);
         self.arrived.notify_one();
+        if whole {
+            self.whole_arrived.notify_one();
+        }
     }
 }
 
-impl<E> Subscription<E> {
+impl<E: Coalesce> Subscription<E> {
     /// The next event; `None` when the publisher is gone and everything was received. Cancel safe.
     pub async fn recv(&mut self) -> Option<E> {
         loop {
             {
                 let mut queue = lock(&self.mailbox.queue);
-                if let Some(event) = queue.events.pop_front() {
+                if let Some(event) = queue.pop() {
                     return Some(event);
                 }
                 if queue.closed {
@@ -119,7 +144,7 @@ impl<E> Subscription<E> {
 
     /// The next event if one waits.
     pub fn try_recv(&mut self) -> Option<E> {
-        lock(&self.mailbox.queue).events.pop_front()
+        lock(&self.mailbox.queue).pop()
     }
 
     /// Waits until an event waits or the publisher is gone. Cancel safe.
@@ -132,6 +157,19 @@ impl<E> Subscription<E> {
                 }
             }
             self.mailbox.arrived.notified().await;
+        }
+    }
+
+    /// Waits until an event waits that is no piece of something, or the publisher is gone. Cancel safe.
+    pub async fn whole_ready(&self) {
+        loop {
+            {
+                let queue = lock(&self.mailbox.queue);
+                if queue.whole > 0 || queue.closed {
+                    return;
+                }
+            }
+            self.mailbox.whole_arrived.notified().await;
         }
     }
 
@@ -181,6 +219,10 @@ mod tests {
                 _ => false,
             }
         }
+
+        fn is_piece(&self) -> bool {
+            matches!(self, Self::Text(_))
+        }
     }
 
     fn text(text: &str) -> Note {
@@ -222,6 +264,28 @@ mod tests {
             ]
         );
         assert!(slow.is_closed());
+    }
+
+    #[tokio::test]
+    async fn what_is_whole_is_told_apart_from_pieces() {
+        let publisher = Publisher::new();
+        let mut subscription = publisher.subscribe();
+        let is_ready = |subscription: &Subscription<Note>| {
+            let mut ready = std::pin::pin!(subscription.whole_ready());
+            let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+            ready.as_mut().poll(&mut cx).is_ready()
+        };
+        publisher.publish(text("a"));
+        assert!(!is_ready(&subscription));
+        publisher.publish(Note::Mark(1));
+        publisher.publish(text("b"));
+        assert!(is_ready(&subscription));
+        assert_eq!(subscription.try_recv(), Some(text("a")));
+        assert!(is_ready(&subscription));
+        assert_eq!(subscription.recv().await, Some(Note::Mark(1)));
+        assert!(!is_ready(&subscription));
+        drop(publisher);
+        assert!(is_ready(&subscription));
     }
 
     #[tokio::test]

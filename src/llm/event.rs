@@ -87,6 +87,14 @@ pub enum Delta {
 }
 
 impl Delta {
+    /// Whether this is more of a block, neither its start nor its end.
+    pub fn is_piece(&self) -> bool {
+        matches!(
+            self,
+            Self::TextDelta { .. } | Self::ThinkingDelta { .. } | Self::ToolcallDelta { .. }
+        )
+    }
+
     /// Appends `next` when both are text of the same kind for the same block. Lets a subscriber that
     /// lags receive one long delta in place of many short ones.
     pub fn merge(&mut self, next: &Self) -> bool {

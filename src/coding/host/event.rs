@@ -174,4 +174,12 @@ impl Coalesce for Event {
             _ => false,
         }
     }
+
+    fn is_piece(&self) -> bool {
+        match self {
+            Self::Agent(event) => event.is_piece(),
+            Self::ShellUpdate { .. } => true,
+            _ => false,
+        }
+    }
 }

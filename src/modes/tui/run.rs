@@ -1,7 +1,7 @@
 //! Connects the app to the terminal and the host: one loop, input first, then frames, then events.
 //!
-//! While a frame is due, events are left in their queue, where deltas merge: a fast stream wakes this
-//! loop once a frame, not once a delta.
+//! While a frame is due, pieces of an answer are left in their queue, where they merge: a fast stream wakes
+//! this loop once a frame, not once a delta.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -216,6 +216,11 @@ impl Screen {
                 () = sleep_to(deadline), if deadline.is_some() && idle => {
                     self.take_events(events);
                     self.draw();
+                }
+                // Pieces of an answer wait for their frame; its end, and what tools do, do not.
+                () = events.whole_ready(), if deadline.is_some() => {
+                    self.take_events(events);
+                    self.clock.request(Instant::now());
                 }
                 () = events.ready(), if deadline.is_none() => {
                     if events.is_closed() {
