@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use futures_util::FutureExt as _;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Response, Url};
 use tokio::time::timeout;
@@ -22,6 +23,8 @@ use crate::llm::wire::{Decoder, KeyHeader, WIRES, Wire};
 
 /// Bytes kept of a stream that has not given an event yet, to say what came instead.
 const HEAD_BYTES: usize = 1024;
+/// Bytes of an answer that are decoded before anybody hears of them, when they are there at once.
+const BATCH_BYTES: usize = 32 * 1024;
 
 pub(super) struct Call {
     request: Request,
@@ -164,16 +167,45 @@ impl Call {
         let idle = self.clients.options.idle_timeout;
         let mut out = Vec::new();
         let host = fault::host(reading.response.url());
-        match timeout(idle, reading.response.chunk()).await {
-            Ok(Ok(Some(bytes))) => reading.take(&bytes, &host, &mut out),
-            Ok(Ok(None)) => reading.finish(&host, self.request.api_key.as_ref(), &mut out),
-            Ok(Err(error)) => reading.decoder.fail(fault::cut(&error, &host), &mut out),
-            Err(_) => reading.decoder.fail(fault::silence(&host, idle), &mut out),
+        let mut chunk = timeout(idle, reading.response.chunk()).await;
+        let mut room = BATCH_BYTES;
+        loop {
+            match chunk {
+                Ok(Ok(Some(bytes))) => {
+                    room = room.saturating_sub(bytes.len());
+                    reading.take(&bytes, &host, &mut out);
+                }
+                Ok(Ok(None)) => reading.finish(&host, self.request.api_key.as_ref(), &mut out),
+                Ok(Err(error)) => reading.decoder.fail(fault::cut(&error, &host), &mut out),
+                Err(_) => reading.decoder.fail(fault::silence(&host, idle), &mut out),
+            }
+            if room == 0 || reading.decoder.ended() {
+                break;
+            }
+            // The connection hands over one chunk at a time: it gets a turn to bring the next.
+            tokio::task::yield_now().await;
+            match reading.response.chunk().now_or_never() {
+                Some(next) => chunk = Ok(next),
+                None => break,
+            }
         }
-        self.ready.extend(out);
+        for event in out {
+            self.add(event);
+        }
         if !reading.decoder.ended() {
             self.phase = Phase::Read(reading);
         }
+    }
+
+    /// Pieces that arrived together go on as one: everybody behind this call handles them once.
+    fn add(&mut self, event: StreamEvent) {
+        if let (Some(StreamEvent::Delta(last)), StreamEvent::Delta(next)) =
+            (self.ready.back_mut(), &event)
+            && last.merge(next)
+        {
+            return;
+        }
+        self.ready.push_back(event);
     }
 }
 

@@ -144,7 +144,7 @@ impl Activity {
                 ..
             } => {
                 let left = until.saturating_duration_since(now).as_secs_f32().ceil();
-                format!("{reason}: trying again in {left}s ({attempt}/{attempts}) · esc gives up")
+                format!("Trying again in {left}s ({attempt}/{attempts}) · esc gives up · {reason}")
             }
         }
     }

@@ -106,16 +106,16 @@ fn rate_limited(retry_after_ms: u64) -> TurnStatus {
 async fn a_retry_counts_down_and_can_be_given_up() {
     let script = Script::new().turn(|turn| turn.fail(rate_limited(90_000)));
     let mut screen = Screen::new(76, 12).script(script).start().await;
-    screen.send("go").shows("trying again").await;
+    screen.send("go").shows("Trying again").await;
     let line = |screen: &mut Screen| screen.row(8);
     assert_eq!(
         line(&mut screen),
-        "· slow down: trying again in 90s (1/5) · esc gives up"
+        "· Trying again in 90s (1/5) · esc gives up · slow down"
     );
     screen.advance(Duration::from_secs(30));
     assert_eq!(
         line(&mut screen),
-        "· slow down: trying again in 60s (1/5) · esc gives up"
+        "· Trying again in 60s (1/5) · esc gives up · slow down"
     );
     screen.press("esc").settled().await;
     assert_eq!(line(&mut screen), "");
