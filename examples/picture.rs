@@ -1,6 +1,11 @@
 //! Draws a screen of osier as SVG: the pictures of the README and of docs.
 //!
-//!     cargo run --release --example picture -- OUT.svg COLUMNSxROWS [--theme NAME] [STEP ...] [-- ARGUMENT ...]
+//!     cargo build --bins && cargo run --example picture -- OUT.svg COLUMNSxROWS [--theme NAME] [STEP ...] [-- ARGUMENT ...]
+//!
+//! The picture of the README, in a copy of `assets/tour` beside `docs/pictures/conversation.json`:
+//!
+//!     picture conversation.svg 100x38 'type=Why does the last check fail?' 'key=\r' 'wait=of any length' \
+//!       -- --model script/conversation.json
 //!
 //! The program of the same build runs in a pseudo-terminal, with a home of its own, in the current
 //! directory. Each step is `wait=TEXT` (until the screen shows it), `type=TEXT`, or `key=BYTES` with
@@ -191,7 +196,7 @@ fn program() -> anyhow::Result<PathBuf> {
     let examples = std::env::current_exe()?;
     let folder = examples.parent().and_then(|folder| folder.parent());
     let program = folder.context("no build folder")?.join("osier");
-    ensure!(program.exists(), "build it first: `cargo build --release`");
+    ensure!(program.exists(), "build it first: `cargo build --bins`");
     Ok(program)
 }
 
