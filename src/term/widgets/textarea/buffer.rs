@@ -46,15 +46,14 @@ pub(super) struct Fragment {
 }
 
 impl Fragment {
-    /// Safe text for the editor: control sequences and marks removed, tabs expanded.
+    /// Safe text for the editor: control sequences and marks removed.
     pub(super) fn plain(source: &str) -> Self {
         let mut clean = text::sanitize(source);
         if clean.contains(MARK) {
             clean = clean.replace(MARK, "").into();
         }
-        let text = text::expand_tabs(&clean).into_owned();
         Self {
-            text,
+            text: clean.into_owned(),
             chips: Vec::new(),
         }
     }
@@ -359,7 +358,7 @@ mod tests {
     fn marks_cannot_be_typed_and_never_join_a_cluster() {
         assert_eq!(
             Fragment::plain("a\u{fffc}b\x1b[1mc\t."),
-            Fragment::plain("abc .")
+            Fragment::plain("abc\t.")
         );
         let text = format!("e{MARK}\u{301}x");
         assert_eq!(element_at(&text, 0), Some("e"));

@@ -1,7 +1,9 @@
 //! The rows of the editor's text for one width. Only lines that an edit touched are laid out again.
 //!
-//! One column on the right is kept free, so that the cursor behind a full row has a cell.
+//! A tab is an element of fixed width: it stays a tab in the text, and an edit before it moves nothing
+//! but its place. One column on the right is kept free, so that the cursor behind a full row has a cell.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::buffer::{Buffer, Line, Position};
@@ -9,6 +11,9 @@ use crate::base::text;
 use crate::term::face::Token;
 use crate::term::row::{Row, Span};
 use crate::term::wrap::row_starts;
+
+/// What a tab looks like.
+const TAB: &str = "    ";
 
 /// Row breaks per logical line.
 #[derive(Debug, Clone, Default)]
@@ -139,7 +144,7 @@ impl Layout {
         let mut row = Row::default();
         let mut plain = bytes.start;
         if line.chips_are_absent() {
-            row.push(&line.text[bytes], Token::Text);
+            row.push(shown(&line.text[bytes]), Token::Text);
             return row;
         }
         for (start, element, chip) in line.elements() {
@@ -147,14 +152,14 @@ impl Layout {
                 continue;
             };
             if plain < start {
-                row.push(&line.text[plain..start], Token::Text);
+                row.push(shown(&line.text[plain..start]), Token::Text);
             }
             plain = start + element.len();
             let label = text::truncate(&chip.label, self.text_width());
             row.spans.push(Span::new(&*label, Token::Chip));
         }
         if plain < bytes.end {
-            row.push(&line.text[plain..bytes.end], Token::Text);
+            row.push(shown(&line.text[plain..bytes.end]), Token::Text);
         }
         row
     }
@@ -173,7 +178,7 @@ impl Layout {
 
     fn lay_out(&self, line: &Line) -> Vec<u32> {
         let width = self.text_width();
-        if line.text.len() <= width && line.chips_are_absent() {
+        if line.text.len() <= width && line.chips_are_absent() && !line.text.contains('\t') {
             return Vec::new();
         }
         let mut starts = Vec::new();
@@ -186,7 +191,7 @@ impl Layout {
     }
 
     fn columns(&self, line: &Line, bytes: Range<usize>) -> usize {
-        if line.chips_are_absent() {
+        if line.chips_are_absent() && !line.text.contains('\t') {
             return text::width(&line.text[bytes]);
         }
         line.elements()
@@ -198,12 +203,22 @@ impl Layout {
     fn element_width(&self, element: &str, chip: Option<&str>) -> usize {
         match chip {
             Some(label) => text::width(label).clamp(1, self.text_width()),
+            None if element == "\t" => TAB.len(),
             None => text::grapheme_width(element),
         }
     }
 
     fn text_width(&self) -> usize {
         self.width.saturating_sub(1).max(1)
+    }
+}
+
+/// The text as cells can show it.
+fn shown(text: &str) -> Cow<'_, str> {
+    if text.contains('\t') {
+        Cow::Owned(text.replace('\t', TAB))
+    } else {
+        Cow::Borrowed(text)
     }
 }
 

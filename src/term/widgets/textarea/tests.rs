@@ -48,6 +48,29 @@ fn backspace_removes_a_whole_cluster() {
 }
 
 #[test]
+fn a_tab_stays_a_tab_and_is_one_step_wide() {
+    let mut area = TextArea::default();
+    area.insert("all:\n\tcc -o\tx");
+    assert_eq!(area.text(), "all:\n\tcc -o\tx");
+    assert_eq!(
+        screen(&mut area, 20, 3),
+        "all:\n    cc -o    x|\n0 above, 0 below"
+    );
+    area.move_by(Motion::Left);
+    area.move_by(Motion::Left);
+    assert_eq!(
+        screen(&mut area, 20, 3),
+        "all:\n    cc -o|    x\n0 above, 0 below"
+    );
+    assert_eq!(
+        screen(&mut area, 12, 4),
+        "all:\n    cc \n-o|    x\n0 above, 0 below"
+    );
+    assert!(area.delete(Motion::LineStart));
+    assert_eq!(area.text(), "all:\n\tx");
+}
+
+#[test]
 fn soft_wrap_follows_the_cursor() {
     let mut area = typed("hello world été end");
     assert_eq!(
