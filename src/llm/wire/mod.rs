@@ -7,6 +7,7 @@ mod answer;
 mod anthropic;
 mod limit;
 mod openai_chat;
+mod openai_responses;
 #[cfg(test)]
 pub(crate) mod testing;
 
@@ -14,6 +15,7 @@ pub(crate) use answer::parse_arguments;
 
 use std::borrow::Cow;
 
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::event::StreamEvent;
@@ -21,6 +23,9 @@ use super::model::{Api, Model};
 use super::provider::Request;
 use super::sse::SseEvent;
 use super::status::TurnStatus;
+
+/// Longest `prompt_cache_key`.
+const CACHE_KEY_LENGTH: usize = 64;
 
 /// Where a wire format puts the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +48,7 @@ pub(crate) struct Wire {
 }
 
 /// Every wire format there is.
-pub(crate) const WIRES: &[Wire] = &[anthropic::WIRE, openai_chat::WIRE];
+pub(crate) const WIRES: &[Wire] = &[anthropic::WIRE, openai_responses::WIRE, openai_chat::WIRE];
 
 impl Wire {
     pub(crate) fn find(api: Api) -> Option<&'static Self> {
@@ -74,6 +79,22 @@ pub(crate) trait Decoder: Send {
 
     /// Whether the last event was said.
     fn ended(&self) -> bool;
+}
+
+/// `null` where a value should be means none.
+pub(crate) fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Default + Deserialize<'de>,
+{
+    Option::<T>::deserialize(deserializer).map(Option::unwrap_or_default)
+}
+
+/// The `prompt_cache_key` of OpenAI's formats, where the server takes one.
+pub(crate) fn cache_key(request: &Request) -> Option<String> {
+    let wanted = request.model.compat.prompt_cache_key;
+    let key = request.options.cache_key.as_deref().filter(|_| wanted)?;
+    Some(key.chars().take(CACHE_KEY_LENGTH).collect())
 }
 
 /// A decimal as written, without the digits that widening a float makes up.

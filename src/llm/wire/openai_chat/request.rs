@@ -10,10 +10,7 @@ use crate::llm::message::{
 use crate::llm::model::{Compat, ThinkingFormat, ThinkingLevel};
 use crate::llm::provider::{Request, ToolChoice, ToolSpec};
 use crate::llm::wire::limit::output_limit;
-use crate::llm::wire::{decimal, or_note};
-
-/// Longest `prompt_cache_key`.
-const CACHE_KEY_LENGTH: usize = 64;
+use crate::llm::wire::{cache_key, decimal, or_note};
 
 pub(super) fn body(request: &Request) -> Value {
     let compat = &request.model.compat;
@@ -34,12 +31,7 @@ pub(super) fn body(request: &Request) -> Value {
     if let Some(temperature) = options.temperature {
         body.insert("temperature".into(), decimal(temperature));
     }
-    if let Some(key) = options
-        .cache_key
-        .as_deref()
-        .filter(|_| compat.prompt_cache_key)
-    {
-        let key: String = key.chars().take(CACHE_KEY_LENGTH).collect();
+    if let Some(key) = cache_key(request) {
         body.insert("prompt_cache_key".into(), key.into());
     }
     ask_for_thinking(request, &mut body);

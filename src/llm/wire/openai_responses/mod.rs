@@ -1,0 +1,22 @@
+//! OpenAI's Responses: `POST {base}/responses`, also spoken by xAI, Azure, llama.cpp, vLLM and others.
+//!
+//! Spoken without state on the server: nothing is stored there, and encrypted reasoning is sent back.
+
+mod decode;
+mod frame;
+mod item;
+mod request;
+#[cfg(test)]
+mod tests;
+
+use super::{KeyHeader, Wire};
+use crate::llm::model::Api;
+
+pub(crate) const WIRE: Wire = Wire {
+    api: Api::OpenaiResponses,
+    path: "/responses",
+    key_header: |_| KeyHeader::Bearer,
+    headers: |_| Vec::new(),
+    body: request::body,
+    decoder: |model| Box::new(decode::ResponsesDecoder::new(model)),
+};
