@@ -174,10 +174,47 @@ pub struct Compat {
     pub anthropic_version: Option<String>,
     /// Anthropic messages: thinking is asked for as `adaptive` with an effort, not as a token budget.
     pub adaptive_thinking: bool,
-    /// Anthropic messages: the key goes into `Authorization: Bearer`, not `x-api-key`.
-    pub bearer_auth: bool,
+    /// Where the key goes, when not into the header that the wire format names.
+    pub key_header: Option<KeyHeader>,
     /// Anthropic messages: no prompt-cache marks.
     pub no_cache_control: bool,
+    /// Google: thinking is asked for as a budget of tokens, not as a level.
+    pub thinking_budget: bool,
+    /// Google: the first call of every step must carry a signature, the vendor's stand-in if need be.
+    pub signed_calls: bool,
+    /// Google: tool results may hold images.
+    pub images_in_results: bool,
+}
+
+/// The header that carries the key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KeyHeader {
+    /// `Authorization: Bearer KEY`.
+    Bearer,
+    XApiKey,
+    ApiKey,
+    XGoogApiKey,
+}
+
+impl KeyHeader {
+    /// The name of the header.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bearer => "authorization",
+            Self::XApiKey => "x-api-key",
+            Self::ApiKey => "api-key",
+            Self::XGoogApiKey => "x-goog-api-key",
+        }
+    }
+
+    /// What the header says for `key`.
+    pub fn value(self, key: &str) -> String {
+        match self {
+            Self::Bearer => format!("Bearer {key}"),
+            _ => key.to_owned(),
+        }
+    }
 }
 
 /// How a chat-completions server is asked to think.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Response, Url};
 use tokio::time::timeout;
 
@@ -18,7 +18,7 @@ use crate::llm::sse::{SseEvent, SseParser};
 use crate::llm::status::TurnStatus;
 use crate::llm::surrogates::Surrogates;
 use crate::llm::usage::Usage;
-use crate::llm::wire::{Decoder, KeyHeader, WIRES, Wire};
+use crate::llm::wire::{Decoder, Wire};
 
 /// Bytes kept of a stream that has not given an event yet, to say what came instead.
 const HEAD_BYTES: usize = 1024;
@@ -233,18 +233,13 @@ impl Outgoing {
             retryable: false,
         };
         let wire = Wire::find(model.api).ok_or_else(|| {
-            let known: Vec<_> = WIRES
-                .iter()
-                .map(|wire| format!("`{}`", wire.api.name()))
-                .collect();
             refuse(format!(
-                "`{}` speaks `{}`, which this version cannot: set `api` to {}",
+                "`{}` speaks `{}`, which is not spoken over HTTP",
                 model.reference(),
                 model.api.name(),
-                known.join(" or ")
             ))
         })?;
-        let address = wire.url(&model.base_url);
+        let address = wire.url(model);
         let url = Url::parse(&address)
             .ok()
             .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
@@ -278,18 +273,15 @@ fn headers(request: &Request, wire: &Wire) -> Result<HeaderMap, String> {
         .iter()
         .map(|(name, value)| (name.as_str(), value.as_str()));
     if let Some(key) = &request.api_key {
-        let (name, text) = match (wire.key_header)(model) {
-            KeyHeader::Bearer => (AUTHORIZATION, format!("Bearer {}", key.expose())),
-            KeyHeader::Named(name) => (HeaderName::from_static(name), key.expose().to_owned()),
-        };
-        let mut value = HeaderValue::from_str(&text).map_err(|_| {
+        let place = wire.key_header(model);
+        let mut value = HeaderValue::from_str(&place.value(key.expose())).map_err(|_| {
             format!(
                 "the key of `{}` holds characters that no header may have",
                 model.provider
             )
         })?;
         value.set_sensitive(true);
-        headers.insert(name, value);
+        headers.insert(HeaderName::from_static(place.name()), value);
     }
     for (name, value) in own.chain(named) {
         let bad = || format!("the header `{name}` of `{}` is not valid", model.provider);

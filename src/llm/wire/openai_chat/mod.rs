@@ -9,13 +9,13 @@ mod request;
 #[cfg(test)]
 mod tests;
 
-use super::{KeyHeader, Wire};
-use crate::llm::model::Api;
+use super::Wire;
+use crate::llm::model::{Api, KeyHeader};
 
 pub(crate) const WIRE: Wire = Wire {
     api: Api::OpenaiChatCompletions,
     path: "/chat/completions",
-    key_header: |_| KeyHeader::Bearer,
+    key_header: KeyHeader::Bearer,
     headers: |_| Vec::new(),
     body: request::body,
     decoder: |model| Box::new(decode::ChatDecoder::new(model)),
