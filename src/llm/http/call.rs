@@ -13,8 +13,9 @@ use super::Clients;
 use super::fault;
 use crate::llm::errors;
 use crate::llm::event::StreamEvent;
+use crate::llm::frames::FrameParser;
 use crate::llm::provider::{Request, Secret};
-use crate::llm::sse::{SseEvent, SseParser};
+use crate::llm::sse::SseEvent;
 use crate::llm::status::TurnStatus;
 use crate::llm::surrogates::Surrogates;
 use crate::llm::usage::Usage;
@@ -48,7 +49,7 @@ struct Outgoing {
 /// An answer that is coming in.
 struct Reading {
     response: Response,
-    parser: SseParser,
+    parser: FrameParser,
     surrogates: Surrogates,
     decoder: Box<dyn Decoder>,
     /// The first bytes, until an event was read from them.
@@ -152,7 +153,7 @@ impl Call {
         }
         self.phase = Phase::Read(Box::new(Reading {
             response,
-            parser: SseParser::default(),
+            parser: wire.framing.parser(),
             surrogates: Surrogates::default(),
             decoder: (wire.decoder)(model),
             head: Vec::new(),
@@ -265,7 +266,10 @@ fn headers(request: &Request, wire: &Wire) -> Result<HeaderMap, String> {
     let model = &request.model;
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+    headers.insert(
+        ACCEPT,
+        HeaderValue::from_static(wire.framing.content_type()),
+    );
     let own = (wire.headers)(request);
     let own = own.iter().map(|(name, value)| (*name, value.as_str()));
     let named = model

@@ -7,6 +7,7 @@ mod answer;
 mod anthropic;
 mod google;
 mod limit;
+mod ollama;
 mod openai_chat;
 mod openai_responses;
 #[cfg(test)]
@@ -21,6 +22,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::event::StreamEvent;
+use super::frames::Framing;
 use super::model::{Api, KeyHeader, Model};
 use super::provider::Request;
 use super::sse::SseEvent;
@@ -34,6 +36,7 @@ pub(crate) struct Wire {
     pub api: Api,
     /// Appended to the model's base URL; `{model}` stands for the model's id.
     pub path: &'static str,
+    pub framing: Framing,
     /// Where the key goes, unless `Compat` says otherwise.
     pub key_header: KeyHeader,
     pub headers: fn(&Request) -> Vec<(&'static str, String)>,
@@ -47,6 +50,7 @@ pub(crate) const WIRES: &[Wire] = &[
     openai_responses::WIRE,
     openai_chat::WIRE,
     google::WIRE,
+    ollama::WIRE,
 ];
 
 impl Wire {
@@ -57,9 +61,11 @@ impl Wire {
     /// The address of a call, with a version that the base URL already ends with not repeated.
     pub(crate) fn url(&self, model: &Model) -> String {
         let base = model.base_url.trim_end_matches('/');
-        let path = match self.path.strip_prefix("/v1") {
-            Some(rest) if base.ends_with("/v1") => rest,
-            _ => self.path,
+        let (base, path) = match (self.path.strip_prefix("/v1"), base.strip_suffix("/v1")) {
+            (Some(_), Some(base)) => (base, self.path),
+            // The compatible endpoint's address, where the own one is spoken.
+            (None, Some(base)) if self.path.starts_with("/api/") => (base, self.path),
+            _ => (base, self.path),
         };
         format!("{base}{}", path.replace("{model}", &escaped(&model.id)))
     }
@@ -168,6 +174,8 @@ mod tests {
         r#"{"type":"response.completed","response":{"output":[{"type":"function_call","name":"n"}]}}"#,
         r#"{"candidates":[{"content":{"parts":[{"text":"a","thought":true},{"text":"","thoughtSignature":"s"}]}}]}"#,
         r#"{"candidates":[{"content":{"parts":[{"functionCall":{"name":"n"}},{"text":"b"}]},"finishReason":"STOP"}]}"#,
+        r#"{"message":{"content":"a","thinking":"b","tool_calls":[{"function":{"name":"n","arguments":{}}}]},"done":false}"#,
+        r#"{"message":null,"done":true,"done_reason":"stop","eval_count":3}"#,
         r#"{"promptFeedback":{"blockReason":"SAFETY"}}"#,
         r#"{"usageMetadata":{"promptTokenCount":1,"cachedContentTokenCount":5}}"#,
         "[DONE]",
@@ -182,9 +190,13 @@ mod tests {
             pieces in prop::collection::vec(prop::sample::select(PIECES), 0..12),
             cut in 0_usize..40,
         ) {
-            let mut stream: String = pieces.iter().flat_map(|piece| ["data: ", piece, "\n\n"]).collect();
-            stream.truncate(stream.len().saturating_sub(cut));
             for wire in WIRES {
+                let start = match wire.framing {
+                    Framing::Events => "data: ",
+                    Framing::Lines => "",
+                };
+                let mut stream: String = pieces.iter().flat_map(|piece| [start, piece, "\n\n"]).collect();
+                stream.truncate(stream.len().saturating_sub(cut));
                 // Checks that exactly one event is the last, and that the message can be built.
                 play(&model(wire.api), stream.as_bytes());
             }
@@ -214,6 +226,11 @@ mod tests {
                 Api::GoogleGenerativeAi,
                 "https://generativelanguage.googleapis.com/v1beta",
                 "https://generativelanguage.googleapis.com/v1beta/models/a%2Fb%3A1:streamGenerateContent?alt=sse",
+            ),
+            (
+                Api::Ollama,
+                "http://127.0.0.1:11434/v1",
+                "http://127.0.0.1:11434/api/chat",
             ),
         ] {
             let model = Model {

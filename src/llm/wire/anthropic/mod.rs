@@ -6,11 +6,13 @@ mod request;
 mod tests;
 
 use super::Wire;
+use crate::llm::frames::Framing;
 use crate::llm::model::{Api, KeyHeader};
 
 pub(crate) const WIRE: Wire = Wire {
     api: Api::AnthropicMessages,
     path: "/v1/messages",
+    framing: Framing::Events,
     key_header: KeyHeader::XApiKey,
     headers: request::headers,
     body: request::body,

@@ -10,6 +10,7 @@ mod schema;
 mod tests;
 
 use super::Wire;
+use crate::llm::frames::Framing;
 use crate::llm::model::{Api, KeyHeader};
 
 /// How ids begin that were made up because the server gave none. It would not know them again.
@@ -18,6 +19,7 @@ const MADE_UP: &str = "nameless";
 pub(crate) const WIRE: Wire = Wire {
     api: Api::GoogleGenerativeAi,
     path: "/models/{model}:streamGenerateContent?alt=sse",
+    framing: Framing::Events,
     key_header: KeyHeader::XGoogApiKey,
     headers: |_| Vec::new(),
     body: request::body,

@@ -10,11 +10,13 @@ mod request;
 mod tests;
 
 use super::Wire;
+use crate::llm::frames::Framing;
 use crate::llm::model::{Api, KeyHeader};
 
 pub(crate) const WIRE: Wire = Wire {
     api: Api::OpenaiResponses,
     path: "/responses",
+    framing: Framing::Events,
     key_header: KeyHeader::Bearer,
     headers: |_| Vec::new(),
     body: request::body,
