@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::usage::Price;
 
@@ -170,6 +171,24 @@ pub struct Compat {
     pub short_tool_ids: bool,
     /// Chat completions: prompt-cache marks in Anthropic's form, for routers to its models.
     pub cache_control: bool,
+    /// Chat completions: the content of an answer is never null, at least empty.
+    pub text_required: bool,
+    /// Chat completions: tool results name their tool.
+    pub tool_result_name: bool,
+    /// Chat completions: a user message may not follow tool results; a word of the assistant's goes between.
+    pub answer_after_results: bool,
+    /// Chat completions: thinking goes back as parts of the content, before the text.
+    pub thinking_parts: bool,
+    /// OpenAI's formats: what efforts are called, where not by their level's name.
+    pub effort_names: BTreeMap<ThinkingLevel, String>,
+    /// OpenAI's formats: not asking for an effort turns thinking off.
+    pub silent_off: bool,
+    /// Fields that every request's body has beside the format's own.
+    pub extra_body: BTreeMap<String, Value>,
+    /// Header that groups the calls of a session.
+    pub session_header: Option<String>,
+    /// GitHub Copilot: headers say whether a person or the agent asks, and whether there are images.
+    pub caller_headers: bool,
     /// Anthropic messages: value of `anthropic-version`; `2023-06-01` when not set.
     pub anthropic_version: Option<String>,
     /// Anthropic messages: thinking is asked for as `adaptive` with an effort, not as a token budget.
@@ -184,6 +203,17 @@ pub struct Compat {
     pub signed_calls: bool,
     /// Google: tool results may hold images.
     pub images_in_results: bool,
+}
+
+impl Compat {
+    /// What `level` is called in a request of OpenAI's formats.
+    pub fn effort(&self, level: ThinkingLevel) -> &str {
+        match self.effort_names.get(&level) {
+            Some(name) => name,
+            None if level == ThinkingLevel::Off => "none",
+            None => level.name(),
+        }
+    }
 }
 
 /// The header that carries the key.
@@ -232,6 +262,8 @@ pub enum ThinkingFormat {
     Thinking,
     /// Qwen: `enable_thinking: bool`.
     EnableThinking,
+    /// Mistral: `prompt_mode: reasoning`.
+    PromptMode,
     /// vLLM, llama.cpp, SGLang: `chat_template_kwargs: {enable_thinking}`.
     ChatTemplate,
     /// The server is never asked.

@@ -246,8 +246,10 @@ impl Outgoing {
             .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
             .ok_or_else(|| {
                 refuse(format!(
-                    "the base URL `{}` of `{}` is not an http or https address",
-                    model.base_url, model.provider
+                    "the base URL `{}` of `{}` is not an http or https address{}",
+                    model.base_url,
+                    model.provider,
+                    unset(&model.base_url)
                 ))
             })?;
         let headers = headers(request, wire).map_err(refuse)?;
@@ -261,6 +263,15 @@ impl Outgoing {
     }
 }
 
+/// What to do about a base URL that still names variables.
+fn unset(base_url: &str) -> &'static str {
+    if base_url.contains('{') {
+        ": set the variables it names, or `baseUrl` in models.json"
+    } else {
+        ""
+    }
+}
+
 /// The headers of a call. What the model's own entry names wins over the wire format's.
 fn headers(request: &Request, wire: &Wire) -> Result<HeaderMap, String> {
     let model = &request.model;
@@ -270,8 +281,10 @@ fn headers(request: &Request, wire: &Wire) -> Result<HeaderMap, String> {
         ACCEPT,
         HeaderValue::from_static(wire.framing.content_type()),
     );
-    let own = (wire.headers)(request);
-    let own = own.iter().map(|(name, value)| (*name, value.as_str()));
+    let own = wire.headers(request);
+    let own = own
+        .iter()
+        .map(|(name, value)| (name.as_ref(), value.as_str()));
     let named = model
         .headers
         .iter()

@@ -6,6 +6,7 @@
 mod answer;
 mod anthropic;
 mod google;
+mod headers;
 mod limit;
 mod ollama;
 mod openai_chat;
@@ -19,7 +20,7 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::event::StreamEvent;
 use super::frames::Framing;
@@ -39,7 +40,7 @@ pub(crate) struct Wire {
     pub framing: Framing,
     /// Where the key goes, unless `Compat` says otherwise.
     pub key_header: KeyHeader,
-    pub headers: fn(&Request) -> Vec<(&'static str, String)>,
+    pub own_headers: fn(&Request) -> Vec<(&'static str, String)>,
     pub body: fn(&Request) -> Value,
     pub decoder: fn(&Model) -> Box<dyn Decoder>,
 }
@@ -114,6 +115,13 @@ where
     T: Default + Deserialize<'de>,
 {
     Option::<T>::deserialize(deserializer).map(Option::unwrap_or_default)
+}
+
+/// Adds the fields that `Compat` names. They win over the format's own.
+pub(crate) fn add_extra(request: &Request, body: &mut Map<String, Value>) {
+    for (name, value) in &request.model.compat.extra_body {
+        body.insert(name.clone(), value.clone());
+    }
 }
 
 /// The `prompt_cache_key` of OpenAI's formats, where the server takes one.

@@ -37,6 +37,7 @@ pub(crate) fn model(api: Api) -> Model {
             output: 15.0,
             cache_read: 0.3,
             cache_write: 3.75,
+            ..Price::default()
         },
         headers: std::collections::BTreeMap::new(),
         compat: Compat::default(),

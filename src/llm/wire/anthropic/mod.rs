@@ -14,7 +14,7 @@ pub(crate) const WIRE: Wire = Wire {
     path: "/v1/messages",
     framing: Framing::Events,
     key_header: KeyHeader::XApiKey,
-    headers: request::headers,
+    own_headers: request::headers,
     body: request::body,
     decoder: |model| Box::new(decode::AnthropicDecoder::new(model)),
 };

@@ -21,7 +21,7 @@ pub(crate) const WIRE: Wire = Wire {
     path: "/models/{model}:streamGenerateContent?alt=sse",
     framing: Framing::Events,
     key_header: KeyHeader::XGoogApiKey,
-    headers: |_| Vec::new(),
+    own_headers: |_| Vec::new(),
     body: request::body,
     decoder: |model| Box::new(decode::GoogleDecoder::new(model)),
 };

@@ -19,7 +19,7 @@ use crate::llm::message::{
 use crate::llm::model::{Compat, ThinkingLevel};
 use crate::llm::provider::{Request, ToolChoice, ToolSpec};
 use crate::llm::wire::limit::output_limit;
-use crate::llm::wire::{decimal, or_note};
+use crate::llm::wire::{add_extra, decimal, or_note};
 
 /// The vendor's stand-in for the signature of a call that none of its models made.
 const UNSIGNED: &str = "skip_thought_signature_validator";
@@ -40,6 +40,7 @@ pub(super) fn body(request: &Request) -> Value {
         }
     }
     body.insert("generationConfig".into(), generation(request).into());
+    add_extra(request, &mut body);
     body.insert("contents".into(), contents(request).into());
     Value::Object(body)
 }

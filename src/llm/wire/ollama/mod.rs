@@ -17,7 +17,7 @@ pub(crate) const WIRE: Wire = Wire {
     path: "/api/chat",
     framing: Framing::Lines,
     key_header: KeyHeader::Bearer,
-    headers: |_| Vec::new(),
+    own_headers: |_| Vec::new(),
     body: request::body,
     decoder: |model| Box::new(decode::OllamaDecoder::new(model)),
 };

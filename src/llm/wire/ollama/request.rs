@@ -10,7 +10,7 @@ use crate::llm::message::{
 use crate::llm::model::ThinkingLevel;
 use crate::llm::provider::{Request, ToolSpec};
 use crate::llm::wire::limit::output_limit;
-use crate::llm::wire::{decimal, or_note};
+use crate::llm::wire::{add_extra, decimal, or_note};
 
 pub(super) fn body(request: &Request) -> Value {
     let context = &request.context;
@@ -33,6 +33,7 @@ pub(super) fn body(request: &Request) -> Value {
     if !context.tools.is_empty() {
         body.insert("tools".into(), context.tools.iter().map(tool).collect());
     }
+    add_extra(request, &mut body);
     body.insert("messages".into(), messages(request).into());
     Value::Object(body)
 }

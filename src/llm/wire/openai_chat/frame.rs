@@ -77,6 +77,9 @@ pub(super) struct Part {
     pub text: Option<String>,
     #[serde(default)]
     pub thinking: Option<Thinking>,
+    /// Of the thinking; returned unchanged.
+    #[serde(default)]
+    pub signature: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]

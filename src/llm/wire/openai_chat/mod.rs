@@ -5,6 +5,8 @@
 mod calls;
 mod decode;
 mod frame;
+#[cfg(test)]
+mod quirks;
 mod request;
 #[cfg(test)]
 mod tests;
@@ -18,7 +20,7 @@ pub(crate) const WIRE: Wire = Wire {
     path: "/chat/completions",
     framing: Framing::Events,
     key_header: KeyHeader::Bearer,
-    headers: |_| Vec::new(),
+    own_headers: |_| Vec::new(),
     body: request::body,
     decoder: |model| Box::new(decode::ChatDecoder::new(model)),
 };

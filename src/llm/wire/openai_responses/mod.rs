@@ -18,7 +18,7 @@ pub(crate) const WIRE: Wire = Wire {
     path: "/responses",
     framing: Framing::Events,
     key_header: KeyHeader::Bearer,
-    headers: |_| Vec::new(),
+    own_headers: |_| Vec::new(),
     body: request::body,
     decoder: |model| Box::new(decode::ResponsesDecoder::new(model)),
 };

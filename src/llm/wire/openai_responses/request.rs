@@ -12,7 +12,7 @@ use crate::llm::message::{AssistantBlock, AssistantMessage, ContentBlock, Messag
 use crate::llm::model::ThinkingLevel;
 use crate::llm::provider::{Request, ToolChoice, ToolSpec};
 use crate::llm::wire::limit::output_limit;
-use crate::llm::wire::{cache_key, decimal, or_note};
+use crate::llm::wire::{add_extra, cache_key, decimal, or_note};
 
 /// The smallest limit the vendor takes.
 const LEAST_OUTPUT: u64 = 16;
@@ -43,6 +43,7 @@ pub(super) fn body(request: &Request) -> Value {
             body.insert("tool_choice".into(), "required".into());
         }
     }
+    add_extra(request, &mut body);
     body.insert("input".into(), input(request).into());
     Value::Object(body)
 }
@@ -54,9 +55,10 @@ fn ask_for_thinking(request: &Request, body: &mut Map<String, Value>) {
     }
     body.insert("include".into(), json!(["reasoning.encrypted_content"]));
     let asked = match request.options.thinking {
+        ThinkingLevel::Off if model.compat.silent_off => return,
         ThinkingLevel::Off if !model.thinking_levels.contains(&ThinkingLevel::Off) => return,
-        ThinkingLevel::Off => json!({"effort": "none"}),
-        level => json!({"effort": level.name(), "summary": "auto"}),
+        ThinkingLevel::Off => json!({"effort": model.compat.effort(ThinkingLevel::Off)}),
+        level => json!({"effort": model.compat.effort(level), "summary": "auto"}),
     };
     body.insert("reasoning".into(), asked);
 }
