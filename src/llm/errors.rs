@@ -90,6 +90,8 @@ const SHAPES: &[(Kind, &[&str])] = &[
             "reduce the length of the messages",
             "maximum allowed input length",
             "longer than the model's context length",
+            "longer than the context length",
+            "exceeds the context length",
             "token count*exceeds the limit of",
             "exceeds the available context size",
             "exceed_context_size",

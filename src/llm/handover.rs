@@ -47,6 +47,11 @@ pub fn prepare(messages: &[Message], model: &Model) -> Vec<Message> {
     prepared
 }
 
+/// Whether `model` wrote `answer`, in the wire format it has now: only then it may see again what is opaque.
+pub(crate) fn is_own(answer: &AssistantMessage, model: &Model) -> bool {
+    answer.provider == model.provider && answer.model == model.id && answer.api == model.api.name()
+}
+
 /// Adds an answer, the results of its calls, and what the user said before the next answer.
 fn add_turn(
     answer: &AssistantMessage,
@@ -55,9 +60,7 @@ fn add_turn(
     ids: &mut Ids,
     prepared: &mut Vec<Message>,
 ) {
-    let own = answer.provider == model.provider
-        && answer.model == model.id
-        && answer.api == model.api.name();
+    let own = is_own(answer, model);
     let mut results: Vec<Option<&ToolResult>> = turn
         .iter()
         .map(|message| match message {

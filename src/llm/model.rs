@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::usage::Price;
 
@@ -170,14 +171,80 @@ pub struct Compat {
     pub short_tool_ids: bool,
     /// Chat completions: prompt-cache marks in Anthropic's form, for routers to its models.
     pub cache_control: bool,
+    /// Chat completions: the content of an answer is never null, at least empty.
+    pub text_required: bool,
+    /// Chat completions: tool results name their tool.
+    pub tool_result_name: bool,
+    /// Chat completions: a user message may not follow tool results; a word of the assistant's goes between.
+    pub answer_after_results: bool,
+    /// Chat completions: thinking goes back as parts of the content, before the text.
+    pub thinking_parts: bool,
+    /// OpenAI's formats: what efforts are called, where not by their level's name.
+    pub effort_names: BTreeMap<ThinkingLevel, String>,
+    /// OpenAI's formats: not asking for an effort turns thinking off.
+    pub silent_off: bool,
+    /// Fields that every request's body has beside the format's own.
+    pub extra_body: BTreeMap<String, Value>,
+    /// Header that groups the calls of a session.
+    pub session_header: Option<String>,
+    /// GitHub Copilot: headers say whether a person or the agent asks, and whether there are images.
+    pub caller_headers: bool,
     /// Anthropic messages: value of `anthropic-version`; `2023-06-01` when not set.
     pub anthropic_version: Option<String>,
     /// Anthropic messages: thinking is asked for as `adaptive` with an effort, not as a token budget.
     pub adaptive_thinking: bool,
-    /// Anthropic messages: the key goes into `Authorization: Bearer`, not `x-api-key`.
-    pub bearer_auth: bool,
+    /// Where the key goes, when not into the header that the wire format names.
+    pub key_header: Option<KeyHeader>,
     /// Anthropic messages: no prompt-cache marks.
     pub no_cache_control: bool,
+    /// Google: thinking is asked for as a budget of tokens, not as a level.
+    pub thinking_budget: bool,
+    /// Google: the first call of every step must carry a signature, the vendor's stand-in if need be.
+    pub signed_calls: bool,
+    /// Google: tool results may hold images.
+    pub images_in_results: bool,
+}
+
+impl Compat {
+    /// What `level` is called in a request of OpenAI's formats.
+    pub fn effort(&self, level: ThinkingLevel) -> &str {
+        match self.effort_names.get(&level) {
+            Some(name) => name,
+            None if level == ThinkingLevel::Off => "none",
+            None => level.name(),
+        }
+    }
+}
+
+/// The header that carries the key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KeyHeader {
+    /// `Authorization: Bearer KEY`.
+    Bearer,
+    XApiKey,
+    ApiKey,
+    XGoogApiKey,
+}
+
+impl KeyHeader {
+    /// The name of the header.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bearer => "authorization",
+            Self::XApiKey => "x-api-key",
+            Self::ApiKey => "api-key",
+            Self::XGoogApiKey => "x-goog-api-key",
+        }
+    }
+
+    /// What the header says for `key`.
+    pub fn value(self, key: &str) -> String {
+        match self {
+            Self::Bearer => format!("Bearer {key}"),
+            _ => key.to_owned(),
+        }
+    }
 }
 
 /// How a chat-completions server is asked to think.
@@ -195,6 +262,8 @@ pub enum ThinkingFormat {
     Thinking,
     /// Qwen: `enable_thinking: bool`.
     EnableThinking,
+    /// Mistral: `prompt_mode: reasoning`.
+    PromptMode,
     /// vLLM, llama.cpp, SGLang: `chat_template_kwargs: {enable_thinking}`.
     ChatTemplate,
     /// The server is never asked.

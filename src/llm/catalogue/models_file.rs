@@ -450,6 +450,7 @@ mod tests {
                 output: 2.0,
                 cache_read: 0.1,
                 cache_write: 0.0,
+                ..Price::default()
             },
             ..small
         };

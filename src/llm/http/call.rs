@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Response, Url};
 use tokio::time::timeout;
 
@@ -14,12 +14,13 @@ use super::Clients;
 use super::fault;
 use crate::llm::errors;
 use crate::llm::event::StreamEvent;
+use crate::llm::frames::FrameParser;
 use crate::llm::provider::{Request, Secret};
-use crate::llm::sse::{SseEvent, SseParser};
+use crate::llm::sse::SseEvent;
 use crate::llm::status::TurnStatus;
 use crate::llm::surrogates::Surrogates;
 use crate::llm::usage::Usage;
-use crate::llm::wire::{Decoder, KeyHeader, WIRES, Wire};
+use crate::llm::wire::{Decoder, Wire};
 
 /// Bytes kept of a stream that has not given an event yet, to say what came instead.
 const HEAD_BYTES: usize = 1024;
@@ -51,7 +52,7 @@ struct Outgoing {
 /// An answer that is coming in.
 struct Reading {
     response: Response,
-    parser: SseParser,
+    parser: FrameParser,
     surrogates: Surrogates,
     decoder: Box<dyn Decoder>,
     /// The first bytes, until an event was read from them.
@@ -155,7 +156,7 @@ impl Call {
         }
         self.phase = Phase::Read(Box::new(Reading {
             response,
-            parser: SseParser::default(),
+            parser: wire.framing.parser(),
             surrogates: Surrogates::default(),
             decoder: (wire.decoder)(model),
             head: Vec::new(),
@@ -265,25 +266,22 @@ impl Outgoing {
             retryable: false,
         };
         let wire = Wire::find(model.api).ok_or_else(|| {
-            let known: Vec<_> = WIRES
-                .iter()
-                .map(|wire| format!("`{}`", wire.api.name()))
-                .collect();
             refuse(format!(
-                "`{}` speaks `{}`, which this version cannot: set `api` to {}",
+                "`{}` speaks `{}`, which is not spoken over HTTP",
                 model.reference(),
                 model.api.name(),
-                known.join(" or ")
             ))
         })?;
-        let address = wire.url(&model.base_url);
+        let address = wire.url(model);
         let url = Url::parse(&address)
             .ok()
             .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
             .ok_or_else(|| {
                 refuse(format!(
-                    "the base URL `{}` of `{}` is not an http or https address",
-                    model.base_url, model.provider
+                    "the base URL `{}` of `{}` is not an http or https address{}",
+                    model.base_url,
+                    model.provider,
+                    unset(&model.base_url)
                 ))
             })?;
         let headers = headers(request, wire).map_err(refuse)?;
@@ -297,31 +295,42 @@ impl Outgoing {
     }
 }
 
+/// What to do about a base URL that still names variables.
+fn unset(base_url: &str) -> &'static str {
+    if base_url.contains('{') {
+        ": set the variables it names, or `baseUrl` in models.json"
+    } else {
+        ""
+    }
+}
+
 /// The headers of a call. What the model's own entry names wins over the wire format's.
 fn headers(request: &Request, wire: &Wire) -> Result<HeaderMap, String> {
     let model = &request.model;
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
-    let own = (wire.headers)(request);
-    let own = own.iter().map(|(name, value)| (*name, value.as_str()));
+    headers.insert(
+        ACCEPT,
+        HeaderValue::from_static(wire.framing.content_type()),
+    );
+    let own = wire.headers(request);
+    let own = own
+        .iter()
+        .map(|(name, value)| (name.as_ref(), value.as_str()));
     let named = model
         .headers
         .iter()
         .map(|(name, value)| (name.as_str(), value.as_str()));
     if let Some(key) = &request.api_key {
-        let (name, text) = match (wire.key_header)(model) {
-            KeyHeader::Bearer => (AUTHORIZATION, format!("Bearer {}", key.expose())),
-            KeyHeader::Named(name) => (HeaderName::from_static(name), key.expose().to_owned()),
-        };
-        let mut value = HeaderValue::from_str(&text).map_err(|_| {
+        let place = wire.key_header(model);
+        let mut value = HeaderValue::from_str(&place.value(key.expose())).map_err(|_| {
             format!(
                 "the key of `{}` holds characters that no header may have",
                 model.provider
             )
         })?;
         value.set_sensitive(true);
-        headers.insert(name, value);
+        headers.insert(HeaderName::from_static(place.name()), value);
     }
     for (name, value) in own.chain(named) {
         let bad = || format!("the header `{name}` of `{}` is not valid", model.provider);

@@ -371,11 +371,11 @@ async fn a_server_that_is_not_there_or_speaks_no_tls_is_named() {
 #[tokio::test]
 async fn what_cannot_be_called_is_refused_before_the_network() {
     let mut unsupported = ask("http://127.0.0.1:9");
-    Arc::make_mut(&mut unsupported.model).api = Api::OpenaiResponses;
+    Arc::make_mut(&mut unsupported.model).api = Api::Scripted;
     assert_eq!(
         status(collect(unsupported).await),
         TurnStatus::ModelError {
-            message: "`vendor/model-1` speaks `openai-responses`, which this version cannot: set `api` to `anthropic-messages` or `openai-chat-completions`".to_owned(),
+            message: "`vendor/model-1` speaks `scripted`, which is not spoken over HTTP".to_owned(),
             retryable: false,
         }
     );

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use super::Wire;
 use crate::llm::builder::MessageBuilder;
 use crate::llm::event::StreamEvent;
+use crate::llm::frames::Framing;
 use crate::llm::message::{
     AssistantBlock, AssistantMessage, ContentBlock, Message, StopReason, ToolCall, ToolResult,
     UserMessage,
 };
 use crate::llm::model::{Api, Compat, Modality, Model, ThinkingLevel};
 use crate::llm::provider::{CallOptions, Context, Request, ToolSpec};
-use crate::llm::sse::SseParser;
 use crate::llm::status::TurnStatus;
 use crate::llm::usage::Price;
 use serde_json::{Value, json};
@@ -37,6 +37,7 @@ pub(crate) fn model(api: Api) -> Model {
             output: 15.0,
             cache_read: 0.3,
             cache_write: 3.75,
+            ..Price::default()
         },
         headers: std::collections::BTreeMap::new(),
         compat: Compat::default(),
@@ -115,8 +116,9 @@ pub(crate) fn result(id: &str, content: Vec<ContentBlock>) -> Message {
 
 /// The message and the status that a stream of bytes gives.
 pub(crate) fn play(model: &Model, bytes: &[u8]) -> (AssistantMessage, TurnStatus) {
-    let mut parser = SseParser::default();
-    let mut decoder = (Wire::find(model.api).unwrap().decoder)(model);
+    let wire = Wire::find(model.api).unwrap();
+    let mut parser = wire.framing.parser();
+    let mut decoder = (wire.decoder)(model);
     let mut events = Vec::new();
     // Odd chunks, so that every recording also tests the seams.
     for chunk in bytes.chunks(7) {
@@ -148,9 +150,13 @@ pub(crate) fn play(model: &Model, bytes: &[u8]) -> (AssistantMessage, TurnStatus
 
 /// The same for a stream given as the data of its events.
 pub(crate) fn play_data(model: &Model, data: &[Value]) -> (AssistantMessage, TurnStatus) {
+    let start = match Wire::find(model.api).unwrap().framing {
+        Framing::Events => "data: ",
+        Framing::Lines => "",
+    };
     let events: Vec<String> = data
         .iter()
-        .map(|data| format!("data: {data}\n\n"))
+        .map(|data| format!("{start}{data}\n\n"))
         .collect();
     play(model, events.concat().as_bytes())
 }

@@ -5,22 +5,16 @@ mod request;
 #[cfg(test)]
 mod tests;
 
-use super::{KeyHeader, Wire};
-use crate::llm::model::{Api, Model};
+use super::Wire;
+use crate::llm::frames::Framing;
+use crate::llm::model::{Api, KeyHeader};
 
 pub(crate) const WIRE: Wire = Wire {
     api: Api::AnthropicMessages,
     path: "/v1/messages",
-    key_header,
-    headers: request::headers,
+    framing: Framing::Events,
+    key_header: KeyHeader::XApiKey,
+    own_headers: request::headers,
     body: request::body,
     decoder: |model| Box::new(decode::AnthropicDecoder::new(model)),
 };
-
-fn key_header(model: &Model) -> KeyHeader {
-    if model.compat.bearer_auth {
-        KeyHeader::Bearer
-    } else {
-        KeyHeader::Named("x-api-key")
-    }
-}

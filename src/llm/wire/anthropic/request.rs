@@ -10,7 +10,7 @@ use crate::llm::message::{AssistantBlock, ContentBlock, Message, ToolResult};
 use crate::llm::model::ThinkingLevel;
 use crate::llm::provider::{Request, ToolChoice, ToolSpec};
 use crate::llm::wire::limit::output_limit;
-use crate::llm::wire::{decimal, or_note};
+use crate::llm::wire::{add_extra, decimal, or_note};
 
 const DEFAULT_VERSION: &str = "2023-06-01";
 /// From this version on, sampling parameters are refused.
@@ -70,6 +70,7 @@ pub(super) fn body(request: &Request) -> Value {
         body.insert("system".into(), Value::Array(vec![system]));
     }
     let prepared = handover::prepare(&context.messages, &request.model);
+    add_extra(request, &mut body);
     body.insert("messages".into(), messages(&prepared, marks));
     Value::Object(body)
 }

@@ -313,7 +313,7 @@ fn a_whole_conversation_is_written() {
             ],
         })
     );
-    let headers = (Wire::find(Api::AnthropicMessages).unwrap().headers)(&request);
+    let headers = (Wire::find(Api::AnthropicMessages).unwrap().own_headers)(&request);
     assert_eq!(
         headers,
         [

@@ -23,6 +23,8 @@ pub(super) struct ChatDecoder {
     calls: Calls,
     /// OpenRouter's reasoning blocks, merged, as they must be sent back.
     details: Vec<Value>,
+    /// Mistral's signature of the thinking that grows.
+    signature: Option<String>,
     finish_reason: Option<String>,
     /// A part of the answer came, so that `[DONE]` ends something.
     spoke: bool,
@@ -43,6 +45,7 @@ impl ChatDecoder {
             open: Open::Nothing,
             calls: Calls::default(),
             details: Vec::new(),
+            signature: None,
             finish_reason: None,
             spoke: false,
         }
@@ -97,6 +100,7 @@ impl ChatDecoder {
                 for part in parts {
                     if let Some(thinking) = part.thinking {
                         self.think(thinking.text(), out);
+                        self.signature = part.signature.or(self.signature.take());
                     }
                     self.say(part.text.unwrap_or_default(), out);
                 }
@@ -156,7 +160,7 @@ impl ChatDecoder {
             },
             Open::Thinking(index) => Delta::ThinkingEnd {
                 index,
-                signature: self.take_details(),
+                signature: self.signature.take().or(self.take_details()),
                 redacted: false,
             },
         };

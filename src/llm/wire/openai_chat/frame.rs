@@ -1,9 +1,10 @@
 //! One chunk of a Chat Completions stream, in every shape that servers send.
 
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::llm::usage::Usage;
+use crate::llm::wire::or_default;
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Frame {
@@ -76,6 +77,9 @@ pub(super) struct Part {
     pub text: Option<String>,
     #[serde(default)]
     pub thinking: Option<Thinking>,
+    /// Of the thinking; returned unchanged.
+    #[serde(default)]
+    pub signature: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -175,13 +179,4 @@ impl WireUsage {
             ..Usage::default()
         }
     }
-}
-
-/// `null` where a value should be means none.
-fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Default + Deserialize<'de>,
-{
-    Option::<T>::deserialize(deserializer).map(Option::unwrap_or_default)
 }

@@ -5,18 +5,22 @@
 mod calls;
 mod decode;
 mod frame;
+#[cfg(test)]
+mod quirks;
 mod request;
 #[cfg(test)]
 mod tests;
 
-use super::{KeyHeader, Wire};
-use crate::llm::model::Api;
+use super::Wire;
+use crate::llm::frames::Framing;
+use crate::llm::model::{Api, KeyHeader};
 
 pub(crate) const WIRE: Wire = Wire {
     api: Api::OpenaiChatCompletions,
     path: "/chat/completions",
-    key_header: |_| KeyHeader::Bearer,
-    headers: |_| Vec::new(),
+    framing: Framing::Events,
+    key_header: KeyHeader::Bearer,
+    own_headers: |_| Vec::new(),
     body: request::body,
     decoder: |model| Box::new(decode::ChatDecoder::new(model)),
 };

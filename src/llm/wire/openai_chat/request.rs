@@ -10,10 +10,7 @@ use crate::llm::message::{
 use crate::llm::model::{Compat, ThinkingFormat, ThinkingLevel};
 use crate::llm::provider::{Request, ToolChoice, ToolSpec};
 use crate::llm::wire::limit::output_limit;
-use crate::llm::wire::{decimal, or_note};
-
-/// Longest `prompt_cache_key`.
-const CACHE_KEY_LENGTH: usize = 64;
+use crate::llm::wire::{add_extra, cache_key, decimal, or_note};
 
 pub(super) fn body(request: &Request) -> Value {
     let compat = &request.model.compat;
@@ -34,12 +31,7 @@ pub(super) fn body(request: &Request) -> Value {
     if let Some(temperature) = options.temperature {
         body.insert("temperature".into(), decimal(temperature));
     }
-    if let Some(key) = options
-        .cache_key
-        .as_deref()
-        .filter(|_| compat.prompt_cache_key)
-    {
-        let key: String = key.chars().take(CACHE_KEY_LENGTH).collect();
+    if let Some(key) = cache_key(request) {
         body.insert("prompt_cache_key".into(), key.into());
     }
     ask_for_thinking(request, &mut body);
@@ -49,6 +41,7 @@ pub(super) fn body(request: &Request) -> Value {
             body.insert("tool_choice".into(), "required".into());
         }
     }
+    add_extra(request, &mut body);
     body.insert("messages".into(), messages(request).into());
     Value::Object(body)
 }
@@ -60,8 +53,11 @@ fn ask_for_thinking(request: &Request, body: &mut Map<String, Value>) {
     }
     let level = request.options.thinking;
     let on = level != ThinkingLevel::Off;
-    let effort = if on { level.name() } else { "none" };
+    let effort = model.compat.effort(level);
     let (field, value) = match model.compat.thinking_format {
+        ThinkingFormat::Effort if !on && model.compat.silent_off => return,
+        ThinkingFormat::PromptMode if !on => return,
+        ThinkingFormat::PromptMode => ("prompt_mode", "reasoning".into()),
         ThinkingFormat::Effort => ("reasoning_effort", effort.into()),
         ThinkingFormat::Openrouter => ("reasoning", json!({"effort": effort})),
         ThinkingFormat::ReasoningEnabled => ("reasoning", json!({"enabled": on})),
@@ -107,21 +103,30 @@ fn messages(request: &Request) -> Vec<Value> {
     let mut pictures = Vec::new();
     for message in &prepared {
         if !matches!(message, Message::ToolResult(_)) {
-            sent.extend(carrier(&mut pictures));
+            show(&mut pictures, compat, &mut sent);
         }
         match message {
-            Message::User(user) => {
-                sent.push(json!({"role": "user", "content": user_content(&user.content)}));
-            }
+            Message::User(user) => say(user_content(&user.content), compat, &mut sent),
             Message::Assistant(answer) => sent.extend(assistant(answer, compat)),
-            Message::ToolResult(result) => sent.push(tool_result(result, &mut pictures)),
+            Message::ToolResult(result) => {
+                sent.push(tool_result(result, compat, &mut pictures));
+            }
         }
     }
-    sent.extend(carrier(&mut pictures));
+    show(&mut pictures, compat, &mut sent);
     if compat.cache_control {
         mark(&mut sent);
     }
     sent
+}
+
+/// Adds what the user says.
+fn say(content: Value, compat: &Compat, sent: &mut Vec<Value>) {
+    let after_result = sent.last().is_some_and(|last| last["role"] == "tool");
+    if compat.answer_after_results && after_result {
+        sent.push(json!({"role": "assistant", "content": "I have read the results."}));
+    }
+    sent.push(json!({"role": "user", "content": content}));
 }
 
 /// Marks the system prompt and the last user message for the vendor's prompt cache.
@@ -161,7 +166,7 @@ fn part(block: &ContentBlock) -> Value {
 }
 
 /// The result's text; its images go into `pictures`, because this role takes text only.
-fn tool_result(result: &ToolResult, pictures: &mut Vec<Value>) -> Value {
+fn tool_result(result: &ToolResult, compat: &Compat, pictures: &mut Vec<Value>) -> Value {
     let texts: Vec<&str> = result
         .content
         .iter()
@@ -178,21 +183,24 @@ fn tool_result(result: &ToolResult, pictures: &mut Vec<Value>) -> Value {
         "" if pictures.len() > before => "(see the image that follows)".into(),
         text => or_note(text),
     };
-    json!({
+    let mut message = json!({
         "role": "tool",
         "tool_call_id": result.tool_call_id,
         "content": content,
-    })
+    });
+    if compat.tool_result_name {
+        message["name"] = result.tool_name.clone().into();
+    }
+    message
 }
 
-/// The user message that carries the images of the tool results before it.
-fn carrier(pictures: &mut Vec<Value>) -> Option<Value> {
-    if pictures.is_empty() {
-        return None;
+/// Adds a user message with the images of the tool results before it.
+fn show(pictures: &mut Vec<Value>, compat: &Compat, sent: &mut Vec<Value>) {
+    if !pictures.is_empty() {
+        let mut content = vec![json!({"type": "text", "text": "Images of the tool results:"})];
+        content.append(pictures);
+        say(content.into(), compat, sent);
     }
-    let mut content = vec![json!({"type": "text", "text": "Images of the tool results:"})];
-    content.append(pictures);
-    Some(json!({"role": "user", "content": content}))
 }
 
 fn assistant(answer: &AssistantMessage, compat: &Compat) -> Option<Value> {
@@ -203,10 +211,10 @@ fn assistant(answer: &AssistantMessage, compat: &Compat) -> Option<Value> {
     }
     let mut message = Map::new();
     message.insert("role".into(), "assistant".into());
-    let content = if text.is_empty() {
-        Value::Null
-    } else {
-        text.into()
+    let content = match text.as_str() {
+        _ if compat.thinking_parts && !thinking(answer).is_empty() => parts(answer).into(),
+        "" if !compat.text_required => Value::Null,
+        text => text.into(),
     };
     message.insert("content".into(), content);
     let details = reasoning_details(answer);
@@ -220,6 +228,29 @@ fn assistant(answer: &AssistantMessage, compat: &Compat) -> Option<Value> {
         message.insert("tool_calls".into(), calls.into());
     }
     Some(Value::Object(message))
+}
+
+/// Thinking and text as parts of the content, in the form that Mistral streams them in.
+fn parts(answer: &AssistantMessage) -> Vec<Value> {
+    let parts = answer.content.iter().filter_map(|block| match block {
+        AssistantBlock::Thinking {
+            thinking,
+            signature,
+            ..
+        } if !thinking.is_empty() => {
+            let text = json!([{"type": "text", "text": thinking}]);
+            let mut part = json!({"type": "thinking", "thinking": text});
+            if let Some(signature) = signature {
+                part["signature"] = signature.clone().into();
+            }
+            Some(part)
+        }
+        AssistantBlock::Text { text, .. } if !text.is_empty() => {
+            Some(json!({"type": "text", "text": text}))
+        }
+        _ => None,
+    });
+    parts.collect()
 }
 
 fn thinking(answer: &AssistantMessage) -> String {

@@ -1,0 +1,371 @@
+//! From JSON schema to the vendor's subset of it.
+//!
+//! Its schemas are OpenAPI's: one type a schema, no references, `nullable` in place of a null type, choices
+//! of text only, every list with a type for its items. What the subset cannot say becomes wider, never
+//! narrower (but for references that contain themselves, which become plain objects): the arguments are
+//! checked against the real schema before the tool runs.
+
+use serde_json::{Map, Value, json};
+
+/// Nesting that is followed. Deeper schemas, and those that contain themselves, become plain objects.
+const DEPTH: usize = 16;
+
+/// Keywords that are taken over as they are.
+const KEPT: &[&str] = &[
+    "title",
+    "description",
+    "minItems",
+    "maxItems",
+    "minProperties",
+    "maxProperties",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "minimum",
+    "maximum",
+];
+
+/// Formats that are known, by type.
+const FORMATS: &[(&str, &[&str])] = &[
+    ("string", &["date-time", "enum"]),
+    ("number", &["float", "double"]),
+    ("integer", &["int32", "int64"]),
+];
+
+/// The parameters of a tool; `None` when it takes none, which is told by leaving them out.
+pub(super) fn parameters(schema: &Value) -> Option<Value> {
+    let converted = Converter { root: schema }.convert(schema, 0);
+    let takes_any = converted
+        .get("properties")
+        .and_then(Value::as_object)
+        .is_some_and(|properties| !properties.is_empty());
+    takes_any.then_some(converted)
+}
+
+struct Converter<'a> {
+    root: &'a Value,
+}
+
+impl Converter<'_> {
+    fn convert(&self, schema: &Value, depth: usize) -> Value {
+        let Value::Object(_) = schema else {
+            // `true`: anything.
+            return json!({"type": "STRING"});
+        };
+        if depth > DEPTH {
+            return json!({"type": "OBJECT"});
+        }
+        let merged = self.merged(schema, 0);
+        let mut converted = Map::new();
+        for key in KEPT {
+            if let Some(value) = merged.get(*key) {
+                converted.insert((*key).to_owned(), value.clone());
+            }
+        }
+        self.add_bounds(&merged, &mut converted);
+        let (types, nullable) = types(&merged);
+        if nullable {
+            converted.insert("nullable".to_owned(), true.into());
+        }
+        let mut choices = self.choices(&merged, &mut converted, depth);
+        match (types.as_slice(), choices.len()) {
+            ([], 0) => self.add_type(&merged, guessed(&merged), &mut converted, depth),
+            ([], 1) => {
+                // A choice of one, as an optional value is written.
+                if let Some(Value::Object(only)) = choices.pop() {
+                    for (key, value) in only {
+                        converted.entry(key).or_insert(value);
+                    }
+                }
+            }
+            ([], _) => {
+                converted.insert("anyOf".to_owned(), choices.into());
+            }
+            ([one], _) => self.add_type(&merged, one, &mut converted, depth),
+            (several, _) => {
+                let each = several.iter().map(|name| {
+                    let mut choice = Map::new();
+                    self.add_type(&merged, name, &mut choice, depth);
+                    Value::Object(choice)
+                });
+                converted.insert("anyOf".to_owned(), each.collect());
+            }
+        }
+        Value::Object(converted)
+    }
+
+    /// The schema with its reference followed and its `allOf` taken in.
+    fn merged(&self, schema: &Value, depth: usize) -> Map<String, Value> {
+        let mut merged = schema.as_object().cloned().unwrap_or_default();
+        if depth > DEPTH {
+            return Map::new();
+        }
+        let target = merged.get("$ref").and_then(Value::as_str);
+        let target = target.and_then(|path| self.root.pointer(path.strip_prefix('#')?));
+        let all = merged.get("allOf").and_then(Value::as_array).cloned();
+        let parts = target.cloned().into_iter().chain(all.unwrap_or_default());
+        for part in parts.collect::<Vec<_>>() {
+            for (key, value) in self.merged(&part, depth + 1) {
+                take_in(&mut merged, key, value);
+            }
+        }
+        merged
+    }
+
+    /// What `anyOf` and `oneOf` allow, without null.
+    fn choices(
+        &self,
+        merged: &Map<String, Value>,
+        converted: &mut Map<String, Value>,
+        depth: usize,
+    ) -> Vec<Value> {
+        let lists = ["anyOf", "oneOf"]
+            .iter()
+            .filter_map(|key| merged.get(*key)?.as_array());
+        let (nulls, others): (Vec<&Value>, Vec<&Value>) =
+            lists.flatten().partition(|choice| choice["type"] == "null");
+        if !nulls.is_empty() {
+            converted.insert("nullable".to_owned(), true.into());
+        }
+        let convert = |choice| self.convert(choice, depth + 1);
+        others.into_iter().map(convert).collect()
+    }
+
+    /// Bounds that the bound itself is not within.
+    fn add_bounds(&self, merged: &Map<String, Value>, converted: &mut Map<String, Value>) {
+        for (exclusive, bound) in [
+            ("exclusiveMinimum", "minimum"),
+            ("exclusiveMaximum", "maximum"),
+        ] {
+            if let Some(value) = merged.get(exclusive).filter(|value| value.is_number()) {
+                converted.entry(bound).or_insert_with(|| value.clone());
+            }
+        }
+    }
+
+    fn add_type(
+        &self,
+        merged: &Map<String, Value>,
+        name: &str,
+        converted: &mut Map<String, Value>,
+        depth: usize,
+    ) {
+        converted.insert("type".to_owned(), name.to_uppercase().into());
+        let format = merged.get("format").and_then(Value::as_str);
+        let known = FORMATS.iter().find(|(of, _)| *of == name);
+        if let (Some(format), Some((_, formats))) = (format, known)
+            && formats.contains(&format)
+        {
+            converted.insert("format".to_owned(), format.into());
+        }
+        match name {
+            "object" => self.add_properties(merged, converted, depth),
+            "array" => {
+                let items = match merged.get("items") {
+                    Some(items @ Value::Object(_)) => self.convert(items, depth + 1),
+                    _ => self.any_of_items(merged, depth),
+                };
+                converted.insert("items".to_owned(), items);
+            }
+            _ => add_values(merged, name, converted),
+        }
+    }
+
+    /// The items of a list whose places differ.
+    fn any_of_items(&self, merged: &Map<String, Value>, depth: usize) -> Value {
+        let places = merged.get("prefixItems").or_else(|| merged.get("items"));
+        let mut kinds: Vec<Value> = Vec::new();
+        for place in places.and_then(Value::as_array).into_iter().flatten() {
+            let kind = self.convert(place, depth + 1);
+            if !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
+        }
+        match kinds.len() {
+            0 => json!({"type": "STRING"}),
+            1 => kinds.remove(0),
+            _ => json!({ "anyOf": kinds }),
+        }
+    }
+
+    fn add_properties(
+        &self,
+        merged: &Map<String, Value>,
+        converted: &mut Map<String, Value>,
+        depth: usize,
+    ) {
+        let Some(Value::Object(properties)) = merged.get("properties") else {
+            return;
+        };
+        let names: Vec<Value> = properties.keys().map(|name| name.as_str().into()).collect();
+        let each = properties.iter();
+        let sent: Map<String, Value> = each
+            .map(|(name, schema)| (name.clone(), self.convert(schema, depth + 1)))
+            .collect();
+        let required = merged.get("required").and_then(Value::as_array);
+        let required: Vec<Value> = required
+            .into_iter()
+            .flatten()
+            .filter(|name| names.contains(name))
+            .cloned()
+            .collect();
+        converted.insert("properties".to_owned(), sent.into());
+        if !required.is_empty() {
+            converted.insert("required".to_owned(), required.into());
+        }
+        // They are written in this order, which is the tool's own.
+        if names.len() > 1 {
+            converted.insert("propertyOrdering".to_owned(), names.into());
+        }
+    }
+}
+
+/// Takes a keyword of a part into the whole: properties and required names add up, else the whole counts.
+fn take_in(merged: &mut Map<String, Value>, key: String, value: Value) {
+    match (merged.get_mut(&key), value) {
+        (Some(Value::Object(have)), Value::Object(more)) if key == "properties" => {
+            for (name, schema) in more {
+                have.entry(name).or_insert(schema);
+            }
+        }
+        (Some(Value::Array(have)), Value::Array(more)) if key == "required" => {
+            have.extend(more);
+        }
+        (Some(_), _) => {}
+        (None, value) => {
+            merged.insert(key, value);
+        }
+    }
+}
+
+/// The types a schema allows beside null, and whether it allows null.
+fn types(merged: &Map<String, Value>) -> (Vec<&str>, bool) {
+    let told: Vec<&str> = match merged.get("type") {
+        Some(Value::String(name)) => vec![name],
+        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    };
+    let nullable = told.contains(&"null") || merged.get("nullable") == Some(&Value::Bool(true));
+    let types = told.into_iter().filter(|name| *name != "null").collect();
+    (types, nullable)
+}
+
+/// The type of a schema that names none.
+fn guessed(merged: &Map<String, Value>) -> &'static str {
+    let values = merged.get("enum").and_then(Value::as_array);
+    let sample = merged.get("const").or_else(|| values?.first());
+    match sample {
+        _ if merged.contains_key("properties") => "object",
+        _ if merged.contains_key("items") || merged.contains_key("prefixItems") => "array",
+        Some(Value::Bool(_)) => "boolean",
+        Some(Value::Number(number)) if number.is_f64() => "number",
+        Some(Value::Number(_)) => "integer",
+        _ => "string",
+    }
+}
+
+/// The values that are allowed. Of other types than text they can only be told in words.
+fn add_values(merged: &Map<String, Value>, name: &str, converted: &mut Map<String, Value>) {
+    let values: Vec<&Value> = match (merged.get("enum"), merged.get("const")) {
+        (Some(Value::Array(values)), _) => values.iter().filter(|value| !value.is_null()).collect(),
+        (_, Some(value)) => vec![value],
+        _ => return,
+    };
+    if name == "string" && values.iter().all(|value| value.is_string()) {
+        converted.insert("enum".to_owned(), values.into_iter().cloned().collect());
+        return;
+    }
+    let told: Vec<String> = values.iter().map(|value| value.to_string()).collect();
+    let told = format!("One of: {}", told.join(", "));
+    let text = match converted.get("description").and_then(Value::as_str) {
+        Some(text) => format!("{text} {told}"),
+        None => told,
+    };
+    converted.insert("description".to_owned(), text.into());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_keyword_finds_its_form() {
+        let schema = json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "type": "object",
+            "additionalProperties": false,
+            "required": ["path", "gone"],
+            "properties": {
+                "path": {"type": "string", "description": "Where", "minLength": 1, "format": "uri"},
+                "when": {"type": ["string", "null"], "format": "date-time"},
+                "mode": {"enum": ["r", "w", null]},
+                "level": {"type": "integer", "enum": [1, 2], "description": "How loud."},
+                "kind": {"const": "file"},
+                "count": {"type": "integer", "exclusiveMinimum": 0, "maximum": 9, "default": 3},
+                "either": {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "number"}}]},
+                "maybe": {"anyOf": [{"type": "boolean"}, {"type": "null"}], "description": "Perhaps"},
+                "mixed": {"type": ["string", "integer"]},
+                "pair": {"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}]},
+                "list": {"type": "array"},
+                "any": true,
+                "edit": {"$ref": "#/$defs/edit"},
+                "both": {"allOf": [{"$ref": "#/$defs/edit"}, {"properties": {"new": {"type": "string"}}, "required": ["new"]}]},
+            },
+            "$defs": {"edit": {"type": "object", "properties": {"old": {"type": "string"}}, "required": ["old"]}},
+        });
+        let expected = json!({
+            "type": "OBJECT",
+            "properties": {
+                "path": {"description": "Where", "minLength": 1, "type": "STRING"},
+                "when": {"nullable": true, "type": "STRING", "format": "date-time"},
+                "mode": {"type": "STRING", "enum": ["r", "w"]},
+                "level": {"description": "How loud. One of: 1, 2", "type": "INTEGER"},
+                "kind": {"type": "STRING", "enum": ["file"]},
+                "count": {"maximum": 9, "minimum": 0, "type": "INTEGER"},
+                "either": {"anyOf": [{"type": "STRING"}, {"type": "ARRAY", "items": {"type": "NUMBER"}}]},
+                "maybe": {"description": "Perhaps", "nullable": true, "type": "BOOLEAN"},
+                "mixed": {"anyOf": [{"type": "STRING"}, {"type": "INTEGER"}]},
+                "pair": {"type": "ARRAY", "items": {"anyOf": [{"type": "STRING"}, {"type": "INTEGER"}]}},
+                "list": {"type": "ARRAY", "items": {"type": "STRING"}},
+                "any": {"type": "STRING"},
+                "edit": {"type": "OBJECT", "properties": {"old": {"type": "STRING"}}, "required": ["old"]},
+                "both": {"type": "OBJECT", "properties": {"new": {"type": "STRING"}, "old": {"type": "STRING"}},
+                         "required": ["old", "new"], "propertyOrdering": ["old", "new"]},
+            },
+            "required": ["path"],
+            "propertyOrdering": ["path", "when", "mode", "level", "kind", "count", "either", "maybe", "mixed",
+                                 "pair", "list", "any", "edit", "both"],
+        });
+        assert_eq!(parameters(&schema), Some(expected));
+    }
+
+    #[test]
+    fn a_tool_without_parameters_has_none() {
+        for schema in [
+            json!({"type": "object"}),
+            json!({"type": "object", "properties": {}}),
+            json!({}),
+        ] {
+            assert_eq!(parameters(&schema), None);
+        }
+    }
+
+    #[test]
+    fn a_schema_that_contains_itself_ends() {
+        let schema = json!({
+            "type": "object",
+            "properties": {"tree": {"$ref": "#/$defs/tree"}, "self": {"$ref": "#/$defs/loop"}},
+            "$defs": {
+                "tree": {"type": "object", "properties": {"child": {"$ref": "#/$defs/tree"}}},
+                "loop": {"$ref": "#/$defs/loop"},
+            },
+        });
+        let mut at = &parameters(&schema).unwrap()["properties"]["tree"];
+        let mut depth = 0;
+        while let Some(child) = at.pointer("/properties/child") {
+            assert_eq!(child["type"], "OBJECT");
+            (at, depth) = (child, depth + 1);
+        }
+        assert!((1..=DEPTH).contains(&depth));
+    }
+}
