@@ -35,6 +35,12 @@ use crate::term::watch::Watcher;
 /// stream reads as well at 30 frames a second, at half the cost.
 const STREAM_FRAME: Duration = Duration::from_millis(33);
 
+/// Share of the time, one part in so many, that drawing a stream may take: what costs more is drawn less
+/// often. Keys do not wait for it.
+const DRAWING_SHARE: u32 = 8;
+/// Longest time between two frames of a stream that is costly to draw.
+const SLOWEST_STREAM_FRAME: Duration = Duration::from_millis(250);
+
 /// How long the host may take to end what runs after the screen is gone.
 const LAST_WORK: Duration = Duration::from_secs(3);
 
@@ -83,6 +89,7 @@ pub async fn run(setup: HostSetup, options: Options) -> anyhow::Result<()> {
         writer,
         clock: FrameClock::default(),
         drawn: Instant::now(),
+        pace: STREAM_FRAME,
         looks,
         clipboard,
         results,
@@ -166,6 +173,8 @@ struct Screen {
     clock: FrameClock,
     /// When the last frame was drawn.
     drawn: Instant,
+    /// Shortest time to the next frame that only the model's work asks for.
+    pace: Duration,
     looks: Looks,
     clipboard: Clipboard,
     results: mpsc::UnboundedSender<Finished>,
@@ -264,7 +273,7 @@ impl Screen {
             }
         }
         if self.app.take_dirty() {
-            let interval = STREAM_FRAME.max(self.clock.interval());
+            let interval = self.pace.max(self.clock.interval());
             self.clock.request_at((self.drawn + interval).max(now));
         }
         if !self.clock.is_slow()
@@ -430,6 +439,8 @@ impl Screen {
         let drain = self.terminal.output().drain();
         self.terminal.output().send(frame);
         self.drawn = Instant::now();
+        let cost = self.drawn.saturating_duration_since(now);
+        self.pace = (cost * DRAWING_SHARE).clamp(STREAM_FRAME, SLOWEST_STREAM_FRAME);
         self.clock.drawn(self.drawn, drain);
     }
 
