@@ -283,10 +283,10 @@ impl Drop for Terminal {
 
 /// What can be assumed before the terminal has answered.
 fn first_features(kind: &TerminalKind, options: TerminalOptions) -> Features {
+    let features = kind.features();
     Features {
-        margins: options.margins,
-        links: kind.has_strings() && kind.host != Host::Screen,
-        ..Features::default()
+        margins: options.margins && features.margins,
+        ..features
     }
 }
 
