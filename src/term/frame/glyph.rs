@@ -29,9 +29,13 @@ pub(super) fn glyph(row: &[Cell], column: usize) -> (&str, usize) {
     match text::grapheme_width(symbol) {
         _ if symbol.chars().any(char::is_control) => (" ", 1),
         1 => (symbol, 1),
-        2 if row.get(column + 1).is_some_and(|next| next.symbol() == " ") => (symbol, 2),
+        2 if row.get(column + 1).is_some_and(is_second_half) => (symbol, 2),
         _ => (" ", 1),
     }
+}
+
+fn is_second_half(cell: &Cell) -> bool {
+    cell.symbol() == " " && !is_skipped(cell)
 }
 
 /// Most columns that any terminal takes for a glyph.

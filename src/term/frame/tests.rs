@@ -1,6 +1,9 @@
 //! Frames are played to an independent terminal emulator, which must then show exactly the cells that were
 //! asked for; and what typical frames cost is pinned.
 
+mod emulator;
+mod played;
+
 use std::num::NonZeroU16;
 
 use proptest::prelude::*;
