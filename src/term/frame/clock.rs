@@ -16,6 +16,8 @@ const SLOWEST: Duration = Duration::from_millis(500);
 const PROMPT: Duration = Duration::from_millis(4);
 /// Bytes after which a frame ends with a fence.
 const FENCE_BYTES: usize = 512;
+/// A fence behind at most this many bytes tells how long the way is.
+const SMALL: usize = 800;
 /// What an answer may take longer than the quickest one before it is late, beside half that time.
 const JITTER: Duration = Duration::from_millis(25);
 /// After this time the answer is taken for lost.
@@ -31,16 +33,23 @@ pub struct FrameClock {
     urgent: bool,
     drawn: Option<Instant>,
     interval: Option<Duration>,
-    /// When the fence was sent that has not been answered.
-    fence: Option<Instant>,
+    /// The fence that has not been answered.
+    fence: Option<Fence>,
     /// Bytes sent after the last fence.
     loose: usize,
     /// When the questions of the start were asked. Nothing waits for their answer.
     asked: Option<Instant>,
     /// The quickest answer to a fence: the way to the terminal and back.
     trip: Option<Duration>,
-    /// An answer did not come: no more is asked until it does.
+    /// An answer did not come: every frame asks again, and frames are few until one does.
     lost: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Fence {
+    sent: Instant,
+    /// Little was under way before it.
+    is_small: bool,
 }
 
 impl FrameClock {
@@ -79,7 +88,7 @@ impl FrameClock {
     /// that is on its way.
     pub fn deadline(&self, now: Instant) -> Option<Instant> {
         let due = self.due?;
-        let Some(sent) = self.fence else {
+        let Some(Fence { sent, .. }) = self.fence else {
             return Some(due);
         };
         let is_late = due.max(now) > sent + self.tolerance();
@@ -93,7 +102,8 @@ impl FrameClock {
 
     /// Whether a frame of `bytes` is to end with a fence.
     pub fn wants_fence(&self, bytes: usize) -> bool {
-        self.fence.is_none() && !self.lost && self.loose + bytes >= FENCE_BYTES
+        let is_due = self.lost || self.loose + bytes >= FENCE_BYTES;
+        self.fence.is_none() && bytes > 0 && is_due
     }
 
     /// A frame of `bytes` was sent. `drain` is how long the terminal took to accept the one before it.
@@ -101,16 +111,22 @@ impl FrameClock {
         self.due = None;
         self.urgent = false;
         self.drawn = Some(now);
-        if self.fence.is_some_and(|sent| now >= sent + PATIENCE) {
+        if self.fence.is_some_and(|fence| now >= fence.sent + PATIENCE) {
             self.fence = None;
             self.lost = true;
         }
         self.loose += bytes;
         if fenced {
-            self.fence = Some(now);
+            let fence = Fence {
+                sent: now,
+                is_small: self.loose <= SMALL,
+            };
+            self.fence = (!self.lost).then_some(fence);
             self.loose = 0;
         }
-        let wanted = if drain < PROMPT {
+        let wanted = if self.lost {
+            SLOWEST
+        } else if drain < PROMPT {
             FRAME
         } else {
             stretched(drain)
@@ -122,25 +138,39 @@ impl FrameClock {
 
     /// The terminal has answered the fence: it shows what was sent before.
     pub fn acknowledged(&mut self, now: Instant) {
-        self.lost = false;
-        let Some(sent) = self.asked.take().or_else(|| self.fence.take()) else {
+        if std::mem::take(&mut self.lost) {
+            return;
+        }
+        let asked = self.asked.take().map(|sent| Fence {
+            sent,
+            is_small: true,
+        });
+        let Some(Fence { sent, is_small }) = asked.or_else(|| self.fence.take()) else {
             return;
         };
         let took = now.saturating_duration_since(sent);
-        if let Some(trip) = self.trip
-            && now > sent + self.tolerance()
-        {
-            let queued = took.saturating_sub(trip);
-            self.interval = Some(self.interval().max(stretched(queued)));
+        let Some(trip) = self.trip else {
+            self.trip = Some(took);
+            return;
+        };
+        let is_late = now > sent + self.tolerance();
+        if is_late {
+            let wanted = stretched(took.saturating_sub(trip));
+            self.interval = Some(self.interval().max(wanted));
         }
-        // The way may have become longer: the quickest answer is slowly forgotten.
-        let known = self.trip.map_or(took, |trip| trip.mul_f32(1.02));
-        self.trip = Some(known.min(took));
+        // The way may have become longer. What waited behind much else does not tell.
+        let forgotten = if is_late && !is_small {
+            trip
+        } else {
+            trip.mul_f32(1.05)
+        };
+        self.trip = Some(forgotten.min(took));
     }
 
     /// The terminal was given away and taken back: an open answer was read by someone else.
     pub fn forget_fence(&mut self) {
         self.fence = None;
+        self.lost = false;
     }
 
     /// Time between frames that the line allows at present.
@@ -270,9 +300,14 @@ mod tests {
         assert_eq!(clock.deadline(end), Some(end));
         clock.drawn(end, Duration::ZERO, 2000, false);
         clock.request(end);
-        assert_eq!(clock.deadline(end), Some(end + FRAME));
-        assert!(!clock.wants_fence(2000));
+        assert_eq!(clock.deadline(end), Some(end + SLOWEST));
+        clock.request_now(end);
+        assert_eq!(clock.deadline(end), Some(end));
+        // Asked again, and nothing waits for the answer.
+        assert!(clock.wants_fence(1));
+        clock.drawn(end, Duration::ZERO, 2000, true);
+        assert!(clock.wants_fence(1));
         clock.acknowledged(end);
-        assert!(clock.wants_fence(2000));
+        assert!(!clock.wants_fence(1) && clock.wants_fence(FENCE_BYTES));
     }
 }

@@ -222,6 +222,13 @@ mod tests {
                 },
             ),
             (
+                &[("TERM", "vt100")],
+                TerminalKind {
+                    limited: true,
+                    ..plain.clone()
+                },
+            ),
+            (
                 &[],
                 TerminalKind {
                     host: Host::Dumb,
@@ -232,6 +239,45 @@ mod tests {
         ];
         for (variables, expected) in cases {
             assert_eq!(detect(variables), *expected, "{variables:?}");
+        }
+    }
+
+    #[test]
+    fn frames_use_what_the_kind_is_known_to_have() {
+        let safe = Features::default();
+        let cases: &[(&[(&str, &str)], Features)] = &[
+            (&[("TERM", "xterm-256color")], safe),
+            (&[("TERM", "xterm-256color"), ("TMUX", "/tmp/x")], safe),
+            (
+                &[("TERM", "screen")],
+                Features {
+                    bracketed: false,
+                    links: false,
+                    ..safe
+                },
+            ),
+            (
+                &[("TERM", "linux")],
+                Features {
+                    erase_background: true,
+                    bracketed: false,
+                    links: false,
+                    ..safe
+                },
+            ),
+            (
+                &[("TERM", "vt100")],
+                Features {
+                    margins: false,
+                    erase_characters: false,
+                    bracketed: false,
+                    links: false,
+                    ..safe
+                },
+            ),
+        ];
+        for (variables, expected) in cases {
+            assert_eq!(detect(variables).features(), *expected, "{variables:?}");
         }
     }
 }

@@ -189,9 +189,9 @@ impl Terminal {
     }
 
     /// Ends a frame with a question whose answer says that the terminal has come so far. `false` when it is
-    /// not known to answer, or has not answered the last one.
+    /// not known to answer.
     pub fn fence(&mut self, frame: &mut Vec<u8>) -> bool {
-        if !self.answered || self.fenced {
+        if !self.answered {
             return false;
         }
         frame.extend_from_slice(FENCE);

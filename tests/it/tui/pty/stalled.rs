@@ -16,7 +16,7 @@ const STEP: usize = 64;
 const PARTS: usize = 150;
 /// What may be under way: the frame that was sent, the one that echoes, and those that were drawn before
 /// the answer to the first was late.
-const UNDER_WAY: usize = 4_000;
+const UNDER_WAY: usize = 3_000;
 
 /// The seen side of a pseudo-terminal that is read only when a test says so.
 struct Glass {
@@ -55,7 +55,7 @@ impl Glass {
 #[test]
 fn an_echo_does_not_wait_for_what_a_stalled_terminal_has_missed() {
     let parts: Vec<String> = (0..PARTS)
-        .map(|part| format!(r#"{{"text": "part {part} of the long answer\n\n"}}, {{"wait": 15}}"#))
+        .map(|part| format!(r#"{{"text": "part {part} of an answer that fills a good part of each of its rows\n\n"}}, {{"wait": 15}}"#))
         .collect();
     let script = format!(
         r#"{{"turns": [{{"steps": [{}, {{"text": "The end."}}]}}]}}"#,
