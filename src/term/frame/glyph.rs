@@ -59,7 +59,7 @@ pub(super) fn uncertain_columns(symbol: &str, width: usize) -> Option<usize> {
     let mut bytes = [0; 4];
     let columns = |character: char| text::grapheme_width(character.encode_utf8(&mut bytes));
     let apart: usize = symbol.chars().map(columns).sum();
-    Some(apart.max(2).min(MOST_COLUMNS))
+    Some(apart.clamp(2, MOST_COLUMNS))
 }
 
 /// Emoji that came with Unicode 11 and later, which older terminals draw in one column.

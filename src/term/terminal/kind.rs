@@ -222,13 +222,6 @@ mod tests {
                 },
             ),
             (
-                &[("TERM", "vt100")],
-                TerminalKind {
-                    limited: true,
-                    ..plain.clone()
-                },
-            ),
-            (
                 &[],
                 TerminalKind {
                     host: Host::Dumb,

@@ -179,13 +179,15 @@ impl Emulator {
 
     fn put(&mut self, glyph: &str, width: usize) {
         // Only what a terminal took for more columns than osier comes here in the last one.
-        let column = match self.column {
-            Some(column) => column.min(self.columns - width),
-            None => {
-                assert!(self.widths == Widths::Apart, "printed in a doubtful column");
-                self.columns - width
-            }
-        };
+        let doubtful = self.column.is_none();
+        assert!(
+            !doubtful || self.widths == Widths::Apart,
+            "printed in a doubtful column"
+        );
+        let column = self
+            .column
+            .unwrap_or(self.columns)
+            .min(self.columns - width);
         self.cut(column, width);
         let start = self.row * self.columns + column;
         self.cells[start] = Look {

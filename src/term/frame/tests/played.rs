@@ -2,6 +2,8 @@
 //! each frame it shows what was drawn, cell by cell, and after a full repaint the same.
 
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 use ratatui::buffer::{Buffer, Cell, CellDiffOption};
 use ratatui::layout::{Position, Size};
 use ratatui::style::{Color, Modifier, Style};
@@ -329,6 +331,19 @@ fn edit() -> impl Strategy<Value = Edit> {
         1 => (place(), (1..8_u16, 1..4_u16)).prop_map(|(at, size)| Edit::Image(at, size)),
         1 => (8..40_u16, 3..20_u16).prop_map(|(width, height)| Edit::Resize(width, height)),
     ]
+}
+
+#[test]
+fn the_edits_need_every_means_of_a_terminal() {
+    let (_, features, widths) = kinds()[0];
+    let mut runner = TestRunner::deterministic();
+    let mut stage = Stage::new((WIDTH, HEIGHT), features, widths);
+    for _ in 0..200 {
+        stage.apply(&edit().new_tree(&mut runner).unwrap().current());
+        stage.frame(None).unwrap();
+    }
+    let used: Vec<&str> = stage.terminal.used.iter().copied().collect();
+    assert_eq!(used, ["down", "erase", "repeat", "up"]);
 }
 
 proptest! {
