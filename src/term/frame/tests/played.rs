@@ -126,6 +126,11 @@ impl Stage {
                 if agrees && (expected != shown || !half) {
                     return Err(format!("({x},{y}): expected {expected:?}, shown {shown:?}"));
                 }
+                let rest = (columns == 2).then(|| &*self.terminal.cell(x + 1, y).text);
+                if !matches!(rest, None | Some(HALF | " ")) && self.terminal.widths != Widths::Apart
+                {
+                    return Err(format!("({x},{y}): {rest:?} shows beside {symbol:?}"));
+                }
                 x += columns;
             }
         }
