@@ -11,8 +11,12 @@ use super::frame::glyph;
 
 /// Fewest cells that a scroll must save: its control sequences take about twenty bytes.
 const WORTH: i64 = 24;
-/// Distances that are tried in full.
+/// Distances that are counted on the cells.
 const CANDIDATES: usize = 2;
+/// Rows that look alike more often than this say nothing about a distance.
+const LIKENESSES: u16 = 8;
+/// What it costs to let go of a row that cannot move: more than any screen has cells.
+const NEVER: i64 = 1 << 40;
 
 /// Rows `top..bottom` move by `rows`: up when positive, down when negative. The rows that come free are
 /// blank.
@@ -23,27 +27,184 @@ pub struct Scroll {
     pub rows: i16,
 }
 
+/// A screen and the hashes of its rows.
+#[derive(Debug, Clone, Copy)]
+pub struct Screen<'a> {
+    pub buffer: &'a Buffer,
+    pub hashes: &'a [u64],
+}
+
 /// What a row looks like, as one number.
 pub fn row_hash(row: &[Cell]) -> u64 {
     glyph::row_hash(row)
 }
 
-/// The scroll that saves most cells on the way from `previous` to `next`, if any is worth its bytes. The
-/// hashes are those of the rows of either buffer.
-pub fn detect(
-    previous: &Buffer,
-    next: &Buffer,
-    previous_hashes: &[u64],
-    next_hashes: &[u64],
-) -> Option<Scroll> {
-    let rows = Rows { previous, next };
-    candidates(previous_hashes, next_hashes)
-        .into_iter()
-        .flatten()
-        .filter_map(|distance| rows.best_block(distance))
-        .filter(|(gain, _)| *gain >= WORTH)
-        .max_by_key(|(gain, _)| *gain)
-        .map(|(_, scroll)| scroll)
+/// Looks for scrolls. Its memory is used again from frame to frame; a search takes time linear in the rows.
+#[derive(Debug, Default)]
+pub struct Detector {
+    origins: Origins,
+    votes: Vec<u32>,
+    gains: Vec<i64>,
+    /// What the rows before each one cost when they come free, summed up.
+    losses: Vec<i64>,
+}
+
+impl Detector {
+    /// The scroll that saves most cells on the way from `previous` to `next`, if any is worth its bytes.
+    pub fn detect(&mut self, previous: Screen, next: Screen) -> Option<Scroll> {
+        let rows = Rows {
+            previous,
+            next,
+            images: previous.buffer.content.iter().any(glyph::is_skipped)
+                || next.buffer.content.iter().any(glyph::is_skipped),
+        };
+        self.candidates(previous.hashes, next.hashes)
+            .into_iter()
+            .flatten()
+            .filter_map(|distance| self.best_block(&rows, distance))
+            .filter(|(gain, _)| *gain >= WORTH)
+            .max_by_key(|(gain, _)| *gain)
+            .map(|(_, scroll)| scroll)
+    }
+
+    /// The distances by which most rows seem to have moved.
+    fn candidates(&mut self, previous: &[u64], next: &[u64]) -> [Option<i16>; CANDIDATES] {
+        let height = previous.len().min(next.len());
+        self.origins.fill(&previous[..height]);
+        self.votes.clear();
+        self.votes.resize(height * 2, 0);
+        for (row, hash) in next.iter().enumerate().take(height) {
+            if previous[row] != *hash {
+                for origin in self.origins.of(*hash) {
+                    self.votes[origin + height - row] += 1;
+                }
+            }
+        }
+        let mut found = [None; CANDIDATES];
+        for slot in &mut found {
+            let best = (0..self.votes.len()).max_by_key(|&index| self.votes[index]);
+            if let Some(index) = best.filter(|&index| self.votes[index] > 0) {
+                let signed = |number| i16::try_from(number).ok();
+                *slot = signed(index)
+                    .zip(signed(height))
+                    .map(|(index, height)| index - height);
+                self.votes[index] = 0;
+            }
+        }
+        found
+    }
+
+    /// The block whose move by `distance` saves most cells, and how many.
+    ///
+    /// For a move up the block `start..end` of `next` comes from `distance` rows below, and the `distance`
+    /// rows after it come free. A move down is the same picture upside down.
+    fn best_block(&mut self, rows: &Rows, distance: i16) -> Option<(i64, Scroll)> {
+        let height = rows.next.hashes.len().min(rows.previous.hashes.len());
+        let steps = usize::from(distance.unsigned_abs());
+        if steps == 0 || steps >= height {
+            return None;
+        }
+        let at = |index: usize| {
+            if distance > 0 {
+                index
+            } else {
+                height - 1 - index
+            }
+        };
+        self.gains.clear();
+        self.losses.clear();
+        self.losses.push(0);
+        let mut sum = 0;
+        for index in 0..height {
+            let place = at(index);
+            let unmoved = rows.different(place, place);
+            let fixed = rows.hold_image(place);
+            if index + steps < height {
+                let from = at(index + steps);
+                let gain = if fixed || rows.hold_image(from) {
+                    -NEVER
+                } else {
+                    unmoved - rows.different(from, place)
+                };
+                self.gains.push(gain);
+            }
+            sum += if fixed {
+                NEVER
+            } else {
+                glyph::inked(row(rows.next.buffer, place)) - unmoved
+            };
+            self.losses.push(sum);
+        }
+        let (gain, start, end) = best_range(&self.gains, &self.losses, steps)?;
+        let (first, last) = (at(start), at(end + steps - 1));
+        Some((
+            gain,
+            Scroll {
+                top: first.min(last) as u16,
+                bottom: (first.max(last) + 1) as u16,
+                rows: distance,
+            },
+        ))
+    }
+}
+
+/// Which rows have a hash: an open table of the first of them, and for each the next that looks the same.
+#[derive(Debug, Default)]
+struct Origins {
+    slots: Vec<Slot>,
+    next: Vec<u16>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Slot {
+    hash: u64,
+    /// The newest row of this hash, counted from 1; 0 in a free slot.
+    newest: u16,
+    count: u16,
+}
+
+impl Origins {
+    fn fill(&mut self, hashes: &[u64]) {
+        let room = (hashes.len() * 2).next_power_of_two();
+        self.slots.clear();
+        self.slots.resize(room, Slot::default());
+        self.next.clear();
+        for (row, hash) in (1..).zip(hashes) {
+            let slot = self.slot(*hash);
+            let slot = &mut self.slots[slot];
+            self.next.push(slot.newest);
+            *slot = Slot {
+                hash: *hash,
+                newest: row,
+                count: slot.count + 1,
+            };
+        }
+    }
+
+    /// The rows of a hash; none of one that too many rows have.
+    fn of(&self, hash: u64) -> impl Iterator<Item = usize> {
+        let slot = self.slots[self.slot(hash)];
+        let first = if slot.count > LIKENESSES {
+            0
+        } else {
+            slot.newest
+        };
+        std::iter::successors((first > 0).then_some(first), |row| {
+            let next = self.next[usize::from(*row) - 1];
+            (next > 0).then_some(next)
+        })
+        .map(|row| usize::from(row) - 1)
+    }
+
+    /// Where a hash is, or would be put.
+    fn slot(&self, hash: u64) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut slot = (hash >> 32) as usize & mask;
+        while self.slots[slot].newest > 0 && self.slots[slot].hash != hash {
+            slot = (slot + 1) & mask;
+        }
+        slot
+    }
 }
 
 /// Moves the rows of a buffer and their hashes as the terminal does.
@@ -69,126 +230,48 @@ pub fn apply(scroll: Scroll, buffer: &mut Buffer, hashes: &mut [u64]) {
     hashes[free].fill(blank);
 }
 
-/// The distances by which most rows seem to have moved.
-fn candidates(previous: &[u64], next: &[u64]) -> [Option<i16>; CANDIDATES] {
-    let height = previous.len().min(next.len());
-    let mut votes = vec![0_u32; height * 2];
-    for (row, hash) in next.iter().enumerate().take(height) {
-        if previous[row] == *hash {
-            continue;
-        }
-        for (origin, other) in previous.iter().enumerate().take(height) {
-            if other == hash {
-                votes[origin + height - row] += 1;
-            }
-        }
-    }
-    let mut found = [None; CANDIDATES];
-    for slot in &mut found {
-        let best = (0..votes.len()).max_by_key(|&index| votes[index]);
-        if let Some(index) = best.filter(|&index| votes[index] > 0) {
-            let signed = |number| i16::try_from(number).ok();
-            *slot = signed(index)
-                .zip(signed(height))
-                .map(|(index, height)| index - height);
-            votes[index] = 0;
-        }
-    }
-    found
-}
-
 struct Rows<'a> {
-    previous: &'a Buffer,
-    next: &'a Buffer,
+    previous: Screen<'a>,
+    next: Screen<'a>,
+    /// Whether there is any image at all.
+    images: bool,
 }
 
 impl Rows<'_> {
-    /// The block whose move by `distance` saves most cells, and how many.
-    ///
-    /// For a move up the block `start..end` of `next` comes from `distance` rows below, and the `distance`
-    /// rows after it come free. A move down is the same picture upside down.
-    fn best_block(&self, distance: i16) -> Option<(i64, Scroll)> {
-        let height = usize::from(self.next.area.height);
-        let steps = usize::from(distance.unsigned_abs());
-        if steps == 0 || steps >= height {
-            return None;
+    /// How many cells of the row `to` differ from those of the shown row `from`.
+    fn different(&self, from: usize, to: usize) -> i64 {
+        if self.previous.hashes[from] == self.next.hashes[to] {
+            return 0;
         }
-        let at = |index: usize| {
-            if distance > 0 {
-                index
-            } else {
-                height - 1 - index
-            }
-        };
-        let mut gains = Vec::with_capacity(height);
-        let mut losses = Vec::with_capacity(height);
-        for index in 0..height {
-            let next = row(self.next, at(index));
-            let previous = row(self.previous, at(index));
-            let unmoved = different(previous, next);
-            let image = glyph::holds_image(next) || glyph::holds_image(previous);
-            let from = (index + steps < height).then(|| row(self.previous, at(index + steps)));
-            gains.push(match from {
-                Some(from) if !image && !glyph::holds_image(from) => {
-                    Some(unmoved - different(from, next))
-                }
-                _ => None,
-            });
-            losses.push((!image).then(|| glyph::inked(next) - unmoved));
-        }
-        let (gain, start, end) = best_range(&gains, &losses, steps)?;
-        let (first, last) = (at(start), at(end + steps - 1));
-        Some((
-            gain,
-            Scroll {
-                top: first.min(last) as u16,
-                bottom: (first.max(last) + 1) as u16,
-                rows: distance,
-            },
-        ))
+        let (from, to) = (row(self.previous.buffer, from), row(self.next.buffer, to));
+        from.iter().zip(to).map(|(a, b)| i64::from(a != b)).sum()
+    }
+
+    fn hold_image(&self, index: usize) -> bool {
+        self.images
+            && (glyph::holds_image(row(self.previous.buffer, index))
+                || glyph::holds_image(row(self.next.buffer, index)))
     }
 }
 
-/// The range with the largest sum of gains less the losses of the `steps` rows after it. A row without a
-/// number cannot be part of it.
-fn best_range(
-    gains: &[Option<i64>],
-    losses: &[Option<i64>],
-    steps: usize,
-) -> Option<(i64, usize, usize)> {
+/// The range with the largest sum of gains less the losses of the `steps` rows after it.
+fn best_range(gains: &[i64], losses: &[i64], steps: usize) -> Option<(i64, usize, usize)> {
     let mut best: Option<(i64, usize, usize)> = None;
     let mut start = 0;
     let mut sum = 0;
     for (index, gain) in gains.iter().enumerate() {
-        let Some(gain) = gain else {
-            start = index + 1;
-            sum = 0;
-            continue;
-        };
         if sum <= 0 {
             start = index;
             sum = 0;
         }
         sum += gain;
         let end = index + 1;
-        let loss: Option<i64> = losses
-            .get(end..end + steps)
-            .and_then(|freed| freed.iter().copied().sum());
-        if let Some(loss) = loss
-            && best.is_none_or(|(most, ..)| sum - loss > most)
-        {
-            best = Some((sum - loss, start, end));
+        let total = sum - (losses[end + steps] - losses[end]);
+        if best.is_none_or(|(most, ..)| total > most) {
+            best = Some((total, start, end));
         }
     }
     best
-}
-
-fn different(previous: &[Cell], next: &[Cell]) -> i64 {
-    previous
-        .iter()
-        .zip(next)
-        .map(|(a, b)| i64::from(a != b))
-        .sum()
 }
 
 fn row(buffer: &Buffer, row: usize) -> &[Cell] {
@@ -229,7 +312,9 @@ mod tests {
     }
 
     fn found(previous: &Buffer, next: &Buffer) -> Option<Scroll> {
-        detect(previous, next, &hashes(previous), &hashes(next))
+        let (before, after) = (hashes(previous), hashes(next));
+        let screen = |buffer, hashes| Screen { buffer, hashes };
+        Detector::default().detect(screen(previous, &before), screen(next, &after))
     }
 
     fn with_footer(mut rows: Vec<String>) -> Buffer {
@@ -284,6 +369,23 @@ mod tests {
             next.content[index * 30 + 29].set_diff_option(CellDiffOption::Skip);
         }
         assert_eq!(found(&previous, &next), None);
+    }
+
+    #[test]
+    fn rows_that_look_alike_do_not_hide_a_move() {
+        let spaced = |range| -> Vec<String> {
+            let texts = lines(range).into_iter();
+            texts.flat_map(|line| [line, String::new()]).collect()
+        };
+        let scroll = Scroll {
+            top: 0,
+            bottom: 39,
+            rows: 6,
+        };
+        assert_eq!(
+            found(&with_footer(spaced(0..20)), &with_footer(spaced(3..23))),
+            Some(scroll)
+        );
     }
 
     #[test]

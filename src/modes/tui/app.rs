@@ -137,15 +137,14 @@ impl App {
 
     /// Applies one event of the terminal.
     pub fn on_input(&mut self, event: InputEvent, now: Instant) {
-        self.dirty = true;
+        self.dirty |= !matches!(event, InputEvent::Reply(_));
         match event {
             InputEvent::Key(key) => self.on_key(key, now),
             InputEvent::Paste(text) => self.on_paste(&text, now),
             InputEvent::Mouse(mouse) => self.on_mouse(mouse),
             InputEvent::FocusGained => self.focused = true,
             InputEvent::FocusLost => self.focused = false,
-            InputEvent::Resize(..) => {}
-            InputEvent::Reply(_) => self.dirty = false,
+            InputEvent::Resize(..) | InputEvent::Reply(_) => {}
         }
         self.apply_actions(now);
     }

@@ -98,6 +98,7 @@ pub async fn run(setup: HostSetup, options: Options) -> anyhow::Result<()> {
         running: false,
         transcript: Vec::new(),
     };
+    screen.clock.asked(Instant::now());
     screen.draw();
     let mut events = events;
     let left = screen
@@ -204,7 +205,7 @@ impl Screen {
             self.after_change();
         }
         loop {
-            let deadline = self.clock.deadline();
+            let deadline = self.clock.deadline(Instant::now());
             let idle = self.terminal.output().is_idle();
             tokio::select! {
                 biased;
@@ -215,11 +216,13 @@ impl Screen {
                 }
                 event = input.recv() => {
                     let Some(event) = event else { return Ok(()) };
-                    self.on_input(event);
+                    let mut echoes = self.on_input(event);
                     while let Ok(event) = input.try_recv() {
-                        self.on_input(event);
+                        echoes |= self.on_input(event);
                     }
-                    self.clock.request_now(Instant::now());
+                    if echoes {
+                        self.clock.request_now(Instant::now());
+                    }
                 }
                 () = self.terminal.output().ready(), if deadline.is_some() && !idle => {}
                 () = sleep_to(deadline), if deadline.is_some() && idle => {
@@ -276,10 +279,8 @@ impl Screen {
             let interval = self.pace.max(self.clock.interval());
             self.clock.request_at((self.drawn + interval).max(now));
         }
-        if !self.clock.is_slow()
-            && let Some(then) = self.app.next_change(now)
-        {
-            self.clock.request_at(then);
+        if let Some(then) = self.app.next_change(now) {
+            self.clock.request_decoration(then);
         }
         false
     }
@@ -295,14 +296,22 @@ impl Screen {
         }
     }
 
-    fn on_input(&mut self, event: InputEvent) {
-        if let InputEvent::Reply(reply) = &event {
+    /// True for what the user does, which is echoed at once.
+    fn on_input(&mut self, event: InputEvent) -> bool {
+        let is_reply = if let InputEvent::Reply(reply) = &event {
             self.on_reply(reply);
-        }
+            true
+        } else {
+            false
+        };
         self.app.on_input(event, Instant::now());
+        !is_reply
     }
 
     fn on_reply(&mut self, reply: &TerminalReply) {
+        if matches!(reply, TerminalReply::DeviceAttributes(_)) {
+            self.clock.acknowledged(Instant::now());
+        }
         if self.terminal.on_reply(reply) {
             self.writer.set_features(self.terminal.features());
         }
@@ -403,6 +412,7 @@ impl Screen {
     fn repaint(&mut self) {
         self.writer.resize(self.terminal.size());
         self.writer.repaint();
+        self.clock.forget_fence();
         self.clock.request_now(Instant::now());
     }
 
@@ -436,12 +446,14 @@ impl Screen {
         let cursor = self.app.draw(canvas, links, now).map(Cursor::from);
         let mut frame = self.terminal.output().buffer();
         self.writer.finish(cursor, &mut frame);
+        let fenced = self.clock.wants_fence(frame.len()) && self.terminal.fence(&mut frame);
+        let bytes = frame.len();
         let drain = self.terminal.output().drain();
         self.terminal.output().send(frame);
         self.drawn = Instant::now();
         let cost = self.drawn.saturating_duration_since(now);
         self.pace = (cost * DRAWING_SHARE).clamp(STREAM_FRAME, SLOWEST_STREAM_FRAME);
-        self.clock.drawn(self.drawn, drain);
+        self.clock.drawn(self.drawn, drain, bytes, fenced);
     }
 
     /// Follows theme, keymap and settings files while they are edited.

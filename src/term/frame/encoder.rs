@@ -117,8 +117,8 @@ impl Encoder {
             let written = if start >= tail && last - start >= 3 {
                 self.erase_tail(row, column, &next[start], links, out);
                 next.len()
-            } else if let Some(end) = blank_run(next, start, last) {
-                self.erase_run(row, column, end - start, links, out);
+            } else if let Some(end) = self.blank_run(next, start, last) {
+                self.erase_run(row, column, &next[start..end], links, out);
                 end
             } else {
                 self.bridge(row, next, start, links, out);
@@ -187,22 +187,34 @@ impl Encoder {
         let Some(last) = row.last() else {
             return 0;
         };
-        let erasable = last.bg == Color::Reset || self.features.erase_background;
-        let is_tail = |cell: &Cell| {
-            erasable
-                && cell.bg == last.bg
-                && glyph::is_plain_blank(cell)
-                && !glyph::is_skipped(cell)
-        };
         let mut start = row
             .iter()
-            .rposition(|cell| !is_tail(cell))
+            .rposition(|cell| !self.is_erased(cell, last.bg))
             .map_or(0, |last| last + 1);
         // The blank after a wide glyph is its second half.
         if start > 0 && start < row.len() && glyph(row, start - 1).1 == 2 {
             start += 1;
         }
         start
+    }
+
+    /// Whether the cell is what an erase to `background` leaves behind.
+    fn is_erased(&self, cell: &Cell, background: Color) -> bool {
+        cell.bg == background
+            && (background == Color::Reset || self.features.erase_background)
+            && glyph::is_plain_blank(cell)
+            && !glyph::is_skipped(cell)
+    }
+
+    /// The end of a run of blanks from `start` that is worth erasing; it ends at the last change at the
+    /// latest.
+    fn blank_run(&self, row: &[Cell], start: usize, last: usize) -> Option<usize> {
+        let background = row[start].bg;
+        let length = row[start..=last]
+            .iter()
+            .take_while(|cell| self.is_erased(cell, background))
+            .count();
+        (self.features.erase_characters && length >= ERASE_RUN).then_some(start + length)
     }
 
     fn erase_tail(&mut self, row: u16, column: u16, cell: &Cell, links: &Links, out: &mut Vec<u8>) {
@@ -215,13 +227,13 @@ impl Encoder {
         &mut self,
         row: u16,
         column: u16,
-        length: usize,
+        cells: &[Cell],
         links: &Links,
         out: &mut Vec<u8>,
     ) {
         self.move_to(column, row, out);
-        self.set_pen(self.pen.for_erase(Color::Reset), links, out);
-        push_step(out, length as u16, b'X');
+        self.set_pen(self.pen.for_erase(cells[0].bg), links, out);
+        push_step(out, cells.len() as u16, b'X');
     }
 
     /// Prints unchanged cells between the cursor and `column` again where that is shorter than a move.
@@ -248,7 +260,7 @@ impl Encoder {
             let (symbol, width) = glyph(next, at);
             let fits = !glyph::is_skipped(&next[at])
                 && self.pen.for_cell(&next[at], symbol) == self.pen
-                && !glyph::is_width_uncertain(symbol, width);
+                && glyph::uncertain_columns(symbol, width).is_none();
             bytes += symbol.len();
             at += width;
             if !fits || bytes > budget {
@@ -272,12 +284,18 @@ impl Encoder {
         row: u16,
         column: u16,
         cell: &Cell,
-        (symbol, _): (&str, usize),
+        (symbol, width): (&str, usize),
         links: &Links,
         out: &mut Vec<u8>,
     ) {
         self.move_to(column, row, out);
         self.set_pen(self.pen.for_cell(cell, symbol), links, out);
+        if width == 2 && glyph::uncertain_columns(symbol, width).is_some() {
+            // A terminal that draws it in one column must not show what stood in the second.
+            out.extend_from_slice(b"  ");
+            self.place = Some(Place { column: None, row });
+            self.move_to(column, row, out);
+        }
         out.extend_from_slice(symbol.as_bytes());
     }
 
@@ -310,7 +328,7 @@ impl Encoder {
     }
 
     fn advance(&mut self, row: u16, column: usize, width: usize, glyph: (&str, usize)) {
-        let known = column < width && !glyph::is_width_uncertain(glyph.0, glyph.1);
+        let known = column < width && glyph::uncertain_columns(glyph.0, glyph.1).is_none();
         self.place = Some(Place {
             column: known.then_some(column as u16),
             row,
@@ -322,16 +340,6 @@ impl Encoder {
         self.pen.write_change(pen, links, out);
         self.pen = pen;
     }
-}
-
-/// The end of a run of default blanks from `start` that is worth erasing; it ends at the last change at the
-/// latest.
-fn blank_run(row: &[Cell], start: usize, last: usize) -> Option<usize> {
-    let length = row[start..=last]
-        .iter()
-        .take_while(|cell| glyph::is_default_blank(cell) && !glyph::is_skipped(cell))
-        .count();
-    (length >= ERASE_RUN).then_some(start + length)
 }
 
 #[cfg(test)]

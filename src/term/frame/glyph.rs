@@ -29,23 +29,50 @@ pub(super) fn glyph(row: &[Cell], column: usize) -> (&str, usize) {
     match text::grapheme_width(symbol) {
         _ if symbol.chars().any(char::is_control) => (" ", 1),
         1 => (symbol, 1),
-        2 if row.get(column + 1).is_some_and(|next| next.symbol() == " ") => (symbol, 2),
+        2 if row.get(column + 1).is_some_and(is_second_half) => (symbol, 2),
         _ => (" ", 1),
     }
 }
 
-/// Whether terminals disagree about the width of this symbol, so that the cursor has to be placed anew
-/// after it.
-pub(super) fn is_width_uncertain(symbol: &str, width: usize) -> bool {
-    symbol.len() > 2
-        && symbol
-            .chars()
-            .nth(1)
-            .is_some_and(|second| width == 2 || second == '\u{fe0f}' || second == '\u{200d}')
+fn is_second_half(cell: &Cell) -> bool {
+    cell.symbol() == " " && !is_skipped(cell)
+}
+
+/// Most columns that any terminal takes for a glyph.
+const MOST_COLUMNS: usize = 16;
+
+/// The most columns that a terminal may take for this glyph, where terminals disagree: those that do not
+/// know a cluster draw its characters side by side, or only the first of them. `None` where all agree.
+pub(super) fn uncertain_columns(symbol: &str, width: usize) -> Option<usize> {
+    if symbol.len() <= 2 {
+        return None;
+    }
+    let mut chars = symbol.chars();
+    let first = chars.next()?;
+    let Some(second) = chars.next() else {
+        return is_newer_emoji(first).then_some(2);
+    };
+    let selects = matches!(second, '\u{fe00}'..='\u{fe0f}' | '\u{200d}');
+    if width < 2 && !selects {
+        return None;
+    }
+    let mut bytes = [0; 4];
+    let columns = |character: char| text::grapheme_width(character.encode_utf8(&mut bytes));
+    let apart: usize = symbol.chars().map(columns).sum();
+    Some(apart.clamp(2, MOST_COLUMNS))
+}
+
+/// Emoji that came with Unicode 11 and later, which older terminals draw in one column.
+fn is_newer_emoji(character: char) -> bool {
+    matches!(character,
+        '\u{1f6d5}'..='\u{1f6df}' | '\u{1f6f7}'..='\u{1f6ff}' | '\u{1f7e0}'..='\u{1f7ff}'
+        | '\u{1f900}'..='\u{1f90f}' | '\u{1f93f}' | '\u{1f94d}'..='\u{1f94f}'
+        | '\u{1f96c}'..='\u{1f97f}' | '\u{1f998}'..='\u{1f9bf}' | '\u{1f9c1}'..='\u{1f9cf}'
+        | '\u{1f9e7}'..='\u{1faff}')
 }
 
 /// A cell that holds an image: the terminal draws it, the encoder leaves it alone.
-pub(super) fn is_skipped(cell: &Cell) -> bool {
+pub(in crate::term) fn is_skipped(cell: &Cell) -> bool {
     cell.diff_option == CellDiffOption::Skip
 }
 
@@ -84,9 +111,12 @@ pub(super) fn changed_columns(previous: &[Cell], next: &[Cell], changed: &mut Ve
         return;
     };
     let last = (first..width).rev().find(differs).unwrap_or(first);
+    // What a terminal may have drawn over beside a glyph of uncertain width.
+    let mut spoilt = 0;
+    let mut column = first.saturating_sub(1);
     // One cell more on either side: the halves of a wide glyph that came or went.
     let (mut in_previous, mut in_next) = (false, false);
-    for column in first.saturating_sub(1)..(last + 2).min(width) {
+    while column < (last + 2).max(spoilt).min(width) {
         let (old, old_width) = if in_previous {
             (" ", 0)
         } else {
@@ -97,14 +127,18 @@ pub(super) fn changed_columns(previous: &[Cell], next: &[Cell], changed: &mut Ve
         } else {
             glyph(next, column)
         };
-        let stays = new_width == 0
-            || is_skipped(&next[column])
-            || old_width == new_width && looks_same((&previous[column], old), (&next[column], new));
-        if !stays {
+        let same = column >= spoilt
+            && old_width == new_width
+            && looks_same((&previous[column], old), (&next[column], new));
+        if new_width > 0 && !is_skipped(&next[column]) && !same {
             changed.push(column as u16);
+            if let Some(columns) = uncertain_columns(new, new_width) {
+                spoilt = spoilt.max(column + columns);
+            }
         }
         in_previous = old_width == 2;
         in_next = new_width == 2;
+        column += 1;
     }
 }
 
@@ -182,6 +216,26 @@ mod tests {
         assert_eq!(changed(&row("ab"), &row("漢")), [0]);
         assert_eq!(changed(&row("x漢"), &row("漢")), [0, 2]);
         assert_eq!(changed(&row("abc"), &row("abc")), [0; 0]);
+    }
+
+    #[test]
+    fn what_a_wider_glyph_may_cover_is_written_again() {
+        let family = "👩\u{200d}👧";
+        let next = format!("{family}cdef");
+        assert_eq!(changed(&row("abcdef"), &row(&next)), [0, 2, 3]);
+        assert_eq!(changed(&row(&format!("{family}cdeg")), &row(&next)), [5]);
+        for (symbol, width, columns) in [
+            ("a", 1, None),
+            ("漢", 2, None),
+            ("🦀", 2, None),
+            ("e\u{301}", 1, None),
+            ("🫠", 2, Some(2)),
+            ("❤\u{fe0f}", 2, Some(2)),
+            ("🇩🇪", 2, Some(2)),
+            ("👩\u{200d}👩\u{200d}👧", 2, Some(6)),
+        ] {
+            assert_eq!(uncertain_columns(symbol, width), columns, "{symbol}");
+        }
     }
 
     #[test]

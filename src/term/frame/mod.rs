@@ -33,10 +33,13 @@ pub struct Features {
     pub margins: bool,
     /// `CSI n b` repeats the last character; used for ASCII.
     pub repeat: bool,
+    /// `CSI n X` erases characters.
+    pub erase_characters: bool,
     /// Erased cells take the background colour in force.
     pub erase_background: bool,
-    /// Synchronized output is known to work; frames are bracketed in any case, but without it the
-    /// cursor is hidden while a large frame is drawn.
+    /// Frames are put between the brackets of synchronized output: harmless where they are unknown.
+    pub bracketed: bool,
+    /// Synchronized output is known to work; without it the cursor is hidden while a large frame is drawn.
     pub synchronized: bool,
     /// OSC 8 hyperlinks.
     pub links: bool,
@@ -47,7 +50,9 @@ impl Default for Features {
         Self {
             margins: true,
             repeat: false,
+            erase_characters: true,
             erase_background: false,
+            bracketed: true,
             synchronized: false,
             links: true,
         }

@@ -1,5 +1,8 @@
 //! Moving the cursor in the fewest bytes.
 
+/// More line feeds than this are never the shortest way.
+const FEEDS: usize = 8;
+
 /// Where the terminal's cursor stands. The column is unknown after the last column was printed (some
 /// terminals hold back a line wrap there) and after a glyph whose width terminals disagree about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,6 +79,15 @@ fn push_row(out: &mut Vec<u8>, from: u16, to: u16) {
         let direction = if from < to { b'B' } else { b'A' };
         push_step(out, from.abs_diff(to), direction);
     });
+    // Output is raw: a line feed above the last row moves straight down.
+    if from < to {
+        or_shorter(out, start, |out| {
+            out.extend(std::iter::repeat_n(
+                b'\n',
+                usize::from(to - from).min(FEEDS),
+            ));
+        });
+    }
 }
 
 /// A control sequence whose parameter is left out when it is 1.
@@ -126,9 +138,12 @@ mod tests {
             (at(Some(4), 3), (5, 3), "\x1b[C"),
             (at(Some(4), 3), (2, 3), "\x08\x08"),
             (at(Some(40), 3), (0, 3), "\r"),
-            (at(Some(40), 13), (0, 14), "\r\x1b[B"),
+            (at(Some(40), 13), (0, 14), "\r\n"),
+            (at(Some(40), 13), (40, 16), "\n\n\n"),
+            (at(Some(40), 13), (40, 25), "\x1b[26d"),
             (at(Some(2), 37), (0, 35), "\x1b[36H"),
-            (at(Some(1), 35), (2, 37), "\x1b[38;3H"),
+            (at(Some(1), 35), (2, 37), "\x1b[C\n\n"),
+            (at(Some(1), 31), (2, 37), "\x1b[38;3H"),
             (at(None, 3), (0, 3), "\r"),
             (at(None, 3), (90, 3), "\x1b[91G"),
             (at(Some(90), 3), (90, 30), "\x1b[31d"),

@@ -4,7 +4,7 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::{Position, Rect, Size};
 
 use super::{Cursor, Encoder, Features, Links};
-use crate::term::scroll;
+use crate::term::scroll::{self, Detector};
 
 const BEGIN: &[u8] = b"\x1b[?2026h";
 const END: &[u8] = b"\x1b[?2026l";
@@ -12,6 +12,8 @@ const END: &[u8] = b"\x1b[?2026l";
 const SMALL: usize = 96;
 /// Fewest changed rows among which a scroll is looked for.
 const SCROLL_ROWS: usize = 3;
+/// Most blocks of rows that move in one frame, each in its own way.
+const SCROLLS: usize = 4;
 
 /// Keeps the shown screen and the one being drawn, and writes the difference.
 #[derive(Debug)]
@@ -22,6 +24,7 @@ pub struct FrameWriter {
     next: Buffer,
     shown_hashes: Vec<u64>,
     next_hashes: Vec<u64>,
+    detector: Detector,
     queued: Vec<(Option<Position>, Vec<u8>)>,
     repaint: bool,
 }
@@ -35,6 +38,7 @@ impl FrameWriter {
             next: Buffer::empty(Rect::ZERO),
             shown_hashes: Vec::new(),
             next_hashes: Vec::new(),
+            detector: Detector::default(),
             queued: Vec::new(),
             repaint: true,
         };
@@ -91,7 +95,8 @@ impl FrameWriter {
     /// Ends the frame: appends the bytes that bring it to the screen to `out`; none when nothing changed.
     pub fn finish(&mut self, cursor: Option<Cursor>, out: &mut Vec<u8>) {
         let start = out.len();
-        out.extend_from_slice(BEGIN);
+        let bracketed = self.encoder.features().bracketed;
+        out.extend_from_slice(if bracketed { BEGIN } else { b"" });
         let body = out.len();
         if self.repaint {
             self.clear(out);
@@ -110,7 +115,7 @@ impl FrameWriter {
             self.hide_while_drawing(body, out);
         }
         self.encoder.cursor(self.within(cursor), out);
-        if large {
+        if large && bracketed {
             out.extend_from_slice(END);
         } else {
             out.drain(start..body);
@@ -152,7 +157,7 @@ impl FrameWriter {
             }
         }
         if changed >= SCROLL_ROWS && self.encoder.features().margins {
-            self.write_scroll(height, out);
+            self.write_scrolls(height, out);
         }
         for index in 0..if changed > 0 { height } else { 0 } {
             let (shown, next) = (
@@ -166,14 +171,15 @@ impl FrameWriter {
         std::mem::swap(&mut self.shown_hashes, &mut self.next_hashes);
     }
 
-    fn write_scroll(&mut self, height: u16, out: &mut Vec<u8>) {
-        let found = scroll::detect(
-            &self.shown,
-            &self.next,
-            &self.shown_hashes,
-            &self.next_hashes,
-        );
-        if let Some(found) = found {
+    /// Moves what has moved, block by block.
+    fn write_scrolls(&mut self, height: u16, out: &mut Vec<u8>) {
+        for _ in 0..SCROLLS {
+            let screen = |buffer, hashes| scroll::Screen { buffer, hashes };
+            let found = self.detector.detect(
+                screen(&self.shown, &self.shown_hashes),
+                screen(&self.next, &self.next_hashes),
+            );
+            let Some(found) = found else { return };
             self.encoder.scroll(found, height, &self.links, out);
             scroll::apply(found, &mut self.shown, &mut self.shown_hashes);
         }

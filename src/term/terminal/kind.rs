@@ -1,5 +1,6 @@
 //! What the environment tells about the terminal, before it is asked anything itself.
 
+use crate::term::frame::Features;
 use crate::term::theme::ColourDepth;
 
 /// What stands between us and the glass.
@@ -38,7 +39,13 @@ pub struct TerminalKind {
     pub progress: bool,
     /// Whether the background is dark, where the environment tells.
     pub dark: Option<bool>,
+    /// A terminal of the old days, or an emulation of one: it has a cursor and colours, but is not trusted to
+    /// move or erase a part of the screen.
+    pub limited: bool,
 }
+
+/// How `TERM` begins on a terminal without scroll regions, insert line or erase character.
+const LIMITED: &[&str] = &["ansi", "pcansi", "vt100", "vt52", "cons25", "cygwin", "sun"];
 
 /// Part of `TERM` or `TERM_PROGRAM`, whether it shows true colours, its notifications, its progress bar.
 const EMULATORS: &[(&str, bool, Notice, bool)] = &[
@@ -104,6 +111,7 @@ impl TerminalKind {
             notice,
             progress: known.is_some_and(|known| known.3) || windows || konsole,
             dark: value("COLORFGBG").and_then(|colours| is_dark(&colours)),
+            limited: LIMITED.iter().any(|name| term.starts_with(name)),
         }
     }
 
@@ -112,9 +120,23 @@ impl TerminalKind {
         self.host != Host::Dumb
     }
 
+    /// What frames may use before the terminal has answered anything.
+    pub fn features(&self) -> Features {
+        let strings = self.has_strings();
+        Features {
+            margins: !self.limited,
+            erase_characters: !self.limited,
+            // The kernel fills what it erases with the colour in force, and repeats nothing.
+            erase_background: self.host == Host::Console,
+            bracketed: strings && self.host != Host::Screen,
+            links: strings && self.host != Host::Screen,
+            ..Features::default()
+        }
+    }
+
     /// Whether control strings (OSC, DCS) are understood or at least skipped.
     pub fn has_strings(&self) -> bool {
-        !matches!(self.host, Host::Console | Host::Dumb)
+        !self.limited && !matches!(self.host, Host::Console | Host::Dumb)
     }
 }
 
@@ -210,6 +232,45 @@ mod tests {
         ];
         for (variables, expected) in cases {
             assert_eq!(detect(variables), *expected, "{variables:?}");
+        }
+    }
+
+    #[test]
+    fn frames_use_what_the_kind_is_known_to_have() {
+        let safe = Features::default();
+        let cases: &[(&[(&str, &str)], Features)] = &[
+            (&[("TERM", "xterm-256color")], safe),
+            (&[("TERM", "xterm-256color"), ("TMUX", "/tmp/x")], safe),
+            (
+                &[("TERM", "screen")],
+                Features {
+                    bracketed: false,
+                    links: false,
+                    ..safe
+                },
+            ),
+            (
+                &[("TERM", "linux")],
+                Features {
+                    erase_background: true,
+                    bracketed: false,
+                    links: false,
+                    ..safe
+                },
+            ),
+            (
+                &[("TERM", "vt100")],
+                Features {
+                    margins: false,
+                    erase_characters: false,
+                    bracketed: false,
+                    links: false,
+                    ..safe
+                },
+            ),
+        ];
+        for (variables, expected) in cases {
+            assert_eq!(detect(variables).features(), *expected, "{variables:?}");
         }
     }
 }

@@ -65,6 +65,9 @@ const MODERN: [&str; 10] = [
     "kitty", "ghostty", "wezterm", "foot", "xterm", "tmux", "iterm2", "vte", "contour", "rio",
 ];
 
+/// DA1, which every terminal answers.
+const FENCE: &[u8] = b"\x1b[c";
+
 /// How long the output may take to accept what is left when the screen is given back.
 const LAST_WRITE: Duration = Duration::from_secs(1);
 
@@ -77,6 +80,8 @@ pub struct Terminal {
     features: Features,
     /// The fence of the questions has come.
     answered: bool,
+    /// A frame ended with a fence that has not come back.
+    fenced: bool,
     restore: Arc<Restore>,
     output: Output,
     reader: Option<Reader>,
@@ -117,6 +122,7 @@ impl Terminal {
             options,
             keyboard: Keyboard::Plain,
             answered: false,
+            fenced: false,
             output: Output::start(restore.output()?)?,
             restore,
             reader: None,
@@ -173,9 +179,25 @@ impl Terminal {
                 }
                 self.restore.update(self.leave_bytes(), None);
             }
+            TerminalReply::DeviceAttributes(_) => {
+                self.fenced = false;
+                self.restore.wait_for(None);
+            }
             _ => {}
         }
         self.features != before
+    }
+
+    /// Ends a frame with a question whose answer says that the terminal has come so far. `false` when it is
+    /// not known to answer.
+    pub fn fence(&mut self, frame: &mut Vec<u8>) -> bool {
+        if !self.answered {
+            return false;
+        }
+        frame.extend_from_slice(FENCE);
+        self.fenced = true;
+        self.restore.wait_for(self.patience());
+        true
     }
 
     /// Turns the mouse reports on or off.
@@ -219,6 +241,7 @@ impl Terminal {
         }
         self.output.flush_blocking(LAST_WRITE);
         self.restore.restore();
+        self.fenced = false;
     }
 
     /// Takes the terminal again after `release`, or after a stop from outside. Repaint afterwards.
@@ -271,7 +294,7 @@ impl Terminal {
     /// How long open answers are waited for on the way out.
     fn patience(&self) -> Option<Duration> {
         let patience = if self.kind.remote { 1000 } else { 100 };
-        (!self.answered).then_some(Duration::from_millis(patience))
+        (!self.answered || self.fenced).then_some(Duration::from_millis(patience))
     }
 }
 
@@ -283,10 +306,10 @@ impl Drop for Terminal {
 
 /// What can be assumed before the terminal has answered.
 fn first_features(kind: &TerminalKind, options: TerminalOptions) -> Features {
+    let features = kind.features();
     Features {
-        margins: options.margins,
-        links: kind.has_strings() && kind.host != Host::Screen,
-        ..Features::default()
+        margins: options.margins && features.margins,
+        ..features
     }
 }
 

@@ -42,6 +42,8 @@ const MOUSE: Condition = |_, options| options.mouse;
 const NO_MOUSE: Condition = |kind, options| !options.mouse && kind.has_strings();
 const STRINGS: Condition = |kind, _| kind.has_strings();
 const PROGRESS: Condition = |kind, _| kind.progress && kind.host == Host::Emulator;
+/// Without an alternate screen, or not with it by default.
+const ONE_SCREEN: Condition = |kind, _| matches!(kind.host, Host::Console | Host::Screen);
 const EMULATOR: Condition = |kind, _| kind.host == Host::Emulator;
 
 /// What sets a mode, what resets it, and when. Reset in the opposite order.
@@ -49,6 +51,8 @@ const SWITCHES: &[(&str, &str, Condition)] = &[
     // The title is put aside and taken back.
     ("\x1b[22;2t", "\x1b[23;2t", EMULATOR),
     ("\x1b[?1049h", "\x1b[?1049l", ALWAYS),
+    // The shell's next line would stand in the middle of what is left on the screen.
+    ("", "\x1b[H\x1b[J", ONE_SCREEN),
     // Autowrap.
     ("\x1b[?7l", "\x1b[?7h", ALWAYS),
     // Bracketed paste, focus, changes between dark and light.
@@ -151,6 +155,27 @@ mod tests {
             assert!(
                 left.contains("\x1b[<u") && left.ends_with("\x1b[?1049l\x1b[23;2t"),
                 "{left:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn nothing_is_left_where_there_is_one_screen() {
+        for (host, cleared) in [
+            (Host::Emulator, false),
+            (Host::Tmux, false),
+            (Host::Screen, true),
+            (Host::Console, true),
+        ] {
+            let kind = TerminalKind {
+                host,
+                ..TerminalKind::default()
+            };
+            let left = leave(&kind, TerminalOptions::default(), Keyboard::Plain);
+            assert_eq!(
+                left.contains("\x1b[H\x1b[J\x1b[?1049l"),
+                cleared,
+                "{host:?}"
             );
         }
     }

@@ -81,6 +81,13 @@ impl Restore {
         }
     }
 
+    /// Changes how long an open answer is waited for.
+    pub(super) fn wait_for(&self, awaiting_reply: Option<Duration>) {
+        if let Some(held) = &mut self.lock().held {
+            held.awaiting_reply = awaiting_reply;
+        }
+    }
+
     /// Brings the terminal back. The second time nothing happens.
     pub(super) fn restore(&self) {
         let Some(held) = self.lock().held.take() else {

@@ -299,7 +299,7 @@ fn parser(columns: u16, rows: u16) -> vt100::Parser {
     vt100::Parser::new(rows.try_into().unwrap(), columns.try_into().unwrap(), 0)
 }
 
-fn holds(folder: &std::path::Path, text: &str) -> bool {
+pub(super) fn holds(folder: &std::path::Path, text: &str) -> bool {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).any(|path| {
         if path.is_dir() {
