@@ -17,6 +17,9 @@ pub struct Usage {
     /// The part of `output` that was thinking, where the provider says so.
     pub reasoning: u64,
     pub cost: Cost,
+    /// Whether a subscription paid, so that `cost` is not what the tokens are worth.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub subscription: bool,
 }
 
 /// US dollars.
@@ -80,6 +83,7 @@ impl AddAssign for Usage {
         self.cost.cache_read += other.cost.cache_read;
         self.cost.cache_write += other.cost.cache_write;
         self.cost.total += other.cost.total;
+        self.subscription |= other.subscription;
     }
 }
 

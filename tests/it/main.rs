@@ -11,6 +11,7 @@
 )]
 
 mod agent;
+mod auth;
 mod discovery;
 mod json;
 mod layers;

@@ -120,6 +120,7 @@ impl Task {
         self.walk.cancel();
         self.shell = None;
         self.close().await;
+        self.models.settle().await;
         self.publish(Event::ShutDown);
     }
 
@@ -183,7 +184,7 @@ impl Task {
                     self.notice(Severity::Warning, text);
                 }
             }
-            Op::Reload => self.reload(),
+            Op::Reload => self.reload().await,
             // The loop has taken it.
             Op::ShutDown => {}
         }
@@ -407,10 +408,10 @@ impl Task {
         });
     }
 
-    fn reload(&mut self) {
+    async fn reload(&mut self) {
         match Models::load(&self.setup) {
             Ok((models, problems)) => {
-                self.models.reloaded(models);
+                self.models.reloaded(models).await;
                 for problem in problems {
                     self.notice(Severity::Warning, problem.to_string());
                 }

@@ -172,6 +172,8 @@ impl FileProvider {
             compat: fields.compat(),
             models: Vec::new(),
         };
+        // Read by `auth::SignIns`.
+        fields.left.remove("oauth");
         let models: Vec<Value> = fields.take("models", "a list").unwrap_or_default();
         for (index, value) in models.into_iter().enumerate() {
             let place = format!("{}.models[{index}]", fields.place);

@@ -33,7 +33,7 @@ const TLS_WORDS: &[&str] = &[
 ];
 
 /// Host and port of an address: what a person needs to know, without path and credentials.
-pub(super) fn host(url: &Url) -> String {
+pub(in crate::llm) fn host(url: &Url) -> String {
     let host = url.host_str().unwrap_or("?");
     match url.port() {
         Some(port) => format!("{host}:{port}"),
@@ -41,7 +41,7 @@ pub(super) fn host(url: &Url) -> String {
     }
 }
 
-pub(super) fn is_loopback(url: &Url) -> bool {
+pub(in crate::llm) fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     match bare.parse::<std::net::IpAddr>() {
@@ -51,7 +51,7 @@ pub(super) fn is_loopback(url: &Url) -> bool {
 }
 
 /// The request could not be sent, or nothing came back.
-pub(super) fn transport(error: &reqwest::Error, host: &str, local: bool) -> TurnStatus {
+pub(in crate::llm) fn transport(error: &reqwest::Error, host: &str, local: bool) -> TurnStatus {
     let reason = reason(error);
     let lower = reason.to_lowercase();
     if error.is_timeout() {
@@ -79,14 +79,14 @@ pub(super) fn transport(error: &reqwest::Error, host: &str, local: bool) -> Turn
 }
 
 /// The connection broke while the answer came.
-pub(super) fn cut(error: &reqwest::Error, host: &str) -> TurnStatus {
+pub(in crate::llm) fn cut(error: &reqwest::Error, host: &str) -> TurnStatus {
     TurnStatus::NetworkError {
         message: format!("the connection to `{host}` broke: {}", reason(error)),
         retryable: true,
     }
 }
 
-pub(super) fn silence(host: &str, idle: Duration) -> TurnStatus {
+pub(in crate::llm) fn silence(host: &str, idle: Duration) -> TurnStatus {
     let waited = clock::human_duration(u64::try_from(idle.as_millis()).unwrap_or(u64::MAX));
     TurnStatus::Timeout {
         message: format!("nothing came from `{host}` for {waited}"),

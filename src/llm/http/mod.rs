@@ -6,7 +6,7 @@
 //! that leaves this module holds the key.
 
 mod call;
-mod fault;
+pub(super) mod fault;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -79,15 +79,16 @@ impl Clients {
     async fn get(&self, local: bool) -> Result<Client, String> {
         let options = self.options;
         let cell = if local { &self.local } else { &self.remote };
-        let built = cell.get_or_try_init(|| async move {
-            // Reading certificates is slow and blocks: keep it off the thread that draws.
-            let task = tokio::task::spawn_blocking(move || build(options, local));
-            match task.await {
-                Ok(client) => client.map_err(|error| error.to_string()),
-                Err(error) => Err(error.to_string()),
-            }
-        });
+        let built = cell.get_or_try_init(|| async move { client(options, local).await });
         built.await.cloned()
+    }
+}
+
+/// A client of its own. Reading certificates is slow and blocks: kept off the thread that draws.
+pub(super) async fn client(options: HttpOptions, local: bool) -> Result<Client, String> {
+    match tokio::task::spawn_blocking(move || build(options, local)).await {
+        Ok(client) => client.map_err(|error| error.to_string()),
+        Err(error) => Err(error.to_string()),
     }
 }
 
