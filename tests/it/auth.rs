@@ -244,6 +244,7 @@ async fn a_device_code_that_fails_says_why() {
     // The code's own time: 600 "seconds" of a millisecond, asked every 300.
     let behaviour = Behaviour {
         interval: Some(300.0),
+        code_lives: Some(600),
         token_errors: VecDeque::from(["authorization_pending"; 9]),
         ..Behaviour::default()
     };

@@ -7,11 +7,13 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::event::{Event, KeyState};
-use super::op::Op;
+use super::login::RunningLogin;
+use super::op::{LoginMethod, Op};
 use super::session::{OpenError, OpenSession};
 use super::setup::{HostSetup, SessionChoice};
 use super::shell::RunningShell;
 use crate::agent::{self, AgentMessage, Publisher, Severity, Subscription};
+use crate::coding::accounts::Accounts;
 use crate::coding::models::{ModelError, Models, discover};
 use crate::coding::session::EntryKind;
 use crate::coding::{files, history};
@@ -39,6 +41,10 @@ pub(super) enum Job {
     Publish(Box<Event>),
     Discovered(Vec<Model>),
     ShellEnded(Box<agent::ShellRun>),
+    LoginEnded {
+        provider: String,
+        error: Option<String>,
+    },
 }
 
 impl Host {
@@ -65,6 +71,7 @@ impl Host {
             jobs,
             session: None,
             shell: None,
+            login: None,
             level: ThinkingLevel::default(),
             walk: CancellationToken::new(),
         };
@@ -92,6 +99,7 @@ struct Task {
     jobs: mpsc::UnboundedSender<Job>,
     session: Option<OpenSession>,
     shell: Option<RunningShell>,
+    login: Option<RunningLogin>,
     /// The level that was asked for last; the agent's own state lags behind its ops.
     level: ThinkingLevel,
     /// Ends the walk for `@` completion when the host ends.
@@ -184,6 +192,17 @@ impl Task {
                     self.notice(Severity::Warning, text);
                 }
             }
+            Op::ListAccounts => self.list_accounts(),
+            Op::Login { provider, method } => self.log_in(&provider, method),
+            Op::LoginInput { text } => match &self.login {
+                Some(login) => login.type_text(&text),
+                None => self.notice(
+                    Severity::Warning,
+                    "no sign-in is running: start one with `/login`",
+                ),
+            },
+            Op::CancelLogin => self.cancel_login(),
+            Op::Logout { provider } => self.log_out(&provider).await,
             Op::Reload => self.reload().await,
             // The loop has taken it.
             Op::ShutDown => {}
@@ -354,6 +373,17 @@ impl Task {
                     }
                 }
             }
+            Job::LoginEnded { provider, error } => {
+                self.login = None;
+                let signed_in = error.is_none();
+                self.publish(Event::LoginEnded {
+                    provider: provider.clone(),
+                    error,
+                });
+                if signed_in {
+                    self.logged_in(&provider).await;
+                }
+            }
             Job::ShellEnded(run) => {
                 let Some(shell) = self.shell.take() else {
                     return;
@@ -367,6 +397,67 @@ impl Task {
                     session.agent.send(agent::Op::AppendMessage { message });
                 }
             }
+        }
+    }
+
+    fn accounts(&self) -> Accounts {
+        Accounts::load(&self.setup.folders, &self.setup.environment)
+    }
+
+    fn list_accounts(&self) {
+        let (accounts, jobs) = (self.accounts(), self.jobs.clone());
+        tokio::task::spawn_blocking(move || {
+            let accounts = accounts.list().unwrap_or_default();
+            let _ = jobs.send(Job::Publish(Box::new(Event::Accounts { accounts })));
+        });
+    }
+
+    fn log_in(&mut self, provider: &str, method: Option<LoginMethod>) {
+        self.cancel_login();
+        let accounts = self.accounts();
+        match accounts.get(provider) {
+            Ok(account) => {
+                let jobs = self.jobs.clone();
+                self.login = Some(RunningLogin::start(accounts, account, method, jobs));
+            }
+            Err(message) => self.notice(Severity::Error, message),
+        }
+    }
+
+    fn cancel_login(&mut self) {
+        if let Some(login) = self.login.take() {
+            self.publish(Event::LoginEnded {
+                provider: login.provider.clone(),
+                error: Some("the sign-in was given up".to_owned()),
+            });
+        }
+    }
+
+    async fn log_out(&mut self, provider: &str) {
+        let outcome = self.accounts().remove(provider).await;
+        let (severity, text) = match outcome {
+            Ok(true) => (Severity::Info, format!("signed out of {provider}")),
+            Ok(false) => (
+                Severity::Warning,
+                format!("nothing is stored for {provider}"),
+            ),
+            Err(error) => (Severity::Error, error.whole()),
+        };
+        self.notice(severity, text);
+        self.models.credentials_changed();
+        self.publish_models();
+    }
+
+    /// The provider is worth another try, and may be the first that can be called at all.
+    async fn logged_in(&mut self, provider: &str) {
+        self.notice(Severity::Info, format!("signed in to {provider}"));
+        self.models.credentials_changed();
+        self.publish_models();
+        let chosen = self.models.chosen();
+        match self.models.better_default() {
+            Some(model) => self.choose(model, None).await,
+            None if chosen.provider == provider => self.choose(chosen, None).await,
+            None => {}
         }
     }
 

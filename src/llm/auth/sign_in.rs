@@ -391,7 +391,7 @@ mod tests {
             "{warnings:?}"
         );
         assert!(
-            warnings[0].starts_with("providers.fake.oauth names"),
+            warnings[2].starts_with("providers.fake.oauth names"),
             "{warnings:?}"
         );
     }

@@ -65,6 +65,26 @@ impl App {
                 let picker = overlays::model::picker(&self.models, &self.footer);
                 self.renew(overlays::model::ID, picker);
             }
+            Event::Accounts { accounts } => {
+                for sign_out in [false, true] {
+                    let picker = overlays::account::picker(accounts, sign_out);
+                    self.renew(overlays::account::id(sign_out), picker);
+                }
+            }
+            Event::LoginStarted { .. } => {
+                if let Some(login) = overlays::login::Login::new(event) {
+                    self.layers.push_modal(overlays::login::ID, login);
+                }
+            }
+            Event::LoginRefused { message } => {
+                self.activity.toast(message, true, now);
+            }
+            Event::LoginEnded { error, .. } => {
+                let open = self.layers.remove(overlays::login::ID);
+                if let (Some(error), true) = (error, open) {
+                    self.transcript.notice(agent::Severity::Error, error);
+                }
+            }
             Event::ModelSelected { model, level } => {
                 self.footer.model = Some((**model).clone());
                 self.footer.level = *level;

@@ -28,6 +28,8 @@ pub(crate) struct Behaviour {
     pub(crate) token_answers: VecDeque<(&'static str, &'static str)>,
     /// Seconds between two questions for a device code.
     pub(crate) interval: Option<f64>,
+    /// Lifetime of device codes in seconds.
+    pub(crate) code_lives: Option<u64>,
     /// Value of the `Date` header.
     pub(crate) date: Option<&'static str>,
     /// Holds requests with a refresh token until permits are added.
@@ -329,7 +331,7 @@ impl State {
             "device_code": "device-code-secret",
             "user_code": "WDJB-MJHT",
             "verification_uri": "https://lab.example/device",
-            "expires_in": 600,
+            "expires_in": self.behaviour.code_lives.unwrap_or(60_000),
         });
         if let Some(interval) = self.behaviour.interval {
             answer["interval"] = interval.into();

@@ -1,0 +1,157 @@
+//! A sign-in beside the session: its task, what is typed into it, and how it ends.
+
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::event::{Event, LoginInput};
+use super::host::Job;
+use super::op::{LoginMethod, Typed};
+use crate::coding::accounts::{Account, Accounts};
+use crate::llm::auth::{Method, Progress};
+
+/// A sign-in that runs. Dropping it gives it up.
+#[derive(Debug)]
+pub(super) struct RunningLogin {
+    pub provider: String,
+    typed: mpsc::UnboundedSender<String>,
+    task: JoinHandle<()>,
+}
+
+impl RunningLogin {
+    /// Starts signing in to `account`'s provider; `method` is what the person wants, if anything.
+    pub(super) fn start(
+        accounts: Accounts,
+        account: Account,
+        method: Option<LoginMethod>,
+        jobs: mpsc::UnboundedSender<Job>,
+    ) -> Self {
+        let (typed, lines) = mpsc::unbounded_channel();
+        let provider = account.provider.clone();
+        let task = tokio::spawn(async move {
+            let method = match method {
+                None if account.methods.is_empty() => Some(LoginMethod::Key),
+                method => method,
+            };
+            let outcome = match method {
+                Some(LoginMethod::Key) => take_key(&accounts, &account, lines, &jobs).await,
+                Some(LoginMethod::Browser) => {
+                    sign_in(&accounts, &account, Some(Method::Browser), lines, &jobs).await
+                }
+                Some(LoginMethod::Device) => {
+                    sign_in(&accounts, &account, Some(Method::Device), lines, &jobs).await
+                }
+                None => sign_in(&accounts, &account, None, lines, &jobs).await,
+            };
+            // The host may have ended.
+            let _ = jobs.send(Job::LoginEnded {
+                provider: account.provider,
+                error: outcome.err(),
+            });
+        });
+        Self {
+            provider,
+            typed,
+            task,
+        }
+    }
+
+    /// Hands over what the person typed or pasted.
+    pub(super) fn type_text(&self, text: &Typed) {
+        // It may just have ended.
+        let _ = self.typed.send(text.0.clone());
+    }
+}
+
+impl Drop for RunningLogin {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+fn publish(jobs: &mpsc::UnboundedSender<Job>, event: Event) {
+    // The host may have ended.
+    let _ = jobs.send(Job::Publish(Box::new(event)));
+}
+
+fn started(
+    account: &Account,
+    input: LoginInput,
+    (url, user_code): (Option<String>, Option<String>),
+) -> Event {
+    Event::LoginStarted {
+        provider: account.provider.clone(),
+        label: account.label.clone(),
+        url,
+        user_code,
+        input,
+    }
+}
+
+async fn take_key(
+    accounts: &Accounts,
+    account: &Account,
+    mut lines: mpsc::UnboundedReceiver<String>,
+    jobs: &mpsc::UnboundedSender<Job>,
+) -> Result<(), String> {
+    publish(jobs, started(account, LoginInput::Key, (None, None)));
+    while let Some(line) = lines.recv().await {
+        let key = line.trim();
+        let message = match key {
+            "" => "no key was typed",
+            key if key.chars().any(char::is_control) => {
+                "the key holds control characters: copy it again"
+            }
+            key => {
+                let stored = accounts.store_key(&account.provider, key).await;
+                return stored.map_err(|error| error.whole());
+            }
+        };
+        let message = message.to_owned();
+        publish(jobs, Event::LoginRefused { message });
+    }
+    Err("the sign-in was given up".to_owned())
+}
+
+async fn sign_in(
+    accounts: &Accounts,
+    account: &Account,
+    method: Option<Method>,
+    mut lines: mpsc::UnboundedReceiver<String>,
+    jobs: &mpsc::UnboundedSender<Job>,
+) -> Result<(), String> {
+    let (told, mut progress) = mpsc::unbounded_channel();
+    let mut tell = move |progress| {
+        // The reader outlives the sign-in.
+        let _ = told.send(progress);
+    };
+    let signing = accounts.sign_in(&account.provider, method, &mut lines, &mut tell);
+    tokio::pin!(signing);
+    loop {
+        let progress = tokio::select! {
+            biased;
+            Some(progress) = progress.recv() => progress,
+            outcome = &mut signing => return outcome.map_err(|error| error.whole()),
+        };
+        match progress {
+            Progress::Refused { message } => publish(jobs, Event::LoginRefused { message }),
+            Progress::Started {
+                url,
+                user_code,
+                accepts_paste,
+            } => {
+                let input = match accepts_paste {
+                    true => LoginInput::Code,
+                    false => LoginInput::None,
+                };
+                let code = user_code.clone();
+                publish(
+                    jobs,
+                    started(account, input, (Some(url.clone()), user_code)),
+                );
+                if code.is_none() {
+                    accounts.open_browser(&url).await;
+                }
+            }
+        }
+    }
+}
