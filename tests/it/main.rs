@@ -13,6 +13,7 @@
 mod agent;
 mod auth;
 mod discovery;
+mod faults;
 mod json;
 mod layers;
 mod print;

@@ -387,7 +387,7 @@ mod tests {
         assert!(known.get("local").is_some());
         assert_eq!(warnings.len(), 4, "{warnings:?}");
         assert!(
-            warnings[1].contains("unknown field `tokenUlr`"),
+            warnings[0].contains("unknown field `tokenUlr`"),
             "{warnings:?}"
         );
         assert!(

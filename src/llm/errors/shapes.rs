@@ -35,6 +35,9 @@ use Kind::{Auth, Overflow, Quota, Rate, Transient};
 /// Every shape. The first that matches decides, so the order of the groups matters: texts about quota
 /// speak of rates too, and throttling texts count tokens as overflows do.
 pub(super) const SHAPES: &[Shape] = &[
+    // Quotas by the minute.
+    row(Rate, "cerebras", "request_quota_exceeded"),
+    row(Rate, "cerebras", "token_quota_exceeded"),
     row(Quota, "anthropic", "credit balance is too low"),
     row(Quota, "anthropic", "billing_error"),
     row(Quota, "openai", "insufficient_quota"),

@@ -12,13 +12,17 @@ use tokio::time::timeout;
 use super::Clients;
 use super::fault;
 use crate::llm::errors;
-use crate::llm::event::StreamEvent;
+use crate::llm::event::{Delta, StreamEvent};
 use crate::llm::provider::{Request, Secret};
 use crate::llm::sse::{SseEvent, SseParser};
 use crate::llm::status::TurnStatus;
 use crate::llm::surrogates::Surrogates;
 use crate::llm::usage::Usage;
 use crate::llm::wire::{Decoder, KeyHeader, WIRES, Wire};
+
+/// Bytes of text and arguments one answer may have: far more than any model writes, and little enough to
+/// be held.
+const ANSWER_LIMIT: usize = 32 * 1024 * 1024;
 
 /// Bytes kept of a stream that has not given an event yet, to say what came instead.
 const HEAD_BYTES: usize = 1024;
@@ -54,6 +58,8 @@ struct Reading {
     /// The first bytes, until an event was read from them.
     head: Vec<u8>,
     saw_event: bool,
+    /// Bytes of text and arguments so far.
+    length: usize,
 }
 
 impl Call {
@@ -157,6 +163,7 @@ impl Call {
             decoder: (wire.decoder)(model),
             head: Vec::new(),
             saw_event: false,
+            length: 0,
         }));
     }
 
@@ -189,6 +196,9 @@ impl Reading {
                     self.head = Vec::new();
                 }
                 for event in events {
+                    if self.decoder.ended() {
+                        break;
+                    }
                     self.decode(event, out);
                 }
             }
@@ -204,7 +214,17 @@ impl Reading {
         if let Cow::Owned(mended) = self.surrogates.mend(&event.data) {
             event.data = mended;
         }
+        let before = out.len();
         self.decoder.push(&event, out);
+        self.length += out[before..].iter().map(delta_length).sum::<usize>();
+        if self.length > ANSWER_LIMIT && !self.decoder.ended() {
+            let limit = ANSWER_LIMIT / 1024 / 1024;
+            let status = TurnStatus::ModelError {
+                message: format!("the answer has more than {limit} MiB"),
+                retryable: false,
+            };
+            self.decoder.fail(status, out);
+        }
     }
 
     fn finish(&mut self, host: &str, key: Option<&Secret>, out: &mut Vec<StreamEvent>) {
@@ -222,6 +242,17 @@ impl Reading {
                 .fail(TurnStatus::InvalidResponse { message }, out);
         }
         self.decoder.finish(out);
+    }
+}
+
+fn delta_length(event: &StreamEvent) -> usize {
+    match event {
+        StreamEvent::Delta(
+            Delta::TextDelta { delta, .. }
+            | Delta::ThinkingDelta { delta, .. }
+            | Delta::ToolcallDelta { delta, .. },
+        ) => delta.len(),
+        _ => 0,
     }
 }
 

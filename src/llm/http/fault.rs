@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
-use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION};
+use reqwest::header::{CONTENT_TYPE, DATE, HeaderMap, LOCATION};
 use reqwest::{Response, Url};
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
@@ -127,7 +127,7 @@ pub(super) async fn answered(
             ),
         };
     }
-    let retry_after_ms = retry_after(response.headers(), clock::now_ms());
+    let retry_after_ms = retry_after(response.headers(), server_time(response.headers()));
     let should_retry = should_retry(response.headers());
     let page = is_html(&response);
     let body = body(response, idle).await;
@@ -229,6 +229,15 @@ fn retry_after(headers: &HeaderMap, now_ms: i64) -> Option<u64> {
         let wait = until.as_millisecond() - now_ms;
         Some(u64::try_from(wait).unwrap_or(0))
     })
+}
+
+/// The server's clock, by which its dates are meant; ours when it does not tell.
+fn server_time(headers: &HeaderMap) -> i64 {
+    let date = headers.get(DATE).and_then(|date| {
+        let parsed = rfc2822::parse(date.to_str().ok()?).ok()?;
+        Some(parsed.timestamp().as_millisecond())
+    });
+    date.unwrap_or_else(clock::now_ms)
 }
 
 fn should_retry(headers: &HeaderMap) -> Option<bool> {
