@@ -92,13 +92,18 @@ impl Accounts {
             })
             .collect();
         for (name, sign_in) in sign_ins.iter() {
-            if !providers.iter().any(|known| known.name == name) {
-                providers.push(Known {
+            match providers.iter_mut().find(|known| known.name == name) {
+                // The file has no name for people beside the one in the sign-in.
+                Some(known) if known.label == known.name => {
+                    known.label.clone_from(&sign_in.label);
+                }
+                Some(_) => {}
+                None => providers.push(Known {
                     name: name.to_owned(),
                     label: sign_in.label.clone(),
                     env_keys: Vec::new(),
                     key: None,
-                });
+                }),
             }
         }
         Self {

@@ -13,5 +13,6 @@ pub mod prompt;
 pub mod scripts;
 pub mod session;
 pub mod settings;
+pub mod spending;
 pub mod tools;
 pub mod tour;

@@ -54,6 +54,13 @@ impl Usage {
         self.context_tokens() + self.output
     }
 
+    /// The part of what the model read that came from the cache, from 0 to 1; `None` when it read
+    /// nothing.
+    pub fn hit_rate(&self) -> Option<f64> {
+        let read = self.context_tokens();
+        (read > 0).then(|| self.cache_read as f64 / read as f64)
+    }
+
     /// The same usage with its cost at `price`.
     #[must_use]
     pub fn priced(mut self, price: &Price) -> Self {

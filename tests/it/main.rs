@@ -12,6 +12,7 @@
 
 mod agent;
 mod auth;
+mod caching;
 mod discovery;
 mod faults;
 mod json;

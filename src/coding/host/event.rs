@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::{self, AgentMessage, Coalesce, Severity, ShellRun};
 use crate::coding::accounts::Account;
+use crate::coding::spending::Spending;
 use crate::llm::{Modality, ThinkingLevel, usage::Price};
 
 /// One thing that happened. Those of the agent are flattened into this enum.
@@ -68,6 +69,10 @@ pub enum Event {
     /// Answer to `ListHistory`, oldest first.
     History {
         prompts: Vec<String>,
+    },
+    /// Answer to `GetUsage`.
+    Usage {
+        spending: Box<Spending>,
     },
     /// Answer to `ListAccounts`.
     Accounts {

@@ -16,6 +16,7 @@ use crate::agent::{self, AgentMessage, Publisher, Severity, Subscription};
 use crate::coding::accounts::Accounts;
 use crate::coding::models::{ModelError, Models, discover};
 use crate::coding::session::EntryKind;
+use crate::coding::spending::Spending;
 use crate::coding::{files, history};
 use crate::llm::{Model, ThinkingLevel};
 
@@ -72,6 +73,7 @@ impl Host {
             session: None,
             shell: None,
             login: None,
+            spending: Spending::default(),
             level: ThinkingLevel::default(),
             walk: CancellationToken::new(),
         };
@@ -100,6 +102,8 @@ struct Task {
     session: Option<OpenSession>,
     shell: Option<RunningShell>,
     login: Option<RunningLogin>,
+    /// What the open session has used.
+    spending: Spending,
     /// The level that was asked for last; the agent's own state lags behind its ops.
     level: ThinkingLevel,
     /// Ends the walk for `@` completion when the host ends.
@@ -145,6 +149,9 @@ impl Task {
 
     /// Passes an event of the agent on, and remembers what concerns the session.
     fn forward(&mut self, event: agent::Event) {
+        if let agent::Event::Accounting { entry } = &event {
+            self.spending.add(entry);
+        }
         self.publish(Event::Agent(event));
     }
 
@@ -192,6 +199,9 @@ impl Task {
                     self.notice(Severity::Warning, text);
                 }
             }
+            Op::GetUsage => self.publish(Event::Usage {
+                spending: Box::new(self.spending.clone()),
+            }),
             Op::ListAccounts => self.list_accounts(),
             Op::Login { provider, method } => self.log_in(&provider, method),
             Op::LoginInput { text } => match &self.login {
@@ -234,6 +244,7 @@ impl Task {
             Ok(session) => {
                 self.publish(session.opened_event());
                 self.level = session.agent.state().thinking_level;
+                self.spending = session.spending();
                 self.session = Some(session);
                 self.publish_selected(self.level);
             }

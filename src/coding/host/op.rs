@@ -43,6 +43,8 @@ pub enum Op {
     ListHistory,
     /// Remembers a prompt for every session.
     AddHistory { text: String },
+    /// What the session has used; answered by `Event::Usage`.
+    GetUsage,
     /// Which providers have a key and how one signs in; answered by `Event::Accounts`.
     ListAccounts,
     /// Signs in to a provider, by its usual method when none is named. `Event::LoginStarted` says what

@@ -65,6 +65,11 @@ impl App {
                 let picker = overlays::model::picker(&self.models, &self.footer);
                 self.renew(overlays::model::ID, picker);
             }
+            Event::Usage { spending } => {
+                for line in super::usage::lines(spending) {
+                    self.transcript.notice(agent::Severity::Info, &line);
+                }
+            }
             Event::Accounts { accounts } => {
                 for sign_out in [false, true] {
                     let picker = overlays::account::picker(accounts, sign_out);

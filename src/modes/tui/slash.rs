@@ -174,6 +174,13 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
             )),
         },
     },
+    SlashCommand {
+        name: "usage",
+        argument: "",
+        description: "tokens, cost and cache hits of the session, by model",
+        values: none,
+        run: |_| Ok(vec![Action::Tell(Op::GetUsage)]),
+    },
 ];
 
 /// What `/NAME ARGUMENT` means; `None` when the text is no slash command.

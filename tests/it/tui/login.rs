@@ -37,16 +37,23 @@ async fn a_pasted_address_signs_in() {
     screen.send("/login lab");
     let url = address(&mut screen).await;
     let shown = screen.screen();
-    assert!(shown.contains("Sign in to lab"), "{shown}");
+    assert!(shown.contains("Sign in to Lab"), "{shown}");
     assert!(shown.contains(&url[..60]), "{shown}");
     screen.press("enter");
     assert_eq!(screen.effects.last(), Some(&Effect::Copy(url.clone())));
     screen.paste("not a code at all").press("enter");
     screen.shows("there is no code in that").await;
     let callback = server.redirect(&url).await;
-    screen.paste(&callback).press("enter").shows("signed in to lab").await;
+    screen
+        .paste(&callback)
+        .press("enter")
+        .shows("signed in to lab")
+        .await;
     assert!(!screen.screen().contains("Sign in to"));
-    assert!(matches!(credentials(&screen).read().unwrap().get("lab"), Some(Credential::Tokens(_))));
+    assert!(matches!(
+        credentials(&screen).read().unwrap().get("lab"),
+        Some(Credential::Tokens(_))
+    ));
 
     screen.send("/logout").shows("Sign out").await;
     screen.shows("signed in …cret").await;
@@ -81,29 +88,44 @@ async fn escape_gives_up() {
         .home_file("models.json", &server.models_json(&json!({})))
         .start()
         .await;
-    screen.send("/login lab").shows("Sign in to lab").await;
+    screen.send("/login lab").shows("Sign in to Lab").await;
     screen.press("esc");
-    assert!(!screen.screen().contains("Sign in to lab"));
+    assert!(!screen.screen().contains("Sign in to Lab"));
     screen
         .until(|event| matches!(event, Event::LoginEnded { error: Some(_), .. }))
         .await;
     assert_eq!(server.log(), Vec::<String>::new());
-    screen.send("/login nobody").shows("there is no provider `nobody`").await;
+    screen
+        .send("/login nobody")
+        .shows("there is no provider `nobody`")
+        .await;
 }
 
 #[tokio::test]
 async fn a_key_is_typed_unseen() {
     let mut screen = Screen::new(90, 24).start().await;
     screen.send("/login").shows("sign in with a browser").await;
-    screen.type_text("anthropic").press("enter").shows("Sign in to Anthropic").await;
+    screen
+        .type_text("anthropic")
+        .press("enter")
+        .shows("Sign in to Anthropic")
+        .await;
     screen.type_text("sk-ant-0123456789-abcd");
     let shown = screen.screen();
-    assert!(shown.contains("❯ ••••••••••••••••••••••") && !shown.contains("sk-ant"), "{shown}");
+    assert!(
+        shown.contains("❯ ••••••••••••••••••••••") && !shown.contains("sk-ant"),
+        "{shown}"
+    );
     insta::assert_snapshot!("login_key", screen.styled());
     screen.press("enter").shows("signed in to anthropic").await;
     let stored = credentials(&screen).read().unwrap().get("anthropic");
-    assert_eq!(stored, Some(Credential::Key(KeySource::parse("sk-ant-0123456789-abcd"))));
-    screen.press("ctrl+l").type_text("anthropic/claude-opus-5-5");
-    screen.shows("anthropic/claude-opus-5-5").await;
-    assert!(!screen.screen().contains("no key"), "{}", screen.screen());
+    assert_eq!(
+        stored,
+        Some(Credential::Key(KeySource::parse("sk-ant-0123456789-abcd")))
+    );
+    screen
+        .press("ctrl+l")
+        .type_text("anthropic/claude-opus-5-5");
+    screen.shows("› anthropic/claude-opus-5-5").await;
+    screen.hides("no key").await;
 }
