@@ -8,7 +8,10 @@ use futures_util::future::BoxFuture;
 use futures_util::{StreamExt as _, stream};
 
 use crate::llm::auth::Access;
-use crate::llm::{EventStream, Provider, Request, StreamEvent, TurnStatus, Usage};
+use crate::llm::http::ProxyProvider;
+use crate::llm::{
+    EventStream, HttpOptions, Provider, Request, Secret, StreamEvent, TurnStatus, Usage,
+};
 
 /// Carries a request to a model.
 pub trait Transport: Send + Sync + fmt::Debug {
@@ -69,6 +72,29 @@ impl Transport for ProviderTransport {
             });
             Ok(events.boxed())
         })
+    }
+}
+
+/// Sends every call to an osier server that holds the keys (`osier serve --proxy`). The run stays here:
+/// its tools, its session and its retries; over there is who may call what, and what it costs them.
+#[derive(Debug, Clone)]
+pub struct AppTransport {
+    provider: ProxyProvider,
+}
+
+impl AppTransport {
+    /// `base_url` is where the server is reached, `token` the person's own at it.
+    pub fn new(base_url: impl Into<String>, token: Secret) -> Self {
+        Self {
+            provider: ProxyProvider::new(base_url, token, HttpOptions::default()),
+        }
+    }
+}
+
+impl Transport for AppTransport {
+    fn stream(&self, request: Request) -> BoxFuture<'_, Result<EventStream, TurnStatus>> {
+        let events = self.provider.stream(request);
+        Box::pin(async move { Ok(events) })
     }
 }
 

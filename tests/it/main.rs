@@ -19,6 +19,7 @@ mod json;
 mod layers;
 mod print;
 mod program;
+mod proxy;
 mod real_model;
 mod sessions;
 mod support;

@@ -32,6 +32,8 @@ pub(super) struct Call {
     clients: Arc<Clients>,
     phase: Phase,
     ready: VecDeque<StreamEvent>,
+    /// The format to speak when it is not the model's own.
+    wire: Option<&'static Wire>,
 }
 
 enum Phase {
@@ -69,7 +71,13 @@ impl Call {
             clients,
             phase: Phase::Prepare,
             ready: VecDeque::new(),
+            wire: None,
         }
+    }
+
+    pub(super) fn with_wire(mut self, wire: &'static Wire) -> Self {
+        self.wire = Some(wire);
+        self
     }
 
     /// The next event; `None` after the last.
@@ -105,7 +113,7 @@ impl Call {
     }
 
     fn prepare(&mut self) {
-        match Outgoing::new(&self.request) {
+        match Outgoing::new(&self.request, self.wire) {
             Ok(outgoing) => {
                 let trace = self.request.options.trace;
                 self.ready.push_back(StreamEvent::Request {
@@ -257,13 +265,13 @@ fn delta_length(event: &StreamEvent) -> usize {
 }
 
 impl Outgoing {
-    fn new(request: &Request) -> Result<Self, TurnStatus> {
+    fn new(request: &Request, wire: Option<&'static Wire>) -> Result<Self, TurnStatus> {
         let model = &request.model;
         let refuse = |message: String| TurnStatus::ModelError {
             message,
             retryable: false,
         };
-        let wire = Wire::find(model.api).ok_or_else(|| {
+        let wire = wire.or_else(|| Wire::find(model.api)).ok_or_else(|| {
             let known: Vec<_> = WIRES
                 .iter()
                 .map(|wire| format!("`{}`", wire.api.name()))

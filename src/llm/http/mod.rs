@@ -7,6 +7,7 @@
 
 mod call;
 pub(super) mod fault;
+mod proxy;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +18,10 @@ use reqwest::{Client, redirect};
 use tokio::sync::OnceCell;
 
 use super::provider::{EventStream, Provider, Request};
+use super::wire::Wire;
 use call::Call;
+
+pub use proxy::{ProxyFrame, ProxyOptions, ProxyProvider, ProxyRequest};
 
 /// How patient a provider is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,13 +62,23 @@ impl HttpProvider {
 
 impl Provider for HttpProvider {
     fn stream(&self, request: Request) -> EventStream {
-        let call = Call::new(request, Arc::clone(&self.clients));
-        stream::unfold(call, |mut call| async move {
-            let event = call.next().await?;
-            Some((event, call))
-        })
-        .boxed()
+        start(Call::new(request, Arc::clone(&self.clients)))
     }
+}
+
+impl HttpProvider {
+    /// Streams in the format of `wire`, whatever the model speaks itself.
+    fn stream_as(&self, request: Request, wire: &'static Wire) -> EventStream {
+        start(Call::new(request, Arc::clone(&self.clients)).with_wire(wire))
+    }
+}
+
+fn start(call: Call) -> EventStream {
+    stream::unfold(call, |mut call| async move {
+        let event = call.next().await?;
+        Some((event, call))
+    })
+    .boxed()
 }
 
 /// The clients of one provider value. Servers on this machine are reached past any proxy.
