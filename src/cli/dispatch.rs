@@ -126,7 +126,10 @@ fn report(meant: &Meant) -> Result<Option<Exit>, String> {
                 commands::sessions::run(&sessions, &mut out).map(|()| Exit::Success)
             }
             Some(Command::Auth { what }) => {
-                let exit = commands::auth::run(what, &meant.folders, &meant.environment, &mut out)?;
+                let exit = {
+                    let files = (&meant.folders, &meant.settings);
+                    commands::auth::run(what, files, &meant.environment, &mut out)?
+                };
                 return Ok(Some(exit));
             }
             Some(Command::Config { what }) => {

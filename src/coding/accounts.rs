@@ -9,11 +9,13 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
 use super::folders::Folders;
+use super::settings::Settings;
 use crate::base::problem::nearest;
 use crate::base::{clock, process};
 use crate::llm::Secret;
 use crate::llm::auth::{
-    Credential, CredentialFile, FileError, KeySource, Method, Progress, SignInError, SignIns, Talk,
+    Credential, CredentialFile, FileError, KeySource, Method, Progress, SignIn, SignInError,
+    SignIns, Talk,
 };
 use crate::llm::catalogue::{Catalogue, ModelsFile};
 
@@ -77,7 +79,11 @@ pub enum AccountSource {
 
 impl Accounts {
     /// Reads which providers there are.
-    pub fn load(folders: &Folders, environment: &BTreeMap<String, String>) -> Self {
+    pub fn load(
+        folders: &Folders,
+        settings: &Settings,
+        environment: &BTreeMap<String, String>,
+    ) -> Self {
         let text = fs::read_to_string(folders.models()).unwrap_or_default();
         let file = ModelsFile::parse(&text, "models.json").unwrap_or_default();
         let (sign_ins, _) = SignIns::read(&text);
@@ -107,7 +113,7 @@ impl Accounts {
             }
         }
         Self {
-            file: CredentialFile::new(folders.credentials()),
+            file: CredentialFile::new(folders.credentials()).keep_in_vault(settings.keyring),
             sign_ins,
             providers,
             environment: environment.clone(),
@@ -161,7 +167,7 @@ impl Accounts {
             source: AccountSource::Nothing,
             ending: None,
             expires: None,
-            methods: ready.map(|sign_in| sign_in.methods()).unwrap_or_default(),
+            methods: ready.map(SignIn::methods).unwrap_or_default(),
             subscription: false,
         };
         match stored {

@@ -473,7 +473,8 @@ fn unusable(path: &Path, error: ModelsFileError) -> Problem {
 fn read_keys(setup: &HostSetup, problems: &mut Vec<Problem>) -> Keys {
     let variables = setup.environment.clone();
     let environment = Arc::new(move |name: &str| variables.get(name).cloned());
-    let file = CredentialFile::new(setup.folders.credentials());
+    let file =
+        CredentialFile::new(setup.folders.credentials()).keep_in_vault(setup.settings.keyring);
     let store = file.read().unwrap_or_else(|error| {
         let message = error.to_string();
         problems.push(Problem::of_file(file.path(), message, error.hint()));

@@ -51,7 +51,7 @@ impl Signing {
     async fn address(&mut self) -> String {
         match self.told.recv().await.expect("a start") {
             Progress::Started { url, .. } => url,
-            other => panic!("not a start: {other:?}"),
+            Progress::Refused { message } => panic!("not a start: {message}"),
         }
     }
 

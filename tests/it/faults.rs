@@ -280,6 +280,7 @@ async fn characters_that_are_cut_in_two() {
 }
 
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "one table")]
 async fn statuses_of_servers() {
     let limited = |headers: &str| {
         answer(

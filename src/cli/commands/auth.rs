@@ -11,6 +11,7 @@ use crate::cli::args::{AuthCommand, LoginArgs};
 use crate::cli::exit::Exit;
 use crate::coding::accounts::{Account, AccountSource, Accounts};
 use crate::coding::folders::Folders;
+use crate::coding::settings::Settings;
 use crate::llm::auth::{Method, Progress};
 
 /// Answers one `osier auth` command.
@@ -19,11 +20,11 @@ use crate::llm::auth::{Method, Progress};
 /// One sentence: the command cannot be understood or the store cannot be read.
 pub(in crate::cli) fn run(
     what: &AuthCommand,
-    folders: &Folders,
+    (folders, settings): (&Folders, &Settings),
     environment: &BTreeMap<String, String>,
     out: &mut dyn Write,
 ) -> Result<Exit, String> {
-    let accounts = Accounts::load(folders, environment);
+    let accounts = Accounts::load(folders, settings, environment);
     match what {
         AuthCommand::Status { provider: None } => status(&accounts, out),
         AuthCommand::Status {

@@ -412,7 +412,13 @@ impl Task {
     }
 
     fn accounts(&self) -> Accounts {
-        Accounts::load(&self.setup.folders, &self.setup.environment)
+        let HostSetup {
+            folders,
+            settings,
+            environment,
+            ..
+        } = &self.setup;
+        Accounts::load(folders, settings, environment)
     }
 
     fn list_accounts(&self) {

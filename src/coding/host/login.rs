@@ -139,9 +139,10 @@ async fn sign_in(
                 user_code,
                 accepts_paste,
             } => {
-                let input = match accepts_paste {
-                    true => LoginInput::Code,
-                    false => LoginInput::None,
+                let input = if accepts_paste {
+                    LoginInput::Code
+                } else {
+                    LoginInput::None
                 };
                 let code = user_code.clone();
                 publish(

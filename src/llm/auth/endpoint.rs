@@ -199,10 +199,10 @@ impl Answer {
     }
 
     fn shown(&self) -> String {
-        match self.body.iter().all(u8::is_ascii_whitespace) {
-            true => "nothing".to_owned(),
-            false => excerpt(&self.body, None),
+        if self.body.iter().all(u8::is_ascii_whitespace) {
+            return "nothing".to_owned();
         }
+        excerpt(&self.body, None)
     }
 }
 

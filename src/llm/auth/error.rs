@@ -47,8 +47,6 @@ pub enum SignInError {
     Unreachable { reason: String },
     #[error(transparent)]
     File(#[from] FileError),
-    #[error("{0}")]
-    Keyring(String),
 }
 
 fn told(reason: &str) -> String {
@@ -80,7 +78,7 @@ impl SignInError {
             Self::Refused { .. } | Self::Garbage { .. } => {
                 "try again later, or check the addresses of the sign-in".to_owned()
             }
-            Self::NoPort { .. } | Self::Unreachable { .. } | Self::Keyring(_) => String::new(),
+            Self::NoPort { .. } | Self::Unreachable { .. } => String::new(),
             Self::File(error) => error.hint().to_owned(),
         }
     }

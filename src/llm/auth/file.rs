@@ -10,12 +10,14 @@ use std::os::unix::fs::{
     DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
 };
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use thiserror::Error;
 use tokio::time::Instant;
 
 use super::store::{Store, StoreError};
+use super::vault::{self, Vault};
 use crate::base::atomic_file::{self, WriteError};
 
 /// Longest wait for another process: longer than any refresh takes.
@@ -24,9 +26,12 @@ const LOCK_TIME: Duration = Duration::from_secs(90);
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 /// Where the credentials are.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct CredentialFile {
     path: PathBuf,
+    /// The system's keyring, in a build that has one.
+    vault: Option<Arc<dyn Vault>>,
+    keep_in_vault: bool,
 }
 
 /// Why the file cannot be read or changed.
@@ -60,7 +65,19 @@ impl FileError {
 
 impl CredentialFile {
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into() }
+        Self {
+            path: path.into(),
+            vault: vault::system(),
+            keep_in_vault: false,
+        }
+    }
+
+    /// Puts new credentials into the system's keyring when `keep`; those that are there are found in
+    /// any case.
+    #[must_use]
+    pub fn keep_in_vault(mut self, keep: bool) -> Self {
+        self.keep_in_vault = keep;
+        self
     }
 
     pub fn path(&self) -> &Path {
@@ -71,13 +88,14 @@ impl CredentialFile {
     pub fn read(&self) -> Result<Store, FileError> {
         let text = match fs::read_to_string(&self.path) {
             Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Store::default()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
             Err(source) => {
                 let path = self.path.clone();
                 return Err(FileError::Read { path, source });
             }
         };
-        Store::parse(&text).map_err(FileError::Content)
+        let store = Store::parse(&text).map_err(FileError::Content)?;
+        Ok(store.with_vault(self.vault.clone(), self.keep_in_vault))
     }
 
     /// Waits until nobody else changes the file.

@@ -181,14 +181,14 @@ impl Keys {
         match self.stored(&entry.name) {
             Some(Credential::Tokens(tokens)) => return self.with_tokens(entry, tokens).await,
             Some(Credential::Key(source)) => {
-                if let Some(access) = self.from_source(&source, entry).await? {
+                if let Some(access) = self.take_source(&source, entry).await? {
                     return Ok(access);
                 }
             }
             Some(Credential::Keyring) | None => {}
         }
         if let Some(source) = &entry.key
-            && let Some(access) = self.from_source(source, entry).await?
+            && let Some(access) = self.take_source(source, entry).await?
         {
             return Ok(access);
         }
@@ -257,7 +257,7 @@ impl Keys {
             .map_err(|error| failed(&error))
     }
 
-    async fn from_source(
+    async fn take_source(
         &self,
         source: &KeySource,
         entry: &ProviderEntry,
@@ -281,7 +281,7 @@ impl Keys {
 
     /// What it had when it was read last: cheap enough for lists.
     fn last_stored(&self, provider: &str) -> Option<Credential> {
-        current(None, &self.store).get(provider)
+        current(None, &self.store).entry(provider)
     }
 
     /// Takes over what the store holds now.

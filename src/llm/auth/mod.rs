@@ -25,6 +25,7 @@ mod sign_in;
 mod source;
 mod store;
 mod token;
+mod vault;
 
 pub use access::{Access, SignedIn};
 pub use credential::{Credential, Tokens};
@@ -36,3 +37,4 @@ pub use renewal::Renewals;
 pub use sign_in::{Exchange, Method, Redirect, SIGN_INS, SignIn, SignInRow, SignIns, TokenFormat};
 pub use source::KeySource;
 pub use store::{Store, StoreError};
+pub use vault::Vault;

@@ -3,15 +3,28 @@
 //! A value; `CredentialFile` reads and writes it. Entries of kinds that are not known here are kept as
 //! they are.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 use thiserror::Error;
 
 use super::credential::Credential;
+use super::vault::Vault;
 
 /// Credentials by provider name.
-#[derive(Clone, Default, PartialEq)]
+#[derive(Clone, Default)]
 pub struct Store {
     entries: Map<String, Value>,
+    /// Where entries are whose content is not here.
+    vault: Option<Arc<dyn Vault>>,
+    /// Whether new ones go there.
+    keep_in_vault: bool,
+}
+
+impl PartialEq for Store {
+    fn eq(&self, other: &Self) -> bool {
+        self.entries == other.entries
+    }
 }
 
 /// The store's text is not what it must be. Never quotes the text, which holds keys.
@@ -34,7 +47,10 @@ impl Store {
             column: error.column(),
         })?;
         match value {
-            Value::Object(entries) => Ok(Self { entries }),
+            Value::Object(entries) => Ok(Self {
+                entries,
+                ..Self::default()
+            }),
             _ => Err(StoreError::Shape),
         }
     }
@@ -46,16 +62,48 @@ impl Store {
         text
     }
 
+    /// Takes entries that are only marked here from `vault`, and puts new ones there when `keep`.
+    #[must_use]
+    pub fn with_vault(mut self, vault: Option<Arc<dyn Vault>>, keep: bool) -> Self {
+        self.vault = vault;
+        self.keep_in_vault = keep;
+        self
+    }
+
+    /// The credential of `provider`, wherever its content is. `Credential::Keyring` when the keyring
+    /// that has it does not answer.
     pub fn get(&self, provider: &str) -> Option<Credential> {
+        let entry = self.entry(provider)?;
+        if entry != Credential::Keyring {
+            return Some(entry);
+        }
+        let text = self.vault.as_ref().and_then(|vault| vault.get(provider));
+        let content: Option<Value> = text.and_then(|text| serde_json::from_str(&text).ok());
+        content.as_ref().and_then(Credential::read).or(Some(entry))
+    }
+
+    /// The same as it stands here, without asking a keyring.
+    pub fn entry(&self, provider: &str) -> Option<Credential> {
         self.entries.get(provider).and_then(Credential::read)
     }
 
     pub fn put(&mut self, provider: &str, credential: &Credential) {
-        self.entries.insert(provider.to_owned(), credential.write());
+        let content = credential.write();
+        let vault = self.vault.as_ref().filter(|_| self.keep_in_vault);
+        let kept = vault.is_some_and(|vault| vault.put(provider, &content.to_string()));
+        let entry = if kept {
+            Credential::Keyring.write()
+        } else {
+            content
+        };
+        self.entries.insert(provider.to_owned(), entry);
     }
 
     /// Whether there was an entry.
     pub fn remove(&mut self, provider: &str) -> bool {
+        if let (Some(Credential::Keyring), Some(vault)) = (self.entry(provider), &self.vault) {
+            vault.remove(provider);
+        }
         self.entries.shift_remove(provider).is_some()
     }
 
@@ -93,6 +141,9 @@ impl std::fmt::Debug for Store {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+    use std::sync::Mutex;
+
     use super::super::source::KeySource;
     use super::*;
 
@@ -114,6 +165,54 @@ mod tests {
         assert!(!error.to_string().contains("sk-secret"));
         assert!(matches!(error, StoreError::Syntax { line: 2, .. }));
         assert_eq!(Store::parse("[]"), Err(StoreError::Shape));
+    }
+
+    /// A keyring of the test's own.
+    #[derive(Debug, Default)]
+    struct Drawer {
+        texts: Mutex<HashMap<String, String>>,
+        broken: bool,
+    }
+
+    impl Vault for Drawer {
+        fn get(&self, provider: &str) -> Option<String> {
+            self.texts.lock().unwrap().get(provider).cloned()
+        }
+
+        fn put(&self, provider: &str, text: &str) -> bool {
+            let mut texts = self.texts.lock().unwrap();
+            !self.broken && texts.insert(provider.into(), text.into()).is_none()
+        }
+
+        fn remove(&self, provider: &str) {
+            self.texts.lock().unwrap().remove(provider);
+        }
+    }
+
+    #[test]
+    fn a_keyring_has_the_content_and_the_file_a_mark() {
+        let drawer = Arc::new(Drawer::default());
+        let vault = || Some(Arc::clone(&drawer) as Arc<dyn Vault>);
+        let key = Credential::Key(KeySource::parse("sk-secret"));
+        let mut store = Store::default().with_vault(vault(), true);
+        store.put("a", &key);
+        assert!(!store.to_text().contains("sk-secret"));
+        assert_eq!(store.get("a"), Some(key.clone()));
+        assert_eq!(store.entry("a"), Some(Credential::Keyring));
+        // Another process, and one that has no keyring.
+        let text = store.to_text();
+        let other = Store::parse(&text).unwrap().with_vault(vault(), false);
+        assert_eq!(other.get("a"), Some(key.clone()));
+        let without = Store::parse(&text).unwrap();
+        assert_eq!(without.get("a"), Some(Credential::Keyring));
+        assert!(store.remove("a") && drawer.texts.lock().unwrap().is_empty());
+        let broken = Drawer {
+            broken: true,
+            ..Drawer::default()
+        };
+        let mut store = Store::default().with_vault(Some(Arc::new(broken)), true);
+        store.put("a", &key);
+        assert_eq!(store.entry("a"), Some(key));
     }
 
     #[test]

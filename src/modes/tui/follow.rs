@@ -65,6 +65,32 @@ impl App {
                 let picker = overlays::model::picker(&self.models, &self.footer);
                 self.renew(overlays::model::ID, picker);
             }
+            Event::ModelSelected { model, level } => {
+                self.footer.model = Some((**model).clone());
+                self.footer.level = *level;
+            }
+            Event::ShellStart { .. } if self.activity.is_idle() => {
+                self.activity.work = Work::Shell { since: now };
+            }
+            Event::ShellEnd { .. } => {
+                if matches!(self.activity.work, Work::Shell { .. }) {
+                    self.activity.work = Work::Idle;
+                }
+            }
+            Event::Files { paths, .. } => self.editor.set_files(std::sync::Arc::clone(paths)),
+            Event::History { prompts } => self.editor.load_history(prompts.clone()),
+            Event::Workspace { cwd, branch } => {
+                self.footer.cwd.clone_from(cwd);
+                self.footer.branch.clone_from(branch);
+            }
+            Event::ShutDown => self.effects.push(Effect::Quit),
+            event => self.follow_accounts(event, now),
+        }
+    }
+
+    /// Keys, sign-ins and what they were used for.
+    fn follow_accounts(&mut self, event: &Event, now: Instant) {
+        match event {
             Event::Usage { spending } => {
                 for line in super::usage::lines(spending) {
                     self.transcript.notice(agent::Severity::Info, &line);
@@ -90,25 +116,6 @@ impl App {
                     self.transcript.notice(agent::Severity::Error, error);
                 }
             }
-            Event::ModelSelected { model, level } => {
-                self.footer.model = Some((**model).clone());
-                self.footer.level = *level;
-            }
-            Event::ShellStart { .. } if self.activity.is_idle() => {
-                self.activity.work = Work::Shell { since: now };
-            }
-            Event::ShellEnd { .. } => {
-                if matches!(self.activity.work, Work::Shell { .. }) {
-                    self.activity.work = Work::Idle;
-                }
-            }
-            Event::Files { paths, .. } => self.editor.set_files(std::sync::Arc::clone(paths)),
-            Event::History { prompts } => self.editor.load_history(prompts.clone()),
-            Event::Workspace { cwd, branch } => {
-                self.footer.cwd.clone_from(cwd);
-                self.footer.branch.clone_from(branch);
-            }
-            Event::ShutDown => self.effects.push(Effect::Quit),
             _ => {}
         }
     }

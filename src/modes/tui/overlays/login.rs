@@ -76,17 +76,17 @@ impl Login {
         let mut say = |told: &str| {
             Wrap::new(inner.saturating_sub(2)).text(told, Token::Muted, &mut rows);
         };
-        match self.input {
+        say(match self.input {
             LoginInput::None => {
-                say("Waiting for the code to be typed. Enter copies the address, Esc gives up.")
+                "Waiting for the code to be typed. Enter copies the address, Esc gives up."
             }
-            LoginInput::Code => say(
-                "If the browser is on another machine, paste the address it ends at. Enter copies the address above, Esc gives up.",
-            ),
-            LoginInput::Key => say(
-                "The key is stored in the credential store and not shown. $NAME and !COMMAND are stored as such.",
-            ),
-        }
+            LoginInput::Code => {
+                "If the browser is on another machine, paste the address it ends at. Enter copies the address above, Esc gives up."
+            }
+            LoginInput::Key => {
+                "The key is stored in the credential store and not shown. $NAME and !COMMAND are stored as such."
+            }
+        });
         rows
     }
 
