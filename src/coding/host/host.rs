@@ -8,12 +8,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::event::{Event, KeyState};
 use super::login::RunningLogin;
-use super::op::{LoginMethod, Op};
+use super::op::Op;
 use super::session::{OpenError, OpenSession};
 use super::setup::{HostSetup, SessionChoice};
 use super::shell::RunningShell;
 use crate::agent::{self, AgentMessage, Publisher, Severity, Subscription};
-use crate::coding::accounts::Accounts;
 use crate::coding::models::{ModelError, Models, discover};
 use crate::coding::session::EntryKind;
 use crate::coding::spending::Spending;
@@ -94,14 +93,14 @@ impl Host {
 }
 
 /// The task's state. One owner, no locks.
-struct Task {
-    setup: HostSetup,
-    models: Models,
+pub(super) struct Task {
+    pub(super) setup: HostSetup,
+    pub(super) models: Models,
     publisher: Arc<Publisher<Event>>,
-    jobs: mpsc::UnboundedSender<Job>,
+    pub(super) jobs: mpsc::UnboundedSender<Job>,
     session: Option<OpenSession>,
     shell: Option<RunningShell>,
-    login: Option<RunningLogin>,
+    pub(super) login: Option<RunningLogin>,
     /// What the open session has used.
     spending: Spending,
     /// The level that was asked for last; the agent's own state lags behind its ops.
@@ -136,11 +135,11 @@ impl Task {
         self.publish(Event::ShutDown);
     }
 
-    fn publish(&self, event: Event) {
+    pub(super) fn publish(&self, event: Event) {
         self.publisher.publish(event);
     }
 
-    fn notice(&self, severity: Severity, text: impl Into<String>) {
+    pub(super) fn notice(&self, severity: Severity, text: impl Into<String>) {
         self.publish(Event::HostNotice {
             severity,
             text: text.into(),
@@ -204,13 +203,7 @@ impl Task {
             }),
             Op::ListAccounts => self.list_accounts(),
             Op::Login { provider, method } => self.log_in(&provider, method),
-            Op::LoginInput { text } => match &self.login {
-                Some(login) => login.type_text(&text),
-                None => self.notice(
-                    Severity::Warning,
-                    "no sign-in is running: start one with `/login`",
-                ),
-            },
+            Op::LoginInput { text } => self.login_input(&text),
             Op::CancelLogin => self.cancel_login(),
             Op::Logout { provider } => self.log_out(&provider).await,
             Op::Reload => self.reload().await,
@@ -314,7 +307,7 @@ impl Task {
     }
 
     /// The model of the next request.
-    async fn choose(&mut self, model: Arc<Model>, level: Option<ThinkingLevel>) {
+    pub(super) async fn choose(&mut self, model: Arc<Model>, level: Option<ThinkingLevel>) {
         if self.models.key_state(&model) == KeyState::Absent {
             self.notice(Severity::Warning, self.models.missing_key(&model));
         }
@@ -384,17 +377,7 @@ impl Task {
                     }
                 }
             }
-            Job::LoginEnded { provider, error } => {
-                self.login = None;
-                let signed_in = error.is_none();
-                self.publish(Event::LoginEnded {
-                    provider: provider.clone(),
-                    error,
-                });
-                if signed_in {
-                    self.logged_in(&provider).await;
-                }
-            }
+            Job::LoginEnded { provider, error } => self.login_ended(provider, error).await,
             Job::ShellEnded(run) => {
                 let Some(shell) = self.shell.take() else {
                     return;
@@ -408,73 +391,6 @@ impl Task {
                     session.agent.send(agent::Op::AppendMessage { message });
                 }
             }
-        }
-    }
-
-    fn accounts(&self) -> Accounts {
-        let HostSetup {
-            folders,
-            settings,
-            environment,
-            ..
-        } = &self.setup;
-        Accounts::load(folders, settings, environment)
-    }
-
-    fn list_accounts(&self) {
-        let (accounts, jobs) = (self.accounts(), self.jobs.clone());
-        tokio::task::spawn_blocking(move || {
-            let accounts = accounts.list().unwrap_or_default();
-            let _ = jobs.send(Job::Publish(Box::new(Event::Accounts { accounts })));
-        });
-    }
-
-    fn log_in(&mut self, provider: &str, method: Option<LoginMethod>) {
-        self.cancel_login();
-        let accounts = self.accounts();
-        match accounts.get(provider) {
-            Ok(account) => {
-                let jobs = self.jobs.clone();
-                self.login = Some(RunningLogin::start(accounts, account, method, jobs));
-            }
-            Err(message) => self.notice(Severity::Error, message),
-        }
-    }
-
-    fn cancel_login(&mut self) {
-        if let Some(login) = self.login.take() {
-            self.publish(Event::LoginEnded {
-                provider: login.provider.clone(),
-                error: Some("the sign-in was given up".to_owned()),
-            });
-        }
-    }
-
-    async fn log_out(&mut self, provider: &str) {
-        let outcome = self.accounts().remove(provider).await;
-        let (severity, text) = match outcome {
-            Ok(true) => (Severity::Info, format!("signed out of {provider}")),
-            Ok(false) => (
-                Severity::Warning,
-                format!("nothing is stored for {provider}"),
-            ),
-            Err(error) => (Severity::Error, error.whole()),
-        };
-        self.notice(severity, text);
-        self.models.credentials_changed();
-        self.publish_models();
-    }
-
-    /// The provider is worth another try, and may be the first that can be called at all.
-    async fn logged_in(&mut self, provider: &str) {
-        self.notice(Severity::Info, format!("signed in to {provider}"));
-        self.models.credentials_changed();
-        self.publish_models();
-        let chosen = self.models.chosen();
-        match self.models.better_default() {
-            Some(model) => self.choose(model, None).await,
-            None if chosen.provider == provider => self.choose(chosen, None).await,
-            None => {}
         }
     }
 
@@ -529,7 +445,7 @@ impl Task {
         }
     }
 
-    fn publish_models(&self) {
+    pub(super) fn publish_models(&self) {
         self.publish(Event::Models {
             models: self.models.list(),
         });

@@ -4,15 +4,17 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::event::{Event, LoginInput};
-use super::host::Job;
+use super::host::{Job, Task};
 use super::op::{LoginMethod, Typed};
+use super::setup::HostSetup;
+use crate::agent::Severity;
 use crate::coding::accounts::{Account, Accounts};
 use crate::llm::auth::{Method, Progress};
 
 /// A sign-in that runs. Dropping it gives it up.
 #[derive(Debug)]
 pub(super) struct RunningLogin {
-    pub provider: String,
+    provider: String,
     typed: mpsc::UnboundedSender<String>,
     task: JoinHandle<()>,
 }
@@ -54,17 +56,105 @@ impl RunningLogin {
             task,
         }
     }
-
-    /// Hands over what the person typed or pasted.
-    pub(super) fn type_text(&self, text: &Typed) {
-        // It may just have ended.
-        let _ = self.typed.send(text.0.clone());
-    }
 }
 
 impl Drop for RunningLogin {
     fn drop(&mut self) {
         self.task.abort();
+    }
+}
+
+/// What the host does about keys and sign-ins.
+impl Task {
+    fn accounts(&self) -> Accounts {
+        let HostSetup {
+            folders,
+            settings,
+            environment,
+            ..
+        } = &self.setup;
+        Accounts::load(folders, settings, environment)
+    }
+
+    pub(super) fn list_accounts(&self) {
+        let (accounts, jobs) = (self.accounts(), self.jobs.clone());
+        tokio::task::spawn_blocking(move || {
+            let accounts = accounts.list().unwrap_or_default();
+            let _ = jobs.send(Job::Publish(Box::new(Event::Accounts { accounts })));
+        });
+    }
+
+    pub(super) fn log_in(&mut self, provider: &str, method: Option<LoginMethod>) {
+        self.cancel_login();
+        let accounts = self.accounts();
+        match accounts.get(provider) {
+            Ok(account) => {
+                let jobs = self.jobs.clone();
+                self.login = Some(RunningLogin::start(accounts, account, method, jobs));
+            }
+            Err(message) => self.notice(Severity::Error, message),
+        }
+    }
+
+    pub(super) fn cancel_login(&mut self) {
+        if let Some(login) = self.login.take() {
+            self.publish(Event::LoginEnded {
+                provider: login.provider.clone(),
+                error: Some("the sign-in was given up".to_owned()),
+            });
+        }
+    }
+
+    pub(super) async fn log_out(&mut self, provider: &str) {
+        let outcome = self.accounts().remove(provider).await;
+        let (severity, text) = match outcome {
+            Ok(true) => (Severity::Info, format!("signed out of {provider}")),
+            Ok(false) => (
+                Severity::Warning,
+                format!("nothing is stored for {provider}"),
+            ),
+            Err(error) => (Severity::Error, error.whole()),
+        };
+        self.notice(severity, text);
+        self.models.credentials_changed();
+        self.publish_models();
+    }
+
+    /// The provider is worth another try, and may be the first that can be called at all.
+    async fn logged_in(&mut self, provider: &str) {
+        self.notice(Severity::Info, format!("signed in to {provider}"));
+        self.models.credentials_changed();
+        self.publish_models();
+        let chosen = self.models.chosen();
+        match self.models.better_default() {
+            Some(model) => self.choose(model, None).await,
+            None if chosen.provider == provider => self.choose(chosen, None).await,
+            None => {}
+        }
+    }
+
+    /// Hands over what the person typed or pasted.
+    pub(super) fn login_input(&self, text: &Typed) {
+        match &self.login {
+            // It may just have ended.
+            Some(login) => drop(login.typed.send(text.0.clone())),
+            None => self.notice(
+                Severity::Warning,
+                "no sign-in is running: start one with `/login`",
+            ),
+        }
+    }
+
+    pub(super) async fn login_ended(&mut self, provider: String, error: Option<String>) {
+        self.login = None;
+        let signed_in = error.is_none();
+        self.publish(Event::LoginEnded {
+            provider: provider.clone(),
+            error,
+        });
+        if signed_in {
+            self.logged_in(&provider).await;
+        }
     }
 }
 

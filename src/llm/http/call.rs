@@ -333,7 +333,12 @@ fn headers(request: &Request, wire: &Wire) -> Result<HeaderMap, String> {
     for (name, value) in own.chain(named) {
         let bad = || format!("the header `{name}` of `{}` is not valid", model.provider);
         let parsed = HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad())?;
-        let value = HeaderValue::from_str(value).map_err(|_| bad())?;
+        // What is tried out is a list: a sign-in adds to what the format asks for.
+        let value = match headers.get(&parsed).and_then(|have| have.to_str().ok()) {
+            Some(have) if parsed == "anthropic-beta" => format!("{have},{value}"),
+            _ => value.to_owned(),
+        };
+        let value = HeaderValue::from_str(&value).map_err(|_| bad())?;
         headers.insert(parsed, value);
     }
     Ok(headers)
