@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::io::{self, BufRead as _, IsTerminal as _, Write};
 
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
-use tokio::sync::mpsc;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{mpsc, oneshot};
 
 use crate::base::clock;
 use crate::cli::args::{AuthCommand, LoginArgs};
@@ -13,6 +14,12 @@ use crate::coding::accounts::{Account, AccountSource, Accounts};
 use crate::coding::folders::Folders;
 use crate::coding::settings::Settings;
 use crate::llm::auth::{Method, Progress};
+
+/// Why there is no new credential.
+enum Failed {
+    Told(String),
+    Interrupted,
+}
 
 /// Answers one `osier auth` command.
 ///
@@ -124,7 +131,8 @@ fn login(accounts: &Accounts, args: &LoginArgs, out: &mut dyn Write) -> Result<E
             say(out, &format!("{}: {}", account.provider, line(&account)))?;
             Ok(Exit::Success)
         }
-        Err(message) => {
+        Err(Failed::Interrupted) => Ok(Exit::Interrupted),
+        Err(Failed::Told(message)) => {
             // A closed standard error leaves nobody to tell.
             let _ = writeln!(io::stderr(), "osier: {message}");
             Ok(Exit::Failure)
@@ -158,14 +166,13 @@ fn store_key(
     account: &Account,
     terminal: bool,
     out: &mut dyn Write,
-) -> Result<Result<(), String>, String> {
+) -> Result<Result<(), Failed>, String> {
     let key = if terminal {
-        prompt(out, &format!("Key of {} (not shown): ", account.label))?;
-        let hidden = Hidden::begin();
-        let line = read_line();
-        drop(hidden);
-        say(out, "")?;
-        line
+        let question = format!("Key of {} (not shown): ", account.label);
+        match runtime()?.block_on(hidden_line(&question, out)) {
+            Ok(line) => line,
+            Err(failed) => return Ok(Err(failed)),
+        }
     } else {
         read_line()
     };
@@ -179,7 +186,29 @@ fn store_key(
         return Err("the key holds control characters: copy it again".to_owned());
     }
     let stored = runtime()?.block_on(accounts.store_key(&account.provider, &key));
-    Ok(stored.map_err(|error| error.whole()))
+    Ok(stored.map_err(|error| Failed::Told(error.whole())))
+}
+
+/// Asks for a line that is not shown. Ctrl+C is waited for as well: ending by it there and then would
+/// leave the terminal without its echo.
+async fn hidden_line(question: &str, out: &mut dyn Write) -> Result<Option<String>, Failed> {
+    let interrupt = signal(SignalKind::interrupt());
+    let mut interrupt = interrupt.map_err(|error| Failed::Told(error.to_string()))?;
+    // Before the question is asked: whoever sees it may type.
+    let hidden = Hidden::begin();
+    prompt(out, question).map_err(Failed::Told)?;
+    let (send, line) = oneshot::channel();
+    std::thread::spawn(move || {
+        // Nobody waits for it after an interrupt.
+        let _ = send.send(read_line());
+    });
+    let outcome = tokio::select! {
+        line = line => Ok(line.ok().flatten()),
+        _ = interrupt.recv() => Err(Failed::Interrupted),
+    };
+    drop(hidden);
+    say(out, "").map_err(Failed::Told)?;
+    outcome
 }
 
 async fn sign_in(
@@ -187,7 +216,7 @@ async fn sign_in(
     account: &Account,
     method: Option<Method>,
     out: &mut dyn Write,
-) -> Result<(), String> {
+) -> Result<(), Failed> {
     let (send, mut typed) = mpsc::unbounded_channel();
     // A thread of its own: reading a line cannot be given up, and must not hold the end up.
     std::thread::spawn(move || {
@@ -208,7 +237,9 @@ async fn sign_in(
         let progress = tokio::select! {
             biased;
             Some(progress) = told.recv() => progress,
-            outcome = &mut signing => return outcome.map_err(|error| error.whole()),
+            outcome = &mut signing => {
+                return outcome.map_err(|error| Failed::Told(error.whole()));
+            }
         };
         if let Progress::Started {
             url,
@@ -219,7 +250,7 @@ async fn sign_in(
             accounts.open_browser(url).await;
         }
         for line in explained(&progress) {
-            say(out, &line)?;
+            say(out, &line).map_err(Failed::Told)?;
         }
     }
 }
