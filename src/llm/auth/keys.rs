@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex as Lock};
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use thiserror::Error;
@@ -21,6 +22,9 @@ use crate::base::clock;
 use crate::llm::catalogue::ProviderEntry;
 use crate::llm::provider::Secret;
 use crate::llm::status::TurnStatus;
+
+/// Longest wait for a renewal while the old token still works.
+const EARLY_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Looks a name up in the environment.
 pub type Environment = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
@@ -230,11 +234,19 @@ impl Keys {
         if !tokens.is_stale(now) {
             return Ok(Access::tokens(&tokens, self.sign_ins.get(&entry.name)));
         }
-        let still_good = (!tokens.is_expired(now)).then(|| tokens.clone());
-        match (self.renew(&entry.name, tokens).await, still_good) {
-            // It was early: the next call tries again.
-            (Err(_), Some(tokens)) => Ok(Access::tokens(&tokens, self.sign_ins.get(&entry.name))),
-            (outcome, _) => outcome,
+        if tokens.is_expired(now) {
+            return self.renew(&entry.name, tokens).await;
+        }
+        let good = Access::tokens(&tokens, self.sign_ins.get(&entry.name));
+        if tokens.refresh.is_none() {
+            return Ok(good);
+        }
+        // It is early: a call does not wait long for a server that does not answer. The renewal itself
+        // goes on, and the next call finds what it brings.
+        let renewal = self.renew(&entry.name, tokens);
+        match tokio::time::timeout(EARLY_PATIENCE, renewal).await {
+            Ok(Ok(renewed)) => Ok(renewed),
+            _ => Ok(good),
         }
     }
 
