@@ -42,5 +42,5 @@ pub use tool::{
     Concurrency, Tool, ToolContext, ToolOutput, ToolSet, ToolStatus, ToolUpdate, UpdateSink,
 };
 pub use toolbox::Toolbox;
-pub use transport::{KeySource, ProviderTransport, Transport};
+pub use transport::{AppTransport, KeySource, ProviderTransport, Transport};
 pub use turn::FINAL_TURN_MESSAGE;

@@ -155,6 +155,24 @@ mod tests {
     }
 
     #[test]
+    fn jitter_shortens_a_wait_by_up_to_a_quarter_and_never_what_was_asked_for() {
+        let status = rate_limit(None);
+        let step = |jitter, status: &TurnStatus| {
+            RetryPolicy::default().next(Failure {
+                status,
+                model: 0,
+                attempts: 3,
+                usable: &[true],
+                jitter,
+            })
+        };
+        assert_eq!(step(0.0, &status), wait(0, 2000));
+        assert_eq!(step(0.5, &status), wait(0, 1750));
+        assert_eq!(step(1.0, &status), wait(0, 1500));
+        assert_eq!(step(1.0, &rate_limit(Some(2000))), wait(0, 2000));
+    }
+
+    #[test]
     fn what_the_provider_asks_for_is_honoured_up_to_a_limit() {
         assert_eq!(
             step(&rate_limit(Some(20_000)), 0, 1, &[true]),

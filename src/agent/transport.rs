@@ -5,8 +5,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use futures_util::{StreamExt as _, stream};
 
-use crate::llm::{EventStream, Provider, Request, Secret, TurnStatus};
+use crate::llm::auth::Access;
+use crate::llm::http::ProxyProvider;
+use crate::llm::{
+    EventStream, HttpOptions, Provider, Request, Secret, StreamEvent, TurnStatus, Usage,
+};
 
 /// Carries a request to a model.
 pub trait Transport: Send + Sync + fmt::Debug {
@@ -14,9 +19,16 @@ pub trait Transport: Send + Sync + fmt::Debug {
     fn stream(&self, request: Request) -> BoxFuture<'_, Result<EventStream, TurnStatus>>;
 }
 
-/// Finds the key for a request's provider; `Ok(None)` when it needs none.
+/// Finds what a provider is called with.
 pub trait KeySource: Send + Sync + fmt::Debug {
-    fn key(&self, provider: &str) -> BoxFuture<'_, Result<Option<Secret>, TurnStatus>>;
+    fn access(&self, provider: &str) -> BoxFuture<'_, Result<Access, TurnStatus>>;
+
+    /// The provider refused `refused`: another way in, when there is one.
+    fn renewed(
+        &self,
+        provider: &str,
+        refused: Access,
+    ) -> BoxFuture<'_, Result<Option<Access>, TurnStatus>>;
 }
 
 /// Calls providers directly.
@@ -36,10 +48,111 @@ impl ProviderTransport {
 impl Transport for ProviderTransport {
     fn stream(&self, mut request: Request) -> BoxFuture<'_, Result<EventStream, TurnStatus>> {
         Box::pin(async move {
-            if let (Some(keys), None) = (&self.keys, &request.api_key) {
-                request.api_key = keys.key(&request.model.provider).await?;
-            }
-            Ok(self.provider.stream(request))
+            let Some(keys) = self.keys.as_ref().filter(|_| request.api_key.is_none()) else {
+                return Ok(self.provider.stream(request));
+            };
+            let access = keys.access(&request.model.provider).await?;
+            // A copy of the conversation is made only where it may be needed again.
+            let again = access.renewable.then(|| request.clone());
+            access.apply(&mut request);
+            let subscription = access.is_subscription();
+            let call = Call {
+                stream: self.provider.stream(request),
+                again: again.map(|request| Again {
+                    request,
+                    access,
+                    provider: Arc::clone(&self.provider),
+                    keys: Arc::clone(keys),
+                }),
+                subscription,
+            };
+            let events = stream::unfold(call, |mut call| async move {
+                let event = call.next().await?;
+                Some((event, call))
+            });
+            Ok(events.boxed())
         })
+    }
+}
+
+/// Sends every call to an osier server that holds the keys (`osier serve --proxy`). The run stays here:
+/// its tools, its session and its retries; over there is who may call what, and what it costs them.
+#[derive(Debug, Clone)]
+pub struct AppTransport {
+    provider: ProxyProvider,
+}
+
+impl AppTransport {
+    /// `base_url` is where the server is reached, `token` the person's own at it.
+    pub fn new(base_url: impl Into<String>, token: Secret) -> Self {
+        Self {
+            provider: ProxyProvider::new(base_url, token, HttpOptions::default()),
+        }
+    }
+}
+
+impl Transport for AppTransport {
+    fn stream(&self, request: Request) -> BoxFuture<'_, Result<EventStream, TurnStatus>> {
+        let events = self.provider.stream(request);
+        Box::pin(async move { Ok(events) })
+    }
+}
+
+/// A running call that is made once more when the provider refuses a token that can be renewed.
+struct Call {
+    stream: EventStream,
+    again: Option<Again>,
+    subscription: bool,
+}
+
+/// What the second try needs.
+struct Again {
+    request: Request,
+    access: Access,
+    provider: Arc<dyn Provider>,
+    keys: Arc<dyn KeySource>,
+}
+
+impl Call {
+    async fn next(&mut self) -> Option<StreamEvent> {
+        let mut event = self.stream.next().await?;
+        if let StreamEvent::Failed {
+            status: TurnStatus::AuthError { .. },
+            ..
+        } = &event
+            && let Some(again) = self.again.take()
+        {
+            match again.stream().await {
+                Ok(Some(stream)) => {
+                    self.stream = stream;
+                    event = self.stream.next().await?;
+                }
+                Ok(None) => {}
+                Err(status) => {
+                    let usage = Usage::default();
+                    event = StreamEvent::Failed { status, usage };
+                }
+            }
+        }
+        match &mut event {
+            StreamEvent::Start { .. } => self.again = None,
+            StreamEvent::Usage(usage)
+            | StreamEvent::Done { usage, .. }
+            | StreamEvent::Failed { usage, .. } => usage.subscription = self.subscription,
+            _ => {}
+        }
+        Some(event)
+    }
+}
+
+impl Again {
+    async fn stream(self) -> Result<Option<EventStream>, TurnStatus> {
+        let mut request = self.request;
+        let provider = request.model.provider.clone();
+        let renewed = self.keys.renewed(&provider, self.access).await?;
+        Ok(renewed.map(|access| {
+            access.apply(&mut request);
+            self.provider.stream(request)
+        }))
     }
 }

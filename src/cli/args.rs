@@ -139,6 +139,11 @@ pub(super) enum Command {
         #[command(subcommand)]
         what: Option<SessionsCommand>,
     },
+    /// Sign in, sign out, show which providers have a key
+    Auth {
+        #[command(subcommand)]
+        what: AuthCommand,
+    },
     /// Show where the files are, what can be set, and what is wrong with them
     Config {
         #[command(subcommand)]
@@ -154,6 +159,34 @@ pub(super) enum SessionsCommand {
         #[arg(long)]
         all: bool,
     },
+}
+
+#[derive(Debug, Clone, Subcommand)]
+pub(super) enum AuthCommand {
+    /// Sign in to a provider, or store a key for it
+    Login(LoginArgs),
+    /// Forget what is stored for a provider
+    Logout {
+        #[arg(value_name = "PROVIDER")]
+        provider: String,
+    },
+    /// Show which providers have a key, and from where
+    Status {
+        #[arg(value_name = "PROVIDER")]
+        provider: Option<String>,
+    },
+}
+
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct LoginArgs {
+    #[arg(value_name = "PROVIDER")]
+    pub provider: Option<String>,
+    /// Store a key: typed unseen, or piped in; `$NAME` and `!command` are stored as such
+    #[arg(long, conflicts_with = "device")]
+    pub key: bool,
+    /// Sign in with a code that is typed on another device
+    #[arg(long)]
+    pub device: bool,
 }
 
 #[derive(Debug, Clone, Copy, Subcommand)]

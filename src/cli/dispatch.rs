@@ -125,6 +125,13 @@ fn report(meant: &Meant) -> Result<Option<Exit>, String> {
                 let sessions = list_sessions(&meant.folders.data, &meant.cwd, all);
                 commands::sessions::run(&sessions, &mut out).map(|()| Exit::Success)
             }
+            Some(Command::Auth { what }) => {
+                let exit = {
+                    let files = (&meant.folders, &meant.settings);
+                    commands::auth::run(what, files, &meant.environment, &mut out)?
+                };
+                return Ok(Some(exit));
+            }
             Some(Command::Config { what }) => {
                 let setup = host_setup(meant)?;
                 let mut problems = meant.problems.clone();

@@ -1,6 +1,7 @@
 //! What makes the agent a coding agent: tools, sessions, context, settings. `host` wires them and is
 //! the one thing a mode receives.
 
+pub mod accounts;
 pub mod attachment;
 pub mod files;
 pub mod folders;
@@ -13,5 +14,6 @@ pub mod prompt;
 pub mod scripts;
 pub mod session;
 pub mod settings;
+pub mod spending;
 pub mod tools;
 pub mod tour;

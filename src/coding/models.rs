@@ -14,7 +14,7 @@ use super::scripts;
 use crate::agent::KeySource;
 use crate::base::problem::Problem;
 use crate::base::process;
-use crate::llm::auth::{CommandRunner, KeyStatus, Keys, Store};
+use crate::llm::auth::{Access, CommandRunner, CredentialFile, KeyStatus, Keys, SignIns, Store};
 use crate::llm::catalogue::discovery::{self, PROBES};
 use crate::llm::catalogue::{Catalogue, FindError, ModelsFile, ModelsFileError, ProviderEntry};
 use crate::llm::http::HttpOptions;
@@ -93,10 +93,7 @@ impl Models {
     pub fn load_lenient(setup: &HostSetup) -> (Self, Vec<Problem>) {
         let mut problems = Vec::new();
         let file = read_models_file(&setup.folders.models(), &mut problems);
-        let store = read_store(&setup.folders.credentials(), &mut problems);
-        let variables = setup.environment.clone();
-        let environment = Arc::new(move |name: &str| variables.get(name).cloned());
-        let keys = Keys::new(environment, store).with_runner(command_runner(&setup.cwd));
+        let keys = read_keys(setup, &mut problems);
         let catalogue = Catalogue::new(file);
         let providers = Providers::new(HttpOptions::default(), scripts::provider(&setup.cwd));
         let embedded = setup
@@ -211,7 +208,9 @@ impl Models {
     }
 
     /// Takes newly read files and keeps what was chosen.
-    pub fn reloaded(&mut self, fresh: Self) {
+    pub async fn reloaded(&mut self, fresh: Self) {
+        // The new keys know nothing of renewals that the old ones have begun.
+        self.settle().await;
         let chosen = self.chosen();
         let named = self.named;
         *self = fresh;
@@ -299,6 +298,16 @@ impl Models {
         })
     }
 
+    /// Waits for renewals of sign-ins: one that is given up half-way may lose the login.
+    pub async fn settle(&self) {
+        self.keys.renewals().settle().await;
+    }
+
+    /// Takes over what the credential store holds now.
+    pub fn credentials_changed(&self) {
+        self.keys.reload();
+    }
+
     /// Whether a call of `model` may succeed.
     fn is_usable(&self, model: &Model) -> bool {
         self.key_state(model) != KeyState::Absent
@@ -317,10 +326,7 @@ impl Models {
     }
 
     fn take_key(&mut self, provider: &str, key: &Secret, setup: &HostSetup) {
-        let variables = setup.environment.clone();
-        let environment = Arc::new(move |name: &str| variables.get(name).cloned());
-        let store = read_store(&setup.folders.credentials(), &mut Vec::new());
-        let keys = Keys::new(environment, store).with_runner(command_runner(&setup.cwd));
+        let keys = read_keys(setup, &mut Vec::new());
         self.keys = Arc::new(keys.with_flag(provider, key.clone()));
     }
 
@@ -378,17 +384,35 @@ struct SessionKeys {
     entries: Vec<ProviderEntry>,
 }
 
+impl SessionKeys {
+    fn entry(&self, provider: &str) -> Option<&ProviderEntry> {
+        self.entries.iter().find(|entry| entry.name == provider)
+    }
+}
+
 impl KeySource for SessionKeys {
-    fn key(&self, provider: &str) -> BoxFuture<'_, Result<Option<Secret>, TurnStatus>> {
-        let entry = self.entries.iter().find(|entry| entry.name == provider);
+    fn access(&self, provider: &str) -> BoxFuture<'_, Result<Access, TurnStatus>> {
+        let entry = self.entry(provider);
+        async move {
+            let Some(entry) = entry else {
+                return Ok(Access::default());
+            };
+            let access = self.keys.access(entry).await;
+            access.map_err(|error| error.status())
+        }
+        .boxed()
+    }
+
+    fn renewed(
+        &self,
+        provider: &str,
+        refused: Access,
+    ) -> BoxFuture<'_, Result<Option<Access>, TurnStatus>> {
+        let entry = self.entry(provider);
         async move {
             let Some(entry) = entry else { return Ok(None) };
-            self.keys
-                .resolve(entry)
-                .await
-                .map_err(|error| TurnStatus::AuthError {
-                    message: format!("{error}: {}", error.hint()),
-                })
+            let renewed = self.keys.renewed(entry, &refused).await;
+            renewed.map_err(|error| error.status())
         }
         .boxed()
     }
@@ -445,16 +469,25 @@ fn unusable(path: &Path, error: ModelsFileError) -> Problem {
     }
 }
 
-fn read_store(path: &Path, problems: &mut Vec<Problem>) -> Store {
-    let text = fs::read_to_string(path).unwrap_or_default();
-    Store::parse(&text).unwrap_or_else(|error| {
-        problems.push(Problem::of_file(
-            path,
-            error.to_string(),
-            "mend it, or remove it",
-        ));
+/// What finds keys: the environment, the credential store, the sign-ins of `models.json`.
+fn read_keys(setup: &HostSetup, problems: &mut Vec<Problem>) -> Keys {
+    let variables = setup.environment.clone();
+    let environment = Arc::new(move |name: &str| variables.get(name).cloned());
+    let file =
+        CredentialFile::new(setup.folders.credentials()).keep_in_vault(setup.settings.keyring);
+    let store = file.read().unwrap_or_else(|error| {
+        let message = error.to_string();
+        problems.push(Problem::of_file(file.path(), message, error.hint()));
         Store::default()
-    })
+    });
+    let text = fs::read_to_string(setup.folders.models()).unwrap_or_default();
+    let (sign_ins, warnings) = SignIns::read(&text);
+    for warning in warnings {
+        problems.push(Problem::of_file(setup.folders.models(), warning, ""));
+    }
+    Keys::new(environment, store)
+        .with_file(file, sign_ins)
+        .with_runner(command_runner(&setup.cwd))
 }
 
 /// Runs `!command` keys with the user's shell, in the working directory.

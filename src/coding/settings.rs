@@ -29,6 +29,8 @@ pub struct Settings {
     pub notifications: bool,
     pub max_retries: u32,
     pub discover_local_models: bool,
+    /// Whether credentials go into the system's keyring.
+    pub keyring: bool,
 }
 
 /// What stays in the scrollback on exit.
@@ -55,6 +57,7 @@ impl Default for Settings {
             notifications: true,
             max_retries: 5,
             discover_local_models: true,
+            keyring: false,
         }
     }
 }
@@ -165,6 +168,23 @@ pub const SETTINGS: &[Setting] = &[
             value
                 .as_bool()
                 .map(|value| settings.discover_local_models = value)
+        },
+    },
+    Setting {
+        name: "credential_store",
+        accepts: if cfg!(feature = "keyring") {
+            "file or keyring"
+        } else {
+            "file (this build has no keyring)"
+        },
+        description: "Where keys and sign-ins are kept.",
+        take: |settings, value| {
+            settings.keyring = match value.as_str()? {
+                "file" => false,
+                "keyring" if cfg!(feature = "keyring") => true,
+                _ => return None,
+            };
+            Some(())
         },
     },
 ];

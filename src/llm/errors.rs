@@ -4,8 +4,11 @@
 //! before the status does. No code asks which provider it was. Texts are made safe to show here: one
 //! line, bounded, and without the key.
 
+mod shapes;
+
 use serde_json::Value;
 
+use self::shapes::Kind;
 use super::provider::Secret;
 use super::status::TurnStatus;
 use crate::base::text;
@@ -24,134 +27,9 @@ pub(crate) struct Fault {
     pub retry_after_ms: Option<u64>,
     /// The `x-should-retry` header.
     pub should_retry: Option<bool>,
+    /// A quota by the minute, told in the words of a quota by the month.
+    pub throttled: bool,
 }
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Quota,
-    Overflow,
-    Auth,
-    Rate,
-    Transient,
-}
-
-/// Lower-case shapes of messages and codes; `*` stands for anything. The first match decides.
-const SHAPES: &[(Kind, &[&str])] = &[
-    (
-        Kind::Quota,
-        &[
-            "insufficient_quota",
-            "exceeded your current quota",
-            "quota exceeded",
-            "billing",
-            "usage_limit_reached",
-            "usage limit reached",
-            "usagelimiterror",
-            "subscription_sharing_*usage_limit",
-            "out of budget",
-            "insufficient balance",
-            "available balance",
-            "insufficient credit",
-            "credit balance is too low",
-            "requires more credits",
-            "payment required",
-        ],
-    ),
-    // Throttling texts count tokens too: they must be seen before the overflow shapes.
-    (
-        Kind::Rate,
-        &[
-            "rate limit",
-            "rate_limit",
-            "ratelimit",
-            "too many requests",
-            "throttling",
-            "resource_exhausted",
-            "too many tokens, please wait",
-            "tokens per minute",
-        ],
-    ),
-    (
-        Kind::Overflow,
-        &[
-            "prompt is too long",
-            "prompt too long",
-            "prompt exceeds max length",
-            "request_too_large",
-            "input is too long",
-            "exceeds the context window",
-            "exceeds*maximum context length",
-            "maximum context length is",
-            "context window exceed",
-            "context_window_exceeded",
-            "contextwindowexceeded",
-            "input token count*exceeds the maximum",
-            "maximum prompt length is",
-            "reduce the length of the messages",
-            "maximum allowed input length",
-            "longer than the model's context length",
-            "longer than the context length",
-            "exceeds the context length",
-            "token count*exceeds the limit of",
-            "exceeds the available context size",
-            "exceed_context_size",
-            "greater than the context length",
-            "exceeded model token limit",
-            "too large for model with*maximum context length",
-            "configured context size is",
-            "exceeded*context length",
-            "range of input length should be",
-            "context length exceeded",
-            "context_length_exceeded",
-            "exceed context limit",
-            "too many tokens",
-            "token limit exceeded",
-        ],
-    ),
-    (
-        Kind::Auth,
-        &[
-            "authentication_error",
-            "permission_error",
-            "permission_denied",
-            "unauthenticated",
-            "invalid_api_key",
-            "api_key_invalid",
-            "invalid api key",
-            "incorrect api key",
-            "api key not valid",
-            "no auth credentials",
-            "unauthorized",
-        ],
-    ),
-    (
-        Kind::Transient,
-        &[
-            "overloaded",
-            "server_busy",
-            "servers are currently busy",
-            "experiencing high demand",
-            "at capacity",
-            "unavailable",
-            "server error",
-            "server_error",
-            "internal error",
-            "api_error",
-            "timeout_error",
-            "timed out",
-            "provider returned error",
-            "provider returned an error",
-            "upstream",
-            "network error",
-            "network_error",
-            "connection error",
-            "stream was interrupted",
-            "you can retry",
-            "try your request again",
-            "please retry",
-        ],
-    ),
-];
 
 /// HTTP statuses that an error type inside a stream stands for.
 const TYPE_STATUS: &[(&str, u16)] = &[
@@ -206,6 +84,7 @@ impl Fault {
         let mut fault = Self::new(message);
         fault.add_code(error);
         fault.retry_after_ms = body_retry_delay(error);
+        fault.add_quotas(error);
         Some(fault)
     }
 
@@ -237,6 +116,23 @@ impl Fault {
                 .or_else(|| words.iter().find_map(|word| word.parse().ok()))
         });
         self.code = words.join(" ");
+    }
+
+    /// Google names the quotas that were exceeded: those by the day are used up, the others come back.
+    fn add_quotas(&mut self, error: &Value) {
+        let details = error.get("details").and_then(Value::as_array);
+        let violations = details
+            .into_iter()
+            .flatten()
+            .filter_map(|detail| detail.get("violations")?.as_array());
+        let ids: Vec<&str> = violations
+            .flatten()
+            .filter_map(|violation| violation.get("quotaId")?.as_str())
+            .collect();
+        self.throttled = !ids.is_empty() && !ids.iter().any(|id| id.contains("PerDay"));
+        for id in ids {
+            self.code = format!("{} {id}", self.code);
+        }
     }
 
     /// What the agent is told. `provider` names who failed; `key` is cut out of every text.
@@ -282,13 +178,17 @@ impl Fault {
 
     fn status_retryable(&self) -> bool {
         match self.status {
-            Some(status) => matches!(status, 408 | 409 | 429 | 500..),
+            // 498 is how Groq says that it is full.
+            Some(status) => matches!(status, 408 | 409 | 425 | 429 | 498 | 500..),
             None => self.shape() == Some(Kind::Transient),
         }
     }
 
     /// The shape of the message decides before the status, but for the statuses that say it all.
     fn kind(&self) -> Kind {
+        if self.throttled {
+            return Kind::Rate;
+        }
         match (self.status, self.shape()) {
             (Some(402), _) => Kind::Quota,
             (Some(413), _) => Kind::Overflow,
@@ -303,10 +203,7 @@ impl Fault {
 
     fn shape(&self) -> Option<Kind> {
         let told = format!("{} {}", self.code, self.message).to_lowercase();
-        SHAPES
-            .iter()
-            .find(|(_, shapes)| shapes.iter().any(|shape| has_shape(&told, shape)))
-            .map(|(kind, _)| *kind)
+        shapes::find(&told).map(|shape| shape.kind)
     }
 }
 
@@ -318,18 +215,6 @@ fn body_retry_delay(error: &Value) -> Option<u64> {
         .find_map(|detail| detail.get("retryDelay")?.as_str())?;
     let seconds: f64 = delay.strip_suffix('s')?.parse().ok()?;
     Some((seconds.max(0.0) * 1000.0) as u64)
-}
-
-/// Whether the pieces of `shape` between its stars occur in `told`, in order.
-fn has_shape(told: &str, shape: &str) -> bool {
-    let mut rest = told;
-    shape.split('*').all(|piece| match rest.find(piece) {
-        Some(at) => {
-            rest = &rest[at + piece.len()..];
-            true
-        }
-        None => false,
-    })
 }
 
 /// `told` made safe for people: one line, bounded, without control sequences and without `key`.
@@ -355,6 +240,7 @@ pub(crate) fn excerpt(bytes: &[u8], key: Option<&Secret>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::shapes::SHAPES;
     use super::*;
     use serde_json::json;
 
@@ -381,153 +267,54 @@ mod tests {
         }
     }
 
+    /// What vendors answer, with the outcome it must have.
+    #[derive(serde::Deserialize)]
+    struct Fixture {
+        vendor: String,
+        status: u16,
+        body: Value,
+        outcome: String,
+    }
+
+    fn fixtures() -> Vec<Fixture> {
+        let text = include_str!("../../tests/fixtures/llm/errors.json");
+        serde_json::from_str(text).unwrap()
+    }
+
     #[test]
-    #[expect(clippy::too_many_lines, reason = "one table")]
     fn vendor_errors_get_their_status() {
-        let anthropic = |kind: &str, message: &str| json!({"type": "error", "error": {"type": kind, "message": message}});
-        let openai = |code: &str, message: &str| json!({"error": {"message": message, "type": "x", "code": code}});
-        for (status, body, expected) in [
-            (
-                400,
-                anthropic("invalid_request_error", "messages: bad"),
-                "refused",
-            ),
-            (
-                401,
-                anthropic("authentication_error", "invalid x-api-key"),
-                "auth",
-            ),
-            (
-                400,
-                anthropic("invalid_request_error", "Your credit balance is too low"),
-                "quota",
-            ),
-            (403, anthropic("permission_error", "not allowed"), "auth"),
-            (
-                404,
-                anthropic("not_found_error", "model: claude-x"),
-                "refused",
-            ),
-            (
-                413,
-                anthropic("request_too_large", "Request exceeds the maximum size"),
-                "overflow",
-            ),
-            (
-                429,
-                anthropic("rate_limit_error", "would exceed your rate limit"),
-                "rate",
-            ),
-            (
-                500,
-                anthropic("api_error", "Internal server error"),
-                "retry",
-            ),
-            (504, anthropic("timeout_error", "timed out"), "timeout"),
-            (529, anthropic("overloaded_error", "Overloaded"), "retry"),
-            (
-                400,
-                anthropic(
-                    "invalid_request_error",
-                    "prompt is too long: 213462 tokens > 200000 maximum",
-                ),
-                "overflow",
-            ),
-            (
-                400,
-                anthropic(
-                    "invalid_request_error",
-                    "input length and `max_tokens` exceed context limit: 1 + 2 > 3",
-                ),
-                "overflow",
-            ),
-            (
-                429,
-                openai("insufficient_quota", "You exceeded your current quota"),
-                "quota",
-            ),
-            (
-                429,
-                openai(
-                    "rate_limit_exceeded",
-                    "Rate limit reached for tokens per min",
-                ),
-                "rate",
-            ),
-            (
-                400,
-                openai("context_length_exceeded", "too long"),
-                "overflow",
-            ),
-            (
-                400,
-                openai(
-                    "",
-                    "This model's maximum prompt length is 131072 but the request contains 537812 tokens",
-                ),
-                "overflow",
-            ),
-            (
-                400,
-                openai(
-                    "",
-                    "Input length (265330) exceeds model's maximum context length (262144).",
-                ),
-                "overflow",
-            ),
-            (
-                400,
-                openai("", "prompt token count of 9 exceeds the limit of 8"),
-                "overflow",
-            ),
-            (
-                400,
-                openai(
-                    "",
-                    "Prompt contains 9 tokens, too large for model with 8 maximum context length",
-                ),
-                "overflow",
-            ),
-            (
-                429,
-                openai("", "Too many tokens, please wait before trying again"),
-                "rate",
-            ),
-            (402, openai("", "whatever"), "quota"),
-            (
-                400,
-                json!({"error": {"code": 400, "message": "request (12031 tokens) exceeds the available context size (8192 tokens)", "type": "exceed_context_size_error"}}),
-                "overflow",
-            ),
-            (
-                500,
-                json!({"error": {"code": 500, "message": "does not match the expected peg-native format"}}),
-                "retry",
-            ),
-            (
-                400,
-                json!([{"error": {"code": 400, "message": "API key not valid.", "status": "INVALID_ARGUMENT"}}]),
-                "auth",
-            ),
-            (
-                503,
-                json!({"error": {"code": 503, "message": "high load", "status": "UNAVAILABLE"}}),
-                "retry",
-            ),
-            (
-                400,
-                json!({"detail": [{"msg": "field required"}]}),
-                "refused",
-            ),
-            (
-                400,
-                json!({"object": "error", "message": "The input token count (9) exceeds the maximum number of tokens allowed (8)"}),
-                "overflow",
-            ),
-            (404, json!({"error": "model `x` not found"}), "refused"),
-        ] {
-            assert_eq!(name(&outcome(status, &body)), expected, "{status} {body}");
-        }
+        let wrong: Vec<String> = fixtures()
+            .iter()
+            .filter_map(|fixture| {
+                let given = name(&outcome(fixture.status, &fixture.body));
+                let Fixture {
+                    vendor,
+                    status,
+                    body,
+                    outcome,
+                } = fixture;
+                (given != outcome).then(|| format!("{vendor} {status} {body}: {given}"))
+            })
+            .collect();
+        assert_eq!(wrong, Vec::<String>::new());
+    }
+
+    #[test]
+    fn every_shape_of_a_vendor_is_in_a_fixture_of_that_vendor() {
+        let fixtures = fixtures();
+        let missing: Vec<&str> = SHAPES
+            .iter()
+            .filter(|shape| shape.vendor != "any")
+            .filter(|shape| {
+                !fixtures.iter().any(|fixture| {
+                    let fault = Fault::from_body(&fixture.body).unwrap();
+                    let told = format!("{} {}", fault.code, fault.message).to_lowercase();
+                    fixture.vendor == shape.vendor && shape.is_in(&told)
+                })
+            })
+            .map(|shape| shape.text)
+            .collect();
+        assert_eq!(missing, Vec::<&str>::new());
     }
 
     #[test]

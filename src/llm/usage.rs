@@ -18,6 +18,9 @@ pub struct Usage {
     /// The part of `output` that was thinking, where the provider says so.
     pub reasoning: u64,
     pub cost: Cost,
+    /// Whether a subscription paid, so that `cost` is not what the tokens are worth.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub subscription: bool,
 }
 
 /// US dollars.
@@ -132,6 +135,13 @@ impl Usage {
         self.context_tokens() + self.output
     }
 
+    /// The part of what the model read that came from the cache, from 0 to 1; `None` when it read
+    /// nothing.
+    pub fn hit_rate(&self) -> Option<f64> {
+        let read = self.context_tokens();
+        (read > 0).then(|| self.cache_read as f64 / read as f64)
+    }
+
     /// The same usage with its cost at `price`.
     #[must_use]
     pub fn priced(mut self, price: &Price) -> Self {
@@ -162,6 +172,7 @@ impl AddAssign for Usage {
         self.cost.cache_read += other.cost.cache_read;
         self.cost.cache_write += other.cost.cache_write;
         self.cost.total += other.cost.total;
+        self.subscription |= other.subscription;
     }
 }
 

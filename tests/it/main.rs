@@ -11,11 +11,15 @@
 )]
 
 mod agent;
+mod auth;
+mod caching;
 mod discovery;
+mod faults;
 mod json;
 mod layers;
 mod print;
 mod program;
+mod proxy;
 mod real_model;
 mod sessions;
 mod support;

@@ -1,5 +1,6 @@
 //! The subcommands: one file each, all of which print a report and end.
 
+pub(super) mod auth;
 pub(super) mod config;
 pub(super) mod models;
 pub(super) mod sessions;

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::{self, AgentMessage, Coalesce, Severity, ShellRun};
+use crate::coding::accounts::Account;
+use crate::coding::spending::Spending;
 use crate::llm::{Modality, ThinkingLevel, usage::Price};
 
 /// One thing that happened. Those of the agent are flattened into this enum.
@@ -68,6 +70,32 @@ pub enum Event {
     History {
         prompts: Vec<String>,
     },
+    /// Answer to `GetUsage`.
+    Usage {
+        spending: Box<Spending>,
+    },
+    /// Answer to `ListAccounts`.
+    Accounts {
+        accounts: Vec<Account>,
+    },
+    /// A sign-in waits for its person: to open `url`, to type `user_code` there, to enter a key or
+    /// what the browser came back with.
+    LoginStarted {
+        provider: String,
+        label: String,
+        url: Option<String>,
+        user_code: Option<String>,
+        input: LoginInput,
+    },
+    /// What was typed is of no use; the sign-in goes on.
+    LoginRefused {
+        message: String,
+    },
+    /// The sign-in is over; without an error the provider can be called now.
+    LoginEnded {
+        provider: String,
+        error: Option<String>,
+    },
     /// Where the work happens; sent again when the branch changes.
     Workspace {
         cwd: String,
@@ -83,6 +111,17 @@ pub enum Event {
     /// An event of the agent.
     #[serde(untagged)]
     Agent(agent::Event),
+}
+
+/// What a sign-in takes from the person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoginInput {
+    None,
+    /// The address the browser ended at, or its code.
+    Code,
+    /// A key, which is not to be shown.
+    Key,
 }
 
 /// The session that is open.

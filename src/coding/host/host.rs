@@ -7,6 +7,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::event::{Event, KeyState};
+use super::login::RunningLogin;
 use super::op::Op;
 use super::session::{OpenError, OpenSession};
 use super::setup::{HostSetup, SessionChoice};
@@ -14,6 +15,7 @@ use super::shell::RunningShell;
 use crate::agent::{self, AgentMessage, Publisher, Severity, Subscription};
 use crate::coding::models::{ModelError, Models, discover};
 use crate::coding::session::EntryKind;
+use crate::coding::spending::Spending;
 use crate::coding::{files, history};
 use crate::llm::{Model, ThinkingLevel};
 
@@ -39,6 +41,10 @@ pub(super) enum Job {
     Publish(Box<Event>),
     Discovered(Vec<Model>),
     ShellEnded(Box<agent::ShellRun>),
+    LoginEnded {
+        provider: String,
+        error: Option<String>,
+    },
 }
 
 impl Host {
@@ -65,6 +71,8 @@ impl Host {
             jobs,
             session: None,
             shell: None,
+            login: None,
+            spending: Spending::default(),
             level: ThinkingLevel::default(),
             walk: CancellationToken::new(),
         };
@@ -85,13 +93,16 @@ impl Host {
 }
 
 /// The task's state. One owner, no locks.
-struct Task {
-    setup: HostSetup,
-    models: Models,
+pub(super) struct Task {
+    pub(super) setup: HostSetup,
+    pub(super) models: Models,
     publisher: Arc<Publisher<Event>>,
-    jobs: mpsc::UnboundedSender<Job>,
+    pub(super) jobs: mpsc::UnboundedSender<Job>,
     session: Option<OpenSession>,
     shell: Option<RunningShell>,
+    pub(super) login: Option<RunningLogin>,
+    /// What the open session has used.
+    spending: Spending,
     /// The level that was asked for last; the agent's own state lags behind its ops.
     level: ThinkingLevel,
     /// Ends the walk for `@` completion when the host ends.
@@ -120,6 +131,7 @@ impl Task {
         self.walk.cancel();
         self.end_shell(&mut finished).await;
         self.close().await;
+        self.models.settle().await;
         self.publish(Event::ShutDown);
     }
 
@@ -135,11 +147,11 @@ impl Task {
         }
     }
 
-    fn publish(&self, event: Event) {
+    pub(super) fn publish(&self, event: Event) {
         self.publisher.publish(event);
     }
 
-    fn notice(&self, severity: Severity, text: impl Into<String>) {
+    pub(super) fn notice(&self, severity: Severity, text: impl Into<String>) {
         self.publish(Event::HostNotice {
             severity,
             text: text.into(),
@@ -148,6 +160,9 @@ impl Task {
 
     /// Passes an event of the agent on, and remembers what concerns the session.
     fn forward(&mut self, event: agent::Event) {
+        if let agent::Event::Accounting { entry } = &event {
+            self.spending.add(entry);
+        }
         self.publish(Event::Agent(event));
     }
 
@@ -195,7 +210,15 @@ impl Task {
                     self.notice(Severity::Warning, text);
                 }
             }
-            Op::Reload => self.reload(),
+            Op::GetUsage => self.publish(Event::Usage {
+                spending: Box::new(self.spending.clone()),
+            }),
+            Op::ListAccounts => self.list_accounts(),
+            Op::Login { provider, method } => self.log_in(&provider, method),
+            Op::LoginInput { text } => self.login_input(&text),
+            Op::CancelLogin => self.cancel_login(),
+            Op::Logout { provider } => self.log_out(&provider).await,
+            Op::Reload => self.reload().await,
             // The loop has taken it.
             Op::ShutDown => {}
         }
@@ -226,6 +249,7 @@ impl Task {
             Ok(session) => {
                 self.publish(session.opened_event());
                 self.level = session.agent.state().thinking_level;
+                self.spending = session.spending();
                 self.session = Some(session);
                 self.publish_selected(self.level);
             }
@@ -295,7 +319,7 @@ impl Task {
     }
 
     /// The model of the next request.
-    async fn choose(&mut self, model: Arc<Model>, level: Option<ThinkingLevel>) {
+    pub(super) async fn choose(&mut self, model: Arc<Model>, level: Option<ThinkingLevel>) {
         if self.models.key_state(&model) == KeyState::Absent {
             self.notice(Severity::Warning, self.models.missing_key(&model));
         }
@@ -365,6 +389,7 @@ impl Task {
                     }
                 }
             }
+            Job::LoginEnded { provider, error } => self.login_ended(provider, error).await,
             Job::ShellEnded(run) => {
                 let Some(shell) = self.shell.take() else {
                     return;
@@ -419,10 +444,10 @@ impl Task {
         });
     }
 
-    fn reload(&mut self) {
+    async fn reload(&mut self) {
         match Models::load(&self.setup) {
             Ok((models, problems)) => {
-                self.models.reloaded(models);
+                self.models.reloaded(models).await;
                 for problem in problems {
                     self.notice(Severity::Warning, problem.to_string());
                 }
@@ -432,7 +457,7 @@ impl Task {
         }
     }
 
-    fn publish_models(&self) {
+    pub(super) fn publish_models(&self) {
         self.publish(Event::Models {
             models: self.models.list(),
         });

@@ -7,14 +7,15 @@ pub mod event;
     reason = "the handle of a host is called Host"
 )]
 mod host;
+mod login;
 pub mod op;
 mod session;
 mod setup;
 mod shell;
 mod workspace;
 
-pub use event::{Event, KeyState, ModelInfo, SessionInfo, SessionSummary};
+pub use event::{Event, KeyState, LoginInput, ModelInfo, SessionInfo, SessionSummary};
 pub use host::{Host, HostError};
-pub use op::Op;
+pub use op::{LoginMethod, Op, Typed};
 pub use session::{find as find_session, list as list_sessions};
 pub use setup::{HostSetup, SessionChoice};

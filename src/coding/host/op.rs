@@ -1,5 +1,7 @@
 //! What a mode can tell the host: everything the agent understands, and what stands around it.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::agent;
@@ -41,6 +43,23 @@ pub enum Op {
     ListHistory,
     /// Remembers a prompt for every session.
     AddHistory { text: String },
+    /// What the session has used; answered by `Event::Usage`.
+    GetUsage,
+    /// Which providers have a key and how one signs in; answered by `Event::Accounts`.
+    ListAccounts,
+    /// Signs in to a provider, by its usual method when none is named. `Event::LoginStarted` says what
+    /// the person has to do, `Event::LoginEnded` how it ended. A sign-in that still runs is given up.
+    Login {
+        provider: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        method: Option<LoginMethod>,
+    },
+    /// What the person typed or pasted into the running sign-in: a key, a code, an address.
+    LoginInput { text: Typed },
+    /// Gives the running sign-in up.
+    CancelLogin,
+    /// Forgets what is stored for a provider.
+    Logout { provider: String },
     /// Reads settings and models again.
     Reload,
     /// Stops what runs, stores everything and ends; `Event::ShutDown` is the last event.
@@ -48,6 +67,29 @@ pub enum Op {
     /// An instruction of the agent.
     #[serde(untagged)]
     Agent(agent::Op),
+}
+
+/// How a person wants to sign in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoginMethod {
+    /// A browser here, or anywhere with the code pasted back.
+    Browser,
+    /// A short code typed on another device.
+    Device,
+    /// A key, typed in.
+    Key,
+}
+
+/// Text that may be a key: it travels with its op and is never shown.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Typed(pub String);
+
+impl fmt::Debug for Typed {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Typed(…)")
+    }
 }
 
 impl From<agent::Op> for Op {

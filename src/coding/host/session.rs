@@ -14,6 +14,7 @@ use crate::coding::prompt::{PromptParts, system_prompt};
 use crate::coding::session::{
     Header, Loaded, Scope, SessionDirectory, SessionError, SessionStore, SessionTree,
 };
+use crate::coding::spending::Spending;
 use crate::coding::tools::{self, UnknownTool, Workspace};
 
 /// One open session.
@@ -134,6 +135,11 @@ impl OpenSession {
             session: Box::new(self.info.clone()),
             messages: self.messages.clone(),
         }
+    }
+
+    /// What the session had used when it was opened.
+    pub(super) fn spending(&self) -> Spending {
+        Spending::of_messages(self.messages.iter().map(|message| &**message))
     }
 
     /// Gives the file up.

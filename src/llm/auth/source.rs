@@ -32,6 +32,18 @@ impl KeySource {
             None => Self::Literal(Secret::new(text)),
         }
     }
+
+    /// The written form, for the credential store alone.
+    pub(super) fn written(&self) -> String {
+        match self {
+            Self::Literal(key) => match key.expose().chars().next() {
+                Some(sign @ ('$' | '!')) => format!("{sign}{}", key.expose()),
+                _ => key.expose().to_owned(),
+            },
+            Self::Env(name) => format!("${name}"),
+            Self::Command(command) => format!("!{command}"),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,19 +1,30 @@
 //! The credential store as read from `auth.json`: `{"PROVIDER": {"type": "api_key", "key": "…"}}`.
 //!
-//! Reading only; entries of other types belong to sign-ins and are left alone.
+//! A value; `CredentialFile` reads and writes it. Entries of kinds that are not known here are kept as
+//! they are.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use thiserror::Error;
 
-use super::source::KeySource;
+use super::credential::Credential;
+use super::vault::Vault;
 
-/// Keys by provider name.
-#[derive(Debug, Clone, Default, PartialEq)]
+/// Credentials by provider name.
+#[derive(Clone, Default)]
 pub struct Store {
-    keys: BTreeMap<String, KeySource>,
+    entries: Map<String, Value>,
+    /// Where entries are whose content is not here.
+    vault: Option<Arc<dyn Vault>>,
+    /// Whether new ones go there.
+    keep_in_vault: bool,
+}
+
+impl PartialEq for Store {
+    fn eq(&self, other: &Self) -> bool {
+        self.entries == other.entries
+    }
 }
 
 /// The store's text is not what it must be. Never quotes the text, which holds keys.
@@ -23,12 +34,6 @@ pub enum StoreError {
     Syntax { line: usize, column: usize },
     #[error("the credential store is not a JSON object")]
     Shape,
-}
-
-#[derive(Deserialize)]
-struct Entry {
-    r#type: String,
-    key: String,
 }
 
 impl Store {
@@ -41,46 +46,181 @@ impl Store {
             line: error.line(),
             column: error.column(),
         })?;
-        let Value::Object(entries) = value else {
-            return Err(StoreError::Shape);
+        match value {
+            Value::Object(entries) => Ok(Self {
+                entries,
+                ..Self::default()
+            }),
+            _ => Err(StoreError::Shape),
+        }
+    }
+
+    /// The text to store.
+    pub fn to_text(&self) -> String {
+        let mut text = serde_json::to_string_pretty(&self.entries).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    /// Takes entries that are only marked here from `vault`, and puts new ones there when `keep`.
+    #[must_use]
+    pub fn with_vault(mut self, vault: Option<Arc<dyn Vault>>, keep: bool) -> Self {
+        self.vault = vault;
+        self.keep_in_vault = keep;
+        self
+    }
+
+    /// The credential of `provider`, wherever its content is. `Credential::Keyring` when the keyring
+    /// that has it does not answer.
+    pub fn get(&self, provider: &str) -> Option<Credential> {
+        let entry = self.entry(provider)?;
+        if entry != Credential::Keyring {
+            return Some(entry);
+        }
+        let text = self.vault.as_ref().and_then(|vault| vault.get(provider));
+        let content: Option<Value> = text.and_then(|text| serde_json::from_str(&text).ok());
+        content.as_ref().and_then(Credential::read).or(Some(entry))
+    }
+
+    /// The same as it stands here, without asking a keyring.
+    pub fn entry(&self, provider: &str) -> Option<Credential> {
+        self.entries.get(provider).and_then(Credential::read)
+    }
+
+    pub fn put(&mut self, provider: &str, credential: &Credential) {
+        let content = credential.write();
+        let vault = self.vault.as_ref().filter(|_| self.keep_in_vault);
+        let kept = vault.is_some_and(|vault| vault.put(provider, &content.to_string()));
+        let entry = if kept {
+            Credential::Keyring.write()
+        } else {
+            content
         };
-        let keys = entries.into_iter().filter_map(|(provider, entry)| {
-            let entry: Entry = serde_json::from_value(entry).ok()?;
-            let usable = entry.r#type == "api_key" && !entry.key.trim().is_empty();
-            usable.then(|| (provider, KeySource::parse(&entry.key)))
-        });
-        Ok(Self {
-            keys: keys.collect(),
-        })
+        self.entries.insert(provider.to_owned(), entry);
     }
 
-    pub fn get(&self, provider: &str) -> Option<&KeySource> {
-        self.keys.get(provider)
+    /// Whether there was an entry.
+    pub fn remove(&mut self, provider: &str) -> bool {
+        if let (Some(Credential::Keyring), Some(vault)) = (self.entry(provider), &self.vault) {
+            vault.remove(provider);
+        }
+        self.entries.shift_remove(provider).is_some()
     }
 
-    /// Names of the providers that have a key here.
+    /// Names of the providers that have a credential here.
     pub fn providers(&self) -> impl Iterator<Item = &str> {
-        self.keys.keys().map(String::as_str)
+        let known = self.entries.iter();
+        known
+            .filter(|(_, entry)| Credential::read(entry).is_some())
+            .map(|(name, _)| name.as_str())
+    }
+
+    /// The id of this installation, made when there is none yet; `true` when it was made.
+    pub fn installation(&mut self) -> (String, bool) {
+        let entry = self.entries.get(INSTALLATION);
+        let known = entry.and_then(|entry| entry.get("id")?.as_str());
+        if let Some(id) = known {
+            return (id.to_owned(), false);
+        }
+        let id = uuid::Uuid::new_v4().hyphenated().to_string();
+        let entry = serde_json::json!({"type": "installation", "id": id});
+        self.entries.insert(INSTALLATION.to_owned(), entry);
+        (id, true)
+    }
+}
+
+/// No provider can have this name: it has a space.
+const INSTALLATION: &str = "this installation";
+
+/// Names alone: values hold keys.
+impl std::fmt::Debug for Store {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_set().entries(self.entries.keys()).finish()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+    use std::sync::Mutex;
+
+    use super::super::source::KeySource;
     use super::*;
 
     #[test]
     fn one_odd_entry_spoils_no_other_and_errors_quote_nothing() {
-        let store = Store::parse(
-            r#"{"a": {"type": "api_key", "key": "k"}, "b": {"type": "oauth", "refresh": "r"},
-                "c": 7, "d": {"type": "api_key", "key": " "}, "e": {"type": "api_key", "key": "$E"}}"#,
-        )
-        .unwrap();
+        let text = r#"{"a": {"type": "api_key", "key": "k"}, "b": {"type": "later", "refresh": "r"},
+                "c": 7, "d": {"type": "api_key", "key": " "}, "e": {"type": "api_key", "key": "$E"}}"#;
+        let mut store = Store::parse(text).unwrap();
         assert_eq!(store.providers().collect::<Vec<_>>(), ["a", "e"]);
-        assert_eq!(store.get("e"), Some(&KeySource::Env("E".to_owned())));
+        let variable = Credential::Key(KeySource::Env("E".to_owned()));
+        assert_eq!(store.get("e"), Some(variable));
+        assert!(store.remove("a") && !store.remove("a"));
+        let kept = Store::parse(&store.to_text()).unwrap();
+        assert_eq!(kept, store);
+        assert!(store.to_text().contains("\"later\""));
+        assert!(!format!("{store:?}").contains('k'));
         assert_eq!(Store::parse(" \n"), Ok(Store::default()));
         let error = Store::parse("{\"a\": {\n \"key\": \"sk-secret\"").unwrap_err();
         assert!(!error.to_string().contains("sk-secret"));
         assert!(matches!(error, StoreError::Syntax { line: 2, .. }));
         assert_eq!(Store::parse("[]"), Err(StoreError::Shape));
+    }
+
+    /// A keyring of the test's own.
+    #[derive(Debug, Default)]
+    struct Drawer {
+        texts: Mutex<HashMap<String, String>>,
+        broken: bool,
+    }
+
+    impl Vault for Drawer {
+        fn get(&self, provider: &str) -> Option<String> {
+            self.texts.lock().unwrap().get(provider).cloned()
+        }
+
+        fn put(&self, provider: &str, text: &str) -> bool {
+            let mut texts = self.texts.lock().unwrap();
+            !self.broken && texts.insert(provider.into(), text.into()).is_none()
+        }
+
+        fn remove(&self, provider: &str) {
+            self.texts.lock().unwrap().remove(provider);
+        }
+    }
+
+    #[test]
+    fn a_keyring_has_the_content_and_the_file_a_mark() {
+        let drawer = Arc::new(Drawer::default());
+        let vault = || Some(Arc::clone(&drawer) as Arc<dyn Vault>);
+        let key = Credential::Key(KeySource::parse("sk-secret"));
+        let mut store = Store::default().with_vault(vault(), true);
+        store.put("a", &key);
+        assert!(!store.to_text().contains("sk-secret"));
+        assert_eq!(store.get("a"), Some(key.clone()));
+        assert_eq!(store.entry("a"), Some(Credential::Keyring));
+        // Another process, and one that has no keyring.
+        let text = store.to_text();
+        let other = Store::parse(&text).unwrap().with_vault(vault(), false);
+        assert_eq!(other.get("a"), Some(key.clone()));
+        let without = Store::parse(&text).unwrap();
+        assert_eq!(without.get("a"), Some(Credential::Keyring));
+        assert!(store.remove("a") && drawer.texts.lock().unwrap().is_empty());
+        let broken = Drawer {
+            broken: true,
+            ..Drawer::default()
+        };
+        let mut store = Store::default().with_vault(Some(Arc::new(broken)), true);
+        store.put("a", &key);
+        assert_eq!(store.entry("a"), Some(key));
+    }
+
+    #[test]
+    fn the_installation_keeps_its_id() {
+        let mut store = Store::default();
+        let (id, made) = store.installation();
+        assert!(made);
+        assert_eq!(store.installation(), (id, false));
+        assert_eq!(store.providers().count(), 0);
     }
 }

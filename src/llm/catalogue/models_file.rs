@@ -71,6 +71,8 @@ struct FileProvider {
     headers: BTreeMap<String, String>,
     compat: Map<String, Value>,
     models: Vec<FileModel>,
+    /// Whether it describes a sign-in.
+    signs_in: bool,
 }
 
 #[derive(Debug)]
@@ -171,7 +173,10 @@ impl FileProvider {
             headers: fields.take("headers", "texts by name").unwrap_or_default(),
             compat: fields.compat(),
             models: Vec::new(),
+            signs_in: false,
         };
+        // Read by `auth::SignIns`.
+        provider.signs_in = fields.left.remove("oauth").is_some();
         let models: Vec<Value> = fields.take("models", "a list").unwrap_or_default();
         for (index, value) in models.into_iter().enumerate() {
             let place = format!("{}.models[{index}]", fields.place);
@@ -195,7 +200,7 @@ impl FileProvider {
             base_url: String::new(),
             api: Api::OpenaiChatCompletions,
             env_keys: Vec::new(),
-            needs_key: self.key.is_some(),
+            needs_key: self.key.is_some() || self.signs_in,
             key: None,
             headers: BTreeMap::new(),
             compat: Compat::default(),

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use super::Clients;
 use super::fault;
 use crate::llm::errors;
-use crate::llm::event::StreamEvent;
+use crate::llm::event::{Delta, StreamEvent};
 use crate::llm::frames::FrameParser;
 use crate::llm::provider::{Request, Secret};
 use crate::llm::sse::SseEvent;
@@ -21,6 +21,10 @@ use crate::llm::status::TurnStatus;
 use crate::llm::surrogates::Surrogates;
 use crate::llm::usage::Usage;
 use crate::llm::wire::{Decoder, Wire};
+
+/// Bytes of text and arguments one answer may have: far more than any model writes, and little enough to
+/// be held.
+const ANSWER_LIMIT: usize = 32 * 1024 * 1024;
 
 /// Bytes kept of a stream that has not given an event yet, to say what came instead.
 const HEAD_BYTES: usize = 1024;
@@ -32,6 +36,8 @@ pub(super) struct Call {
     clients: Arc<Clients>,
     phase: Phase,
     ready: VecDeque<StreamEvent>,
+    /// The format to speak when it is not the model's own.
+    wire: Option<&'static Wire>,
 }
 
 enum Phase {
@@ -58,6 +64,8 @@ struct Reading {
     /// The first bytes, until an event was read from them.
     head: Vec<u8>,
     saw_event: bool,
+    /// Bytes of text and arguments so far.
+    length: usize,
 }
 
 impl Call {
@@ -67,7 +75,13 @@ impl Call {
             clients,
             phase: Phase::Prepare,
             ready: VecDeque::new(),
+            wire: None,
         }
+    }
+
+    pub(super) fn with_wire(mut self, wire: &'static Wire) -> Self {
+        self.wire = Some(wire);
+        self
     }
 
     /// The next event; `None` after the last.
@@ -103,7 +117,7 @@ impl Call {
     }
 
     fn prepare(&mut self) {
-        match Outgoing::new(&self.request) {
+        match Outgoing::new(&self.request, self.wire) {
             Ok(outgoing) => {
                 let trace = self.request.options.trace;
                 self.ready.push_back(StreamEvent::Request {
@@ -161,6 +175,7 @@ impl Call {
             decoder: (wire.decoder)(model),
             head: Vec::new(),
             saw_event: false,
+            length: 0,
         }));
     }
 
@@ -222,6 +237,9 @@ impl Reading {
                     self.head = Vec::new();
                 }
                 for event in events {
+                    if self.decoder.ended() {
+                        break;
+                    }
                     self.decode(event, out);
                 }
             }
@@ -237,7 +255,17 @@ impl Reading {
         if let Cow::Owned(mended) = self.surrogates.mend(&event.data) {
             event.data = mended;
         }
+        let before = out.len();
         self.decoder.push(&event, out);
+        self.length += out[before..].iter().map(delta_length).sum::<usize>();
+        if self.length > ANSWER_LIMIT && !self.decoder.ended() {
+            let limit = ANSWER_LIMIT / 1024 / 1024;
+            let status = TurnStatus::ModelError {
+                message: format!("the answer has more than {limit} MiB"),
+                retryable: false,
+            };
+            self.decoder.fail(status, out);
+        }
     }
 
     fn finish(&mut self, host: &str, key: Option<&Secret>, out: &mut Vec<StreamEvent>) {
@@ -258,14 +286,25 @@ impl Reading {
     }
 }
 
+fn delta_length(event: &StreamEvent) -> usize {
+    match event {
+        StreamEvent::Delta(
+            Delta::TextDelta { delta, .. }
+            | Delta::ThinkingDelta { delta, .. }
+            | Delta::ToolcallDelta { delta, .. },
+        ) => delta.len(),
+        _ => 0,
+    }
+}
+
 impl Outgoing {
-    fn new(request: &Request) -> Result<Self, TurnStatus> {
+    fn new(request: &Request, wire: Option<&'static Wire>) -> Result<Self, TurnStatus> {
         let model = &request.model;
         let refuse = |message: String| TurnStatus::ModelError {
             message,
             retryable: false,
         };
-        let wire = Wire::find(model.api).ok_or_else(|| {
+        let wire = wire.or_else(|| Wire::find(model.api)).ok_or_else(|| {
             refuse(format!(
                 "`{}` speaks `{}`, which is not spoken over HTTP",
                 model.reference(),
@@ -335,7 +374,12 @@ fn headers(request: &Request, wire: &Wire) -> Result<HeaderMap, String> {
     for (name, value) in own.chain(named) {
         let bad = || format!("the header `{name}` of `{}` is not valid", model.provider);
         let parsed = HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad())?;
-        let value = HeaderValue::from_str(value).map_err(|_| bad())?;
+        // What is tried out is a list: a sign-in adds to what the format asks for.
+        let value = match headers.get(&parsed).and_then(|have| have.to_str().ok()) {
+            Some(have) if parsed == "anthropic-beta" => format!("{have},{value}"),
+            _ => value.to_owned(),
+        };
+        let value = HeaderValue::from_str(&value).map_err(|_| bad())?;
         headers.insert(parsed, value);
     }
     Ok(headers)

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
-use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION};
+use reqwest::header::{CONTENT_TYPE, DATE, HeaderMap, LOCATION};
 use reqwest::{Response, Url};
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
@@ -33,7 +33,7 @@ const TLS_WORDS: &[&str] = &[
 ];
 
 /// Host and port of an address: what a person needs to know, without path and credentials.
-pub(super) fn host(url: &Url) -> String {
+pub(in crate::llm) fn host(url: &Url) -> String {
     let host = url.host_str().unwrap_or("?");
     match url.port() {
         Some(port) => format!("{host}:{port}"),
@@ -41,7 +41,7 @@ pub(super) fn host(url: &Url) -> String {
     }
 }
 
-pub(super) fn is_loopback(url: &Url) -> bool {
+pub(in crate::llm) fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     match bare.parse::<std::net::IpAddr>() {
@@ -51,7 +51,7 @@ pub(super) fn is_loopback(url: &Url) -> bool {
 }
 
 /// The request could not be sent, or nothing came back.
-pub(super) fn transport(error: &reqwest::Error, host: &str, local: bool) -> TurnStatus {
+pub(in crate::llm) fn transport(error: &reqwest::Error, host: &str, local: bool) -> TurnStatus {
     let reason = reason(error);
     let lower = reason.to_lowercase();
     if error.is_timeout() {
@@ -79,14 +79,14 @@ pub(super) fn transport(error: &reqwest::Error, host: &str, local: bool) -> Turn
 }
 
 /// The connection broke while the answer came.
-pub(super) fn cut(error: &reqwest::Error, host: &str) -> TurnStatus {
+pub(in crate::llm) fn cut(error: &reqwest::Error, host: &str) -> TurnStatus {
     TurnStatus::NetworkError {
         message: format!("the connection to `{host}` broke: {}", reason(error)),
         retryable: true,
     }
 }
 
-pub(super) fn silence(host: &str, idle: Duration) -> TurnStatus {
+pub(in crate::llm) fn silence(host: &str, idle: Duration) -> TurnStatus {
     let waited = clock::human_duration(u64::try_from(idle.as_millis()).unwrap_or(u64::MAX));
     TurnStatus::Timeout {
         message: format!("nothing came from `{host}` for {waited}"),
@@ -127,7 +127,7 @@ pub(super) async fn answered(
             ),
         };
     }
-    let retry_after_ms = retry_after(response.headers(), clock::now_ms());
+    let retry_after_ms = retry_after(response.headers(), server_time(response.headers()));
     let should_retry = should_retry(response.headers());
     let page = is_html(&response);
     let body = body(response, idle).await;
@@ -229,6 +229,15 @@ fn retry_after(headers: &HeaderMap, now_ms: i64) -> Option<u64> {
         let wait = until.as_millisecond() - now_ms;
         Some(u64::try_from(wait).unwrap_or(0))
     })
+}
+
+/// The server's clock, by which its dates are meant; ours when it does not tell.
+fn server_time(headers: &HeaderMap) -> i64 {
+    let date = headers.get(DATE).and_then(|date| {
+        let parsed = rfc2822::parse(date.to_str().ok()?).ok()?;
+        Some(parsed.timestamp().as_millisecond())
+    });
+    date.unwrap_or_else(clock::now_ms)
 }
 
 fn should_retry(headers: &HeaderMap) -> Option<bool> {

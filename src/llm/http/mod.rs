@@ -6,7 +6,8 @@
 //! that leaves this module holds the key.
 
 mod call;
-mod fault;
+pub(super) mod fault;
+mod proxy;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +18,10 @@ use reqwest::{Client, redirect};
 use tokio::sync::OnceCell;
 
 use super::provider::{EventStream, Provider, Request};
+use super::wire::Wire;
 use call::Call;
+
+pub use proxy::{ProxyFrame, ProxyOptions, ProxyProvider, ProxyRequest};
 
 /// How patient a provider is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,13 +62,23 @@ impl HttpProvider {
 
 impl Provider for HttpProvider {
     fn stream(&self, request: Request) -> EventStream {
-        let call = Call::new(request, Arc::clone(&self.clients));
-        stream::unfold(call, |mut call| async move {
-            let event = call.next().await?;
-            Some((event, call))
-        })
-        .boxed()
+        start(Call::new(request, Arc::clone(&self.clients)))
     }
+}
+
+impl HttpProvider {
+    /// Streams in the format of `wire`, whatever the model speaks itself.
+    fn stream_as(&self, request: Request, wire: &'static Wire) -> EventStream {
+        start(Call::new(request, Arc::clone(&self.clients)).with_wire(wire))
+    }
+}
+
+fn start(call: Call) -> EventStream {
+    stream::unfold(call, |mut call| async move {
+        let event = call.next().await?;
+        Some((event, call))
+    })
+    .boxed()
 }
 
 /// The clients of one provider value. Servers on this machine are reached past any proxy.
@@ -79,15 +93,16 @@ impl Clients {
     async fn get(&self, local: bool) -> Result<Client, String> {
         let options = self.options;
         let cell = if local { &self.local } else { &self.remote };
-        let built = cell.get_or_try_init(|| async move {
-            // Reading certificates is slow and blocks: keep it off the thread that draws.
-            let task = tokio::task::spawn_blocking(move || build(options, local));
-            match task.await {
-                Ok(client) => client.map_err(|error| error.to_string()),
-                Err(error) => Err(error.to_string()),
-            }
-        });
+        let built = cell.get_or_try_init(|| async move { client(options, local).await });
         built.await.cloned()
+    }
+}
+
+/// A client of its own. Reading certificates is slow and blocks: kept off the thread that draws.
+pub(super) async fn client(options: HttpOptions, local: bool) -> Result<Client, String> {
+    match tokio::task::spawn_blocking(move || build(options, local)).await {
+        Ok(client) => client.map_err(|error| error.to_string()),
+        Err(error) => Err(error.to_string()),
     }
 }
 

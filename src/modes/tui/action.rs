@@ -19,6 +19,12 @@ pub enum Action {
         text: String,
     },
     CloseLayer,
+    /// Lists the providers to sign in to, or those to sign out of.
+    PickAccount {
+        sign_out: bool,
+    },
+    /// Puts text on the clipboard.
+    Copy(String),
     SetTheme(String),
     /// Reads settings, themes and keymaps again.
     ReloadLooks,

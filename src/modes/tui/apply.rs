@@ -67,6 +67,14 @@ impl App {
             Action::CloseLayer => {
                 self.layers.pop();
             }
+            Action::PickAccount { sign_out } => {
+                self.layers.push(
+                    overlays::account::id(sign_out),
+                    overlays::account::picker(&[], sign_out),
+                );
+                self.ops.push(Op::ListAccounts);
+            }
+            Action::Copy(text) => self.effects.push(Effect::Copy(text)),
             Action::SetTheme(name) => self.effects.push(Effect::LoadTheme(name)),
             Action::ReloadLooks => self.effects.push(Effect::ReloadLooks),
             Action::Toast { text, error } => self.activity.toast(text, error, now),

@@ -84,6 +84,38 @@ impl App {
                 self.footer.branch.clone_from(branch);
             }
             Event::ShutDown => self.effects.push(Effect::Quit),
+            event => self.follow_accounts(event, now),
+        }
+    }
+
+    /// Keys, sign-ins and what they were used for.
+    fn follow_accounts(&mut self, event: &Event, now: Instant) {
+        match event {
+            Event::Usage { spending } => {
+                for line in super::usage::lines(spending) {
+                    self.transcript.notice(agent::Severity::Info, &line);
+                }
+            }
+            Event::Accounts { accounts } => {
+                for sign_out in [false, true] {
+                    let picker = overlays::account::picker(accounts, sign_out);
+                    self.renew(overlays::account::id(sign_out), picker);
+                }
+            }
+            Event::LoginStarted { .. } => {
+                if let Some(login) = overlays::login::Login::new(event) {
+                    self.layers.push_modal(overlays::login::ID, login);
+                }
+            }
+            Event::LoginRefused { message } => {
+                self.activity.toast(message, true, now);
+            }
+            Event::LoginEnded { error, .. } => {
+                let open = self.layers.remove(overlays::login::ID);
+                if let (Some(error), true) = (error, open) {
+                    self.transcript.notice(agent::Severity::Error, error);
+                }
+            }
             _ => {}
         }
     }

@@ -70,6 +70,9 @@ impl Footer {
             if usage.cost.total > 0.0 {
                 counts = format!("{counts} ${:.3}", usage.cost.total);
             }
+            if usage.subscription {
+                counts.push_str(" sub");
+            }
             spans.push(Span::new(format!("{counts}  "), Token::Footer));
         }
         if let Some(model) = &self.model {

@@ -18,6 +18,7 @@ pub mod overlays;
 mod run;
 pub mod slash;
 pub mod transcript;
+mod usage;
 
 pub use app::{App, AppOptions, Effect};
 pub use looks::{Looks, check_files};

@@ -53,6 +53,35 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
         run: |_| Ok(vec![Action::Run(Command::Help)]),
     },
     SlashCommand {
+        name: "login",
+        argument: "[PROVIDER]",
+        description: "sign in to a provider or give it a key; without a name, from a list",
+        values: none,
+        run: |argument| {
+            Ok(vec![match argument {
+                "" => Action::PickAccount { sign_out: false },
+                provider => Action::Tell(Op::Login {
+                    provider: provider.to_owned(),
+                    method: None,
+                }),
+            }])
+        },
+    },
+    SlashCommand {
+        name: "logout",
+        argument: "[PROVIDER]",
+        description: "forget a provider's key or sign-in; without a name, from a list",
+        values: none,
+        run: |argument| {
+            Ok(vec![match argument {
+                "" => Action::PickAccount { sign_out: true },
+                provider => Action::Tell(Op::Logout {
+                    provider: provider.to_owned(),
+                }),
+            }])
+        },
+    },
+    SlashCommand {
         name: "model",
         argument: "[NAME]",
         description: "choose a model; without a name, from a list",
@@ -144,6 +173,13 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
                 levels().join(", ")
             )),
         },
+    },
+    SlashCommand {
+        name: "usage",
+        argument: "",
+        description: "tokens, cost and cache hits of the session, by model",
+        values: none,
+        run: |_| Ok(vec![Action::Tell(Op::GetUsage)]),
     },
 ];
 

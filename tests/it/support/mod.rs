@@ -4,5 +4,6 @@
 pub(crate) mod agent;
 pub(crate) mod cli;
 pub(crate) mod host;
+pub(crate) mod oauth;
 pub(crate) mod outline;
 pub(crate) mod server;

@@ -51,6 +51,29 @@ fn keys_typed_before_the_first_paint_are_kept() {
 }
 
 #[test]
+fn a_key_is_asked_for_unseen() {
+    let mut program = Program::new()
+        .argument("auth")
+        .argument("login")
+        .argument("groq")
+        .start();
+    program.shows("Key of Groq (not shown):");
+    program.write("gsk-0123456789-wxyz\r");
+    program.shows("groq: key …wxyz");
+    assert!(program.exit().success());
+    assert!(!program.screen().contains("gsk-"), "{}", program.screen());
+
+    let mut program = Program::new()
+        .argument("auth")
+        .argument("login")
+        .argument("groq")
+        .start();
+    program.shows("Key of Groq (not shown):");
+    program.write("gsk-01\x03");
+    assert_eq!(program.exit().exit_code(), 130);
+}
+
+#[test]
 fn a_resize_is_followed_at_once() {
     let mut program = Program::new()
         .file("s.json", ANSWER)

@@ -55,6 +55,7 @@ fn thinking_calls_and_usage_of_the_vendors_stream_are_read() {
         cache_write: 0,
         reasoning: 40,
         cost: Cost::default(),
+        ..Usage::default()
     };
     let expected = AssistantMessage {
         content: vec![

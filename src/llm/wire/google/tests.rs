@@ -64,7 +64,7 @@ fn thoughts_signatures_calls_and_usage_of_the_vendors_stream_are_read() {
         cache_read: 1024,
         cache_write: 0,
         reasoning: 120,
-        cost: Cost::default(),
+        ..Usage::default()
     };
     assert_eq!(message.usage, usage.priced(&gemini().price));
     assert_eq!(message.stop_reason, StopReason::ToolUse);

@@ -58,7 +58,7 @@ fn reasoning_phases_parallel_calls_and_usage_of_the_vendors_stream_are_read() {
         cache_read: 1024,
         cache_write: 0,
         reasoning: 64,
-        cost: Cost::default(),
+        ..Usage::default()
     };
     let expected = AssistantMessage {
         content: vec![

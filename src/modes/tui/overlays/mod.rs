@@ -1,7 +1,9 @@
 //! Layers above the main screen. Most are pickers: a query, a list, and what taking an item does.
 
+pub mod account;
 pub mod help;
 pub mod history;
+pub mod login;
 pub mod model;
 pub mod palette;
 pub mod picker;

@@ -1,0 +1,107 @@
+//! Why a sign-in or a renewal failed. No text here holds a key, a code or a token.
+
+use thiserror::Error;
+
+use super::file::FileError;
+
+/// Why somebody is not signed in.
+#[derive(Debug, Error)]
+pub enum SignInError {
+    #[error("`{provider}` has no sign-in")]
+    NoSignIn { provider: String },
+    #[error("the sign-in of `{provider}` has no {method} flow")]
+    NoMethod {
+        provider: String,
+        method: &'static str,
+    },
+    #[error("the sign-in of `{provider}` needs a client id of your own")]
+    NoClientId { provider: String },
+    #[error("port {port} is taken, and the provider comes back to no other")]
+    PortTaken { port: u16 },
+    #[error("no port can be opened on this machine: {reason}")]
+    NoPort { reason: String },
+    #[error("the sign-in was refused{}", told(reason))]
+    Denied { reason: String },
+    #[error("the code ran out before it was used")]
+    Expired,
+    #[error("that belongs to another sign-in: its state is not the one that was sent")]
+    WrongState,
+    #[error("that came from `{issuer}`, not from the provider that was asked")]
+    WrongIssuer { issuer: String },
+    #[error("there is no code in that")]
+    NoCode,
+    #[error("the sign-in was not finished")]
+    Unfinished,
+    /// The server said no.
+    #[error("`{host}` answered {status}{}", told(reason))]
+    Refused {
+        host: String,
+        status: u16,
+        /// Its error code, such as `invalid_grant`.
+        code: String,
+        reason: String,
+    },
+    #[error("`{host}` did not answer as a sign-in server does: {came}")]
+    Garbage { host: String, came: String },
+    #[error("{reason}")]
+    Unreachable { reason: String },
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+fn told(reason: &str) -> String {
+    match reason {
+        "" => String::new(),
+        reason => format!(": {reason}"),
+    }
+}
+
+impl SignInError {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::NoSignIn { provider } => {
+                format!(
+                    "give it a key, or describe the sign-in in `providers.{provider}.oauth` of models.json"
+                )
+            }
+            Self::NoMethod { .. } => "leave the method out".to_owned(),
+            Self::NoClientId { provider } => {
+                format!("set `providers.{provider}.oauth.clientId` in models.json, or use a key")
+            }
+            Self::PortTaken { .. } => "end the other sign-in that waits there".to_owned(),
+            Self::Denied { .. } | Self::Expired | Self::Unfinished => "try again".to_owned(),
+            Self::WrongState | Self::WrongIssuer { .. } => {
+                "open the newest address and paste what comes back from it".to_owned()
+            }
+            Self::NoCode => "paste the whole address the browser ended at, or the code".to_owned(),
+            Self::Refused { .. } | Self::Garbage { .. } => {
+                "try again later, or check the addresses of the sign-in".to_owned()
+            }
+            Self::NoPort { .. } | Self::Unreachable { .. } => String::new(),
+            Self::File(error) => error.hint().to_owned(),
+        }
+    }
+
+    /// Whether the tokens are of no more use: only a new sign-in helps.
+    pub fn ends_sign_in(&self) -> bool {
+        match self {
+            Self::Refused { status, code, .. } => {
+                matches!(
+                    code.as_str(),
+                    "invalid_grant" | "invalid_client" | "unauthorized_client"
+                ) || matches!(status, 401 | 403)
+            }
+            Self::NoSignIn { .. } | Self::NoClientId { .. } => true,
+            _ => false,
+        }
+    }
+
+    /// The error with its mend, as a person is told.
+    pub fn whole(&self) -> String {
+        match self.hint() {
+            hint if hint.is_empty() => self.to_string(),
+            hint => format!("{self}; {hint}"),
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! Signing in and staying signed in, against a real server.
+
+mod processes;
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use osier::llm::auth::{
+    Credential, CredentialFile, Method, Progress, SignIn, SignInError, SignIns, Talk, Tokens,
+};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use crate::support::oauth::{Behaviour, OAuth, Page};
+
+/// The sign-in of `server` as a session would know it.
+fn sign_in(server: &OAuth, oauth: &Value) -> SignIn {
+    let (known, warnings) = SignIns::read(&server.models_json(oauth));
+    assert_eq!(warnings, Vec::<String>::new());
+    known.get("lab").expect("the sign-in").clone()
+}
+
+/// A sign-in that runs, and the two ends of its talk.
+struct Signing {
+    told: mpsc::UnboundedReceiver<Progress>,
+    typed: Option<mpsc::UnboundedSender<String>>,
+    outcome: tokio::task::JoinHandle<Result<Tokens, SignInError>>,
+}
+
+impl Signing {
+    fn start(sign_in: SignIn, method: Method) -> Self {
+        let (tell, told) = mpsc::unbounded_channel();
+        let (typed, mut lines) = mpsc::unbounded_channel();
+        let outcome = tokio::spawn(async move {
+            let mut tell = move |progress| drop(tell.send(progress));
+            let mut talk = Talk {
+                tell: &mut tell,
+                typed: &mut lines,
+                installation: "2f4e2b1c-0000-4000-8000-000000000000".to_owned(),
+                second: Duration::from_millis(1),
+            };
+            sign_in.run("lab", Some(method), &mut talk).await
+        });
+        Self {
+            told,
+            typed: Some(typed),
+            outcome,
+        }
+    }
+
+    async fn address(&mut self) -> String {
+        match self.told.recv().await.expect("a start") {
+            Progress::Started { url, .. } => url,
+            Progress::Refused { message } => panic!("not a start: {message}"),
+        }
+    }
+
+    fn paste(&self, text: &str) {
+        self.typed
+            .as_ref()
+            .expect("an open end")
+            .send(text.to_owned())
+            .expect("a reader");
+    }
+
+    async fn end(self) -> Result<Tokens, SignInError> {
+        self.outcome.await.expect("an end")
+    }
+
+    async fn fails(self) -> String {
+        self.end().await.expect_err("a failure").to_string()
+    }
+}
+
+#[tokio::test]
+async fn a_browser_signs_in_and_silent_or_wrong_callbacks_do_not_end_it() {
+    let server = OAuth::start(Behaviour::default());
+    let mut signing = Signing::start(sign_in(&server, &json!({})), Method::Browser);
+    let url = signing.address().await;
+    let callback = server.redirect(&url).await;
+    let wrong = callback.replace("state=", "state=x");
+    let page = crate::support::oauth::get(&wrong).await;
+    assert!(
+        page.starts_with("HTTP/1.1 400") && page.contains("another sign-in"),
+        "{page}"
+    );
+    let page = crate::support::oauth::get(&callback).await;
+    assert!(
+        page.starts_with("HTTP/1.1 200") && page.contains("You are signed in"),
+        "{page}"
+    );
+    let tokens = signing.end().await.unwrap();
+    assert!(tokens.access.expose().starts_with("access-"));
+    assert!(tokens.refresh.is_some());
+    assert_eq!(tokens.expires.unwrap() - tokens.obtained, 3_600_000);
+    assert_eq!(server.log(), ["authorize", "token authorization_code"]);
+}
+
+#[tokio::test]
+async fn a_pasted_address_signs_in_after_a_wrong_one_was_refused() {
+    let server = OAuth::start(Behaviour::default());
+    let mut signing = Signing::start(sign_in(&server, &json!({})), Method::Browser);
+    let url = signing.address().await;
+    let callback = server.redirect(&url).await;
+    signing.paste(&callback.replace("state=", "state=x"));
+    let Some(Progress::Refused { message }) = signing.told.recv().await else {
+        panic!("not refused");
+    };
+    assert!(
+        message.starts_with("that belongs to another sign-in"),
+        "{message}"
+    );
+    signing.paste(&format!("  {callback}\n"));
+    assert!(signing.end().await.is_ok());
+    // Nothing but a wrong paste, and then no more: the sign-in ends.
+    let mut signing = Signing::start(sign_in(&server, &json!({})), Method::Browser);
+    signing.address().await;
+    signing.paste("what is this");
+    signing.typed = None;
+    assert_eq!(signing.fails().await, "there is no code in that");
+}
+
+#[tokio::test]
+async fn whoever_says_no_is_heard() {
+    for (page, expected) in [
+        (Page::Deny, Some("the sign-in was refused: no thanks")),
+        (Page::WrongState, None),
+    ] {
+        let behaviour = Behaviour {
+            page,
+            ..Behaviour::default()
+        };
+        let server = OAuth::start(behaviour);
+        let mut signing = Signing::start(sign_in(&server, &json!({})), Method::Browser);
+        let url = signing.address().await;
+        let shown = server.browse(&url).await;
+        assert!(shown.starts_with("HTTP/1.1 400"), "{shown}");
+        match expected {
+            Some(told) => assert_eq!(signing.fails().await, told),
+            // Only its own state can end it: it still waits.
+            None => assert!(!signing.outcome.is_finished()),
+        }
+    }
+}
+
+#[tokio::test]
+async fn faults_of_the_token_endpoint_are_told_without_the_code() {
+    for (status, body, expected) in [
+        (
+            "400 Bad Request",
+            r#"{"error": "invalid_grant"}"#,
+            "`HOST` answered 400: invalid_grant",
+        ),
+        (
+            "200 OK",
+            "hello",
+            "`HOST` did not answer as a sign-in server does: hello",
+        ),
+        (
+            "200 OK",
+            "{}",
+            "`HOST` did not answer as a sign-in server does: there is no `access_token`",
+        ),
+        (
+            "200 OK",
+            "[1]",
+            "`HOST` did not answer as a sign-in server does: [1]",
+        ),
+        (
+            "500 Oops",
+            "<html>oops</html>",
+            "`HOST` answered 500: <html>oops</html>",
+        ),
+    ] {
+        let mut behaviour = Behaviour::default();
+        behaviour.token_answers.push_back((status, body));
+        let server = OAuth::start(behaviour);
+        let mut signing = Signing::start(sign_in(&server, &json!({})), Method::Browser);
+        let url = signing.address().await;
+        server.browse(&url).await;
+        let told = signing.fails().await;
+        let host = server.url("").replace("http://", "");
+        assert_eq!(told, expected.replace("HOST", &host));
+    }
+    let server = OAuth::start(Behaviour::default());
+    let gone = json!({"tokenUrl": "http://127.0.0.1:9/token"});
+    let mut signing = Signing::start(sign_in(&server, &gone), Method::Browser);
+    let url = signing.address().await;
+    server.browse(&url).await;
+    let told = signing.fails().await;
+    assert!(told.starts_with("cannot reach `127.0.0.1:9`"), "{told}");
+}
+
+#[tokio::test]
+async fn a_device_code_is_asked_for_until_it_was_typed() {
+    let behaviour = Behaviour {
+        interval: Some(1.0),
+        token_errors: VecDeque::from([
+            "authorization_pending",
+            "slow_down",
+            "server_error",
+            "authorization_pending",
+        ]),
+        ..Behaviour::default()
+    };
+    let server = OAuth::start(behaviour);
+    let mut signing = Signing::start(sign_in(&server, &json!({})), Method::Device);
+    assert_eq!(
+        signing.told.recv().await,
+        Some(Progress::Started {
+            url: "https://lab.example/device".to_owned(),
+            user_code: Some("WDJB-MJHT".to_owned()),
+            accepts_paste: false,
+        })
+    );
+    assert!(signing.end().await.is_ok());
+    assert_eq!(server.log().len(), 6);
+}
+
+#[tokio::test]
+async fn a_device_code_that_fails_says_why() {
+    for (error, expected) in [
+        (
+            "access_denied",
+            "the sign-in was refused: because of access_denied (access_denied)",
+        ),
+        ("expired_token", "the code ran out before it was used"),
+        (
+            "invalid_client",
+            "`HOST` answered 401: because of invalid_client (invalid_client)",
+        ),
+    ] {
+        let behaviour = Behaviour {
+            interval: Some(0.0),
+            token_errors: VecDeque::from([error]),
+            ..Behaviour::default()
+        };
+        let server = OAuth::start(behaviour);
+        let mut signing = Signing::start(sign_in(&server, &json!({})), Method::Device);
+        signing.address().await;
+        let host = server.url("").replace("http://", "");
+        assert_eq!(signing.fails().await, expected.replace("HOST", &host));
+    }
+    // The code's own time: 600 "seconds" of a millisecond, asked every 300.
+    let behaviour = Behaviour {
+        interval: Some(300.0),
+        code_lives: Some(600),
+        token_errors: VecDeque::from(["authorization_pending"; 9]),
+        ..Behaviour::default()
+    };
+    let server = OAuth::start(behaviour);
+    let signing = Signing::start(sign_in(&server, &json!({})), Method::Device);
+    assert_eq!(signing.fails().await, "the code ran out before it was used");
+    assert!(server.log().len() <= 3, "{:?}", server.log());
+}
+
+#[tokio::test]
+async fn a_lasting_token_is_exchanged_and_the_servers_clock_does_not_matter() {
+    // By the server's clock the token lives for 1,000 seconds; that clock is decades behind ours.
+    let behaviour = Behaviour {
+        interval: Some(0.0),
+        date: Some("Mon, 01 Jan 1990 00:00:00 GMT"),
+        exchange_until: Some(631_152_000 + 1_000),
+        ..Behaviour::default()
+    };
+    let server = OAuth::start(behaviour);
+    let exchange = json!({"exchange": {"url": server.url("/exchange")}});
+    let mut signing = Signing::start(sign_in(&server, &exchange), Method::Device);
+    signing.address().await;
+    let tokens = signing.end().await.unwrap();
+    assert_eq!(tokens.expires.unwrap() - tokens.obtained, 1_000_000);
+    assert!(!tokens.is_stale(tokens.obtained) && tokens.is_stale(tokens.obtained + 700_000));
+    assert!(tokens.refresh.unwrap().expose().starts_with("access-"));
+    assert_eq!(server.log(), ["device", "token device_code", "exchange"]);
+}
+
+/// Stores tokens of `server` that expire `left_ms` from now.
+pub(super) async fn store(server: &OAuth, file: &CredentialFile, left_ms: i64) {
+    let (access, refresh) = server.grant();
+    let now = osier::base::clock::now_ms();
+    let entry = json!({"type": "oauth", "access": access, "refresh": refresh,
+                       "obtained": now - 3_600_000, "expires": now + left_ms});
+    let credential = Credential::read(&entry).unwrap();
+    file.change(|store| store.put("lab", &credential))
+        .await
+        .unwrap();
+}
+
+/// The refresh token that is stored.
+pub(super) fn stored_refresh(file: &CredentialFile) -> String {
+    match file.read().unwrap().get("lab") {
+        Some(Credential::Tokens(tokens)) => tokens.refresh.unwrap().expose().to_owned(),
+        other => panic!("no tokens: {other:?}"),
+    }
+}
