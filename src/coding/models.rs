@@ -96,8 +96,8 @@ impl Models {
         let store = read_store(&setup.folders.credentials(), &mut problems);
         let variables = setup.environment.clone();
         let environment = Arc::new(move |name: &str| variables.get(name).cloned());
+        let catalogue = Catalogue::new(file).with_environment(environment.clone());
         let keys = Keys::new(environment, store).with_runner(command_runner(&setup.cwd));
-        let catalogue = Catalogue::new(file);
         let providers = Providers::new(HttpOptions::default(), scripts::provider(&setup.cwd));
         let embedded = setup
             .embedded

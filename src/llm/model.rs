@@ -24,6 +24,15 @@ pub enum Api {
 }
 
 impl Api {
+    pub const ALL: [Self; 6] = [
+        Self::OpenaiChatCompletions,
+        Self::OpenaiResponses,
+        Self::AnthropicMessages,
+        Self::GoogleGenerativeAi,
+        Self::Ollama,
+        Self::Scripted,
+    ];
+
     /// The name used in `models.json` and in stored messages.
     pub fn name(self) -> &'static str {
         match self {
@@ -34,6 +43,11 @@ impl Api {
             Self::Ollama => "ollama",
             Self::Scripted => "scripted",
         }
+    }
+
+    /// The wire format called `name`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|api| api.name() == name)
     }
 }
 

@@ -23,3 +23,4 @@ mod tools_loop;
 mod tui;
 mod turns;
 mod wire;
+mod wires;

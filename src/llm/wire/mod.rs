@@ -8,6 +8,8 @@ mod anthropic;
 mod google;
 mod headers;
 mod limit;
+#[cfg(test)]
+mod matrix;
 mod ollama;
 mod openai_chat;
 mod openai_responses;

@@ -160,3 +160,19 @@ pub(crate) fn play_data(model: &Model, data: &[Value]) -> (AssistantMessage, Tur
         .collect();
     play(model, events.concat().as_bytes())
 }
+
+/// What a stream gives that a person interrupts after `count` bytes.
+pub(crate) fn interrupted(model: &Model, bytes: &[u8], count: usize) -> AssistantMessage {
+    let wire = Wire::find(model.api).unwrap();
+    let mut decoder = (wire.decoder)(model);
+    let mut events = Vec::new();
+    for event in wire.framing.parser().push(&bytes[..count]).unwrap() {
+        decoder.push(&event, &mut events);
+    }
+    decoder.fail(TurnStatus::Aborted, &mut events);
+    let mut builder = MessageBuilder::new(model, 0);
+    for event in &events {
+        builder.apply(event);
+    }
+    builder.finish(0)
+}

@@ -4,7 +4,7 @@ use crate::llm::message::{AssistantBlock, AssistantMessage, ContentBlock, StopRe
 use crate::llm::model::{Api, KeyHeader, Model, ThinkingLevel};
 use crate::llm::provider::ToolChoice;
 use crate::llm::status::TurnStatus;
-use crate::llm::usage::{Cost, Usage};
+use crate::llm::usage::Usage;
 use crate::llm::wire::Wire;
 use crate::llm::wire::testing::{
     answer, body, call, model, play, play_data, request, result, text, thinking, user,
@@ -64,7 +64,7 @@ fn thoughts_signatures_calls_and_usage_of_the_vendors_stream_are_read() {
         cache_read: 1024,
         cache_write: 0,
         reasoning: 120,
-        cost: Cost::default(),
+        ..Usage::default()
     };
     assert_eq!(message.usage, usage.priced(&gemini().price));
     assert_eq!(message.stop_reason, StopReason::ToolUse);
