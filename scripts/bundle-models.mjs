@@ -22,6 +22,7 @@ const APIS = {
   "anthropic-messages": "anthropic-messages",
   "google-generative-ai": "google-generative-ai",
   "google-vertex": "google-generative-ai",
+  "bedrock-converse-stream": "bedrock-converse",
 };
 
 // Our provider, the file of its data, its own wire format, and the models to prefer.
@@ -51,6 +52,7 @@ const PROVIDERS = [
   ["github-copilot", "github-copilot", CHAT, []],
   ["azure", "azure", "openai-responses", ["gpt-6.1-sol", "gpt-6.1-terra", "gpt-6-luna"]],
   ["google-vertex", "google-vertex", "google-generative-ai", []],
+  ["bedrock", "amazon-bedrock", "bedrock-converse", ["global.anthropic.claude-opus-5-5", "global.anthropic.claude-sonnet-5-5", "global.anthropic.claude-haiku-5-5"]],
   ["huggingface", "huggingface", CHAT, []],
   ["nvidia", "nvidia", CHAT, []],
   ["baseten", "baseten", CHAT, []],
@@ -66,10 +68,13 @@ const NEVER_OFF = /gemini-2\.5-pro|gemini-2\.5-computer/;
 // Not for conversations with tools.
 const UNFIT = /^deep-research/;
 const FORMATS = { openai: "effort", openrouter: "openrouter", deepseek: "thinking", zai: "thinking", qwen: "enable-thinking", together: "reasoning-enabled", baseten: "none", "ant-ling": "none" };
+const CLAUDE = /anthropic\.claude/;
 const SIGNING = /gemini-([3-9]|flash|pro)/;
 
 function levels(model, compat) {
   const map = model.thinkingLevelMap ?? {};
+  // Of the models there, only Anthropic's can be asked.
+  if (model.provider === "amazon-bedrock" && !CLAUDE.test(model.id)) return [0];
   if (!model.reasoning || (model.compat?.supportsReasoningEffort === false && model.api === "openai-responses")) return [0];
   const adaptive = compat.adaptiveThinking;
   const has = (level) => (level in map ? map[level] !== null : BY_DEFAULT.has(level));
@@ -126,6 +131,11 @@ function compatOf(provider, model) {
         // Their gateways take the key as they do for the other formats.
         ...(["openrouter", "github-copilot"].includes(provider) ? { keyHeader: "bearer" } : {}),
       };
+    case "bedrock-converse": {
+      const adaptive = model.thinkingLevelMap?.max ? { adaptiveThinking: true } : { thinkingBudget: true };
+      const marked = CLAUDE.test(model.id) || /amazon\.nova/.test(model.id) ? { cacheControl: true } : {};
+      return { ...(CLAUDE.test(model.id) && model.reasoning ? adaptive : {}), ...marked };
+    }
     default:
       return {
         ...(model.thinkingLevelMap ? {} : { thinkingBudget: true }),
@@ -175,7 +185,8 @@ const sections = PROVIDERS.map(([provider, file, api, preferred]) => {
   const endpoints = [];
   const rows = unique.map((model) => {
     const other = APIS[model.api] !== api;
-    const place = model.baseUrl === own ? "" : model.baseUrl;
+    // Regions are the user's to choose.
+    const place = model.baseUrl === own || provider === "bedrock" ? "" : model.baseUrl;
     return row(provider, model, other || place ? shared(endpoints, [APIS[model.api], place]) : "");
   });
   count += rows.length;

@@ -344,7 +344,7 @@ fn apply_compat(compat: &mut Compat, changes: &Map<String, Value>) {
     }
 }
 
-const API_NAMES: &str = "one of `openai-chat-completions`, `openai-responses`, `anthropic-messages`, `google-generative-ai` and `ollama`";
+const API_NAMES: &str = "one of `openai-chat-completions`, `openai-responses`, `anthropic-messages`, `google-generative-ai`, `ollama` and `bedrock-converse`";
 
 /// The fields of one object, taken out one by one so that what stays is unknown.
 struct Fields {

@@ -179,6 +179,8 @@ pub const PROVIDERS: &[ProviderRow] = &[
         "https://{GOOGLE_CLOUD_LOCATION}-aiplatform.googleapis.com/v1/projects/{GOOGLE_CLOUD_PROJECT}/locations/{GOOGLE_CLOUD_LOCATION}/publishers/google",
         GOOGLE, &["GOOGLE_VERTEX_ACCESS_TOKEN", "CLOUDSDK_AUTH_ACCESS_TOKEN"])
         .compat(|| Compat { key_header: Some(KeyHeader::Bearer), ..Compat::default() }),
+    row("bedrock", "Amazon Bedrock", "https://bedrock-runtime.{AWS_REGION}.amazonaws.com", Api::BedrockConverse,
+        &["AWS_BEARER_TOKEN_BEDROCK"]),
     row("huggingface", "Hugging Face", "https://router.huggingface.co/v1", CHAT, &["HF_TOKEN"]).compat(max_tokens),
     row("nvidia", "NVIDIA", "https://integrate.api.nvidia.com/v1", CHAT, &["NVIDIA_API_KEY"])
         .headers(&[("nvcf-poll-seconds", "3600")])

@@ -5,18 +5,20 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use super::testing::{answer, body, interrupted, model, play, request, text, user};
+use super::testing::{answer, body, interrupted, model, play, play_in, request, text, user};
 use crate::llm::message::{ContentBlock, Message, StopReason, ToolResult, UserMessage};
 use crate::llm::model::{Api, Model};
 
 /// A wire format as one server speaks it, with an answer of it that was recorded.
 struct Party {
     model: Model,
-    stream: &'static [u8],
+    stream: Vec<u8>,
     /// What only this server can read of its answer, and needs back.
     opaque: &'static [&'static str],
-    check: fn(&Value, &Model),
+    check: Check,
 }
+
+type Check = fn(&Value, &Model);
 
 macro_rules! fixture {
     ($name:literal) => {
@@ -37,9 +39,9 @@ fn parties() -> Vec<Party> {
     let mut gemini = named("google", Api::GoogleGenerativeAi);
     gemini.compat.signed_calls = true;
     gemini.compat.images_in_results = true;
-    let party = |model, stream, opaque, check| Party {
+    let party = |model, stream: &[u8], opaque, check: Check| Party {
         model,
-        stream,
+        stream: stream.to_vec(),
         opaque,
         check,
     };
@@ -86,6 +88,12 @@ fn parties() -> Vec<Party> {
             &[],
             check_ollama,
         ),
+        party(
+            named("bedrock", Api::BedrockConverse),
+            &super::bedrock::tests::recorded(),
+            &["br-sig-1=", "br-hidden="],
+            check_bedrock,
+        ),
     ]
 }
 
@@ -103,7 +111,7 @@ fn turn(party: &Party, mark: &str) -> Vec<Message> {
         content: vec![ContentBlock::text(format!("ask {mark}")), image()],
         timestamp: 0,
     };
-    let (recorded, _) = play(&party.model, party.stream);
+    let (recorded, _) = play(&party.model, &party.stream);
     let mut messages = vec![Message::User(asked)];
     let calls: Vec<_> = recorded.tool_calls().cloned().collect();
     messages.push(Message::Assistant(recorded));
@@ -127,7 +135,7 @@ fn conversation(party: &Party) -> Vec<Message> {
     for tenth in 0..10 {
         let count = party.stream.len() * tenth / 10;
         messages.push(user(&format!("again {tenth}")));
-        let partial = interrupted(&party.model, party.stream, count);
+        let partial = interrupted(&party.model, &party.stream, count);
         messages.push(Message::Assistant(partial));
     }
     messages.push(user("and now?"));
@@ -203,6 +211,46 @@ fn there_and_back_twice_loses_nothing() {
                 assert!(told.starts_with(start), "{start}\n{told}");
                 before = told;
             }
+        }
+    }
+}
+
+#[test]
+fn every_recording_is_read_the_same_however_it_is_cut() {
+    for party in parties() {
+        let framing = super::Wire::find(party.model.api).unwrap().framing;
+        let framed = |chunks: &[&[u8]]| {
+            let mut parser = framing.parser();
+            let mut events: Vec<_> = chunks
+                .iter()
+                .flat_map(|chunk| parser.push(chunk).unwrap())
+                .collect();
+            events.extend(parser.finish());
+            events
+        };
+        let whole = framed(&[&party.stream]);
+        // At every byte where that is quick, else at the first and last ones.
+        let length = party.stream.len();
+        for cut in (0..length).filter(|cut| *cut < 1500 || length - cut < 1500) {
+            let (before, after) = party.stream.split_at(cut);
+            assert_eq!(framed(&[before, after]), whole, "{cut}");
+        }
+        let plain = |size| {
+            let (message, status) = play_in(&party.model, &party.stream, size);
+            // Ids that were made up differ each time.
+            let content = format!("{:?}", message.content);
+            let told = content.split("nameless_").next().unwrap().to_owned();
+            let told = told.split("call_").next().unwrap().to_owned();
+            (
+                told,
+                message.text(),
+                message.usage,
+                message.stop_reason,
+                status,
+            )
+        };
+        for size in 1..32 {
+            assert_eq!(plain(size), plain(length), "{size}");
         }
     }
 }
@@ -421,4 +469,36 @@ fn check_ollama(body: &Value, _: &Model) {
         }
     }
     assert!(open.is_empty());
+}
+
+fn check_bedrock(body: &Value, _: &Model) {
+    let mut seen = HashSet::new();
+    let mut open: Vec<Value> = Vec::new();
+    let mut expected_role = "user";
+    for message in rows(&body["messages"]) {
+        assert_eq!(role(message), expected_role);
+        expected_role = if expected_role == "user" {
+            "assistant"
+        } else {
+            "user"
+        };
+        let blocks = rows(&message["content"]);
+        let with = |key: &str| -> Vec<&Value> {
+            blocks.iter().filter_map(|block| block.get(key)).collect()
+        };
+        let named: Vec<Value> = with("toolResult")
+            .iter()
+            .map(|result| result["toolUseId"].clone())
+            .collect();
+        assert_eq!(named, std::mem::take(&mut open));
+        for call in with("toolUse") {
+            assert!(call["input"].is_object() && role(message) == "assistant");
+            open.push(json!(check_id(&call["toolUseId"], &mut seen)));
+        }
+        let blank = |text: &&Value| text.as_str().is_none_or(|text| text.trim().is_empty());
+        assert_eq!(with("text").iter().copied().find(blank), None);
+        assert!(blocks.last().unwrap().get("reasoningContent").is_none());
+    }
+    assert!(open.is_empty());
+    assert_eq!(expected_role, "assistant");
 }
