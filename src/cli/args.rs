@@ -131,8 +131,8 @@ pub(super) enum Mode {
 pub(super) enum Command {
     /// List the models, or those that match
     Models {
-        #[arg(value_name = "SEARCH")]
-        search: Option<String>,
+        #[arg(value_name = "WORDS")]
+        search: Vec<String>,
     },
     /// List the stored sessions
     Sessions {

@@ -102,11 +102,11 @@ fn report(meant: &Meant) -> Result<Option<Exit>, String> {
     let mut out = io::stdout().lock();
     let args = &meant.args;
     let search = match (&args.command, &args.list_models) {
-        (Some(Command::Models { search }), _) => Some(search.as_deref().unwrap_or_default()),
-        (None, Some(search)) => Some(search.as_str()),
+        (Some(Command::Models { search }), _) => Some(search.join(" ")),
+        (None, Some(search)) => Some(search.clone()),
         _ => None,
     };
-    let printed = if let Some(search) = search {
+    let printed = if let Some(search) = &search {
         let setup = host_setup(meant)?;
         let (models, _) = Models::load_lenient(&setup);
         match commands::models::run(&models.list(), search, &mut out) {

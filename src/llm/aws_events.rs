@@ -97,14 +97,14 @@ fn event(frame: &[u8]) -> Result<SseEvent, FrameError> {
     let reason = "a header is not whole";
     let name = name(headers).ok_or(FrameError::Broken { reason })?;
     Ok(SseEvent {
-        event: name,
+        event: (!name.is_empty()).then_some(name),
         data: String::from_utf8_lossy(payload).into_owned(),
     })
 }
 
-/// What the headers call the frame; `None` when one of them is cut off.
-fn name(mut headers: &[u8]) -> Option<Option<String>> {
-    let mut found = None;
+/// What the headers call the frame, if anything; `None` when one of them is cut off.
+fn name(mut headers: &[u8]) -> Option<String> {
+    let mut found = String::new();
     while let Some((length, rest)) = headers.split_first() {
         let (name, rest) = rest.split_at_checked(usize::from(*length))?;
         let (kind, rest) = rest.split_first()?;
@@ -124,7 +124,7 @@ fn name(mut headers: &[u8]) -> Option<Option<String>> {
             b":error-code",
         ];
         if *kind == TEXT && names.contains(&name) {
-            found = Some(String::from_utf8_lossy(&value[2..]).into_owned());
+            found = String::from_utf8_lossy(&value[2..]).into_owned();
         }
         headers = rest;
     }

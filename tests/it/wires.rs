@@ -35,10 +35,9 @@ fn ask<const N: usize>(api: &str, model: &Value, answers: [Answer; N]) -> (Ended
 }
 
 fn events(events: &[Value]) -> Answer {
-    let stream = events.iter().fold(Answer::stream(), |answer, event| {
+    events.iter().fold(Answer::stream(), |answer, event| {
         answer.raw(&format!("data: {event}\n\n"))
-    });
-    stream
+    })
 }
 
 fn thinker() -> Value {

@@ -1,6 +1,7 @@
 //! The providers that need no configuration: one row each.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 use crate::llm::auth::KeySource;
 use crate::llm::model::{Api, Compat, KeyHeader, ThinkingFormat};
@@ -104,7 +105,10 @@ fn filled(url: &str, variable: &dyn Fn(&str) -> Option<String>) -> String {
         let (name, rest) = part.split_once('}').unwrap_or((part, ""));
         match variable(name) {
             Some(value) => filled.push_str(value.trim()),
-            None => filled.push_str(&format!("{{{name}}}")),
+            None => {
+                // Writing to a text cannot fail.
+                let _ = write!(filled, "{{{name}}}");
+            }
         }
         filled.push_str(rest);
     }

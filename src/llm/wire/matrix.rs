@@ -377,7 +377,7 @@ fn check_chat(body: &Value, model: &Model) {
         match role(message) {
             "system" => {}
             "user" => {
-                assert!(message["content"].is_string() || !rows(&message["content"]).is_empty())
+                assert!(message["content"].is_string() || !rows(&message["content"]).is_empty());
             }
             "assistant" => {
                 let calls = rows(&message["tool_calls"]);

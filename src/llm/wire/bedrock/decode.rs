@@ -113,6 +113,7 @@ struct Reasoning {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_field_names, reason = "the names on the wire")]
 struct WireUsage {
     input_tokens: Option<u64>,
     output_tokens: Option<u64>,
