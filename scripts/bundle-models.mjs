@@ -1,9 +1,11 @@
-// Writes src/llm/catalogue/bundled.json from the data of the npm package `@earendil-works/pi-ai`.
+// Writes src/llm/catalogue/bundled.txt from the data of the npm package `@earendil-works/pi-ai` (MIT).
 //
-//   npm pack @earendil-works/pi-ai && tar xzf earendil-works-pi-ai-*.tgz
-//   node scripts/bundle-models.mjs package > src/llm/catalogue/bundled.json
+//   npm pack @earendil-works/pi-ai@1.5.2 && tar xzf earendil-works-pi-ai-*.tgz
+//   node scripts/bundle-models.mjs package [DATE] > src/llm/catalogue/bundled.txt
 //
-// Only facts are taken: ids, windows, limits, prices, levels. The order below is the order of preference.
+// Only facts are taken: ids, windows, limits, prices, levels, and in what a server differs. The form of the
+// table is told in src/llm/catalogue/bundled.rs. The first models of a provider are its order of preference;
+// the rest follow, newest names first.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -11,65 +13,188 @@ const root = process.argv[2];
 const version = JSON.parse(readFileSync(join(root, "package.json"))).version;
 const date = process.argv[3] ?? new Date().toISOString().slice(0, 10);
 
-const WANTED = {
-  anthropic: ["claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "claude-fable-5-2", "claude-opus-5", "claude-sonnet-5", "claude-opus-4-8", "claude-sonnet-4-6", "claude-haiku-4-5", "claude-sonnet-4-5"],
-  openai: ["gpt-6.1-sol", "gpt-6.1-terra", "gpt-6-luna", "gpt-6-astra", "gpt-5.5", "gpt-5.4", "gpt-5.4-mini", "gpt-5.2", "gpt-4.1"],
-  google: ["gemini-4-argon", "gemini-3.8-flash", "gemini-3.1-pro-preview", "gemini-3.5-flash-lite", "gemini-2.5-pro", "gemini-2.5-flash"],
-  openrouter: ["anthropic/claude-opus-5.5", "anthropic/claude-sonnet-5.5", "openai/gpt-6.1-sol", "google/gemini-4-argon", "google/gemini-3.8-flash", "deepseek/deepseek-v4.1-flash", "deepseek/deepseek-v4-pro-0813", "moonshotai/kimi-k3", "moonshotai/kimi-k3.1-pro", "z-ai/glm-5.3", "qwen/qwen3.7-max", "openai/gpt-oss-120b"],
-  deepseek: ["deepseek-v4-pro", "deepseek-flash"],
-  mistral: ["mistral-large-4", "devstral-latest", "mistral-medium-latest", "mistral-small-latest", "codestral-latest"],
-  xai: ["grok-4.7", "grok-4.5", "grok-4.3"],
-  groq: ["openai/gpt-oss-120b", "qwen/qwen3.8-27b", "openai/gpt-oss-20b"],
-  cerebras: ["qwen-3.8-27b", "gpt-oss-120b"],
-  together: ["moonshotai/Kimi-K3.1-Pro", "zai-org/GLM-5.3", "deepseek-ai/DeepSeek-V4-Pro-0813", "Qwen/Qwen3.7-Max", "openai/gpt-oss-120b"],
+const CHAT = "openai-chat-completions";
+const APIS = {
+  "openai-completions": CHAT,
+  "mistral-conversations": CHAT,
+  "openai-responses": "openai-responses",
+  "azure-openai-responses": "openai-responses",
+  "anthropic-messages": "anthropic-messages",
+  "google-generative-ai": "google-generative-ai",
+  "google-vertex": "google-generative-ai",
+  "bedrock-converse-stream": "bedrock-converse",
 };
+
+// Our provider, the file of its data, its own wire format, and the models to prefer.
+const PROVIDERS = [
+  ["anthropic", "anthropic", "anthropic-messages", ["claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "claude-fable-5-2", "claude-opus-5", "claude-sonnet-5", "claude-opus-4-8", "claude-sonnet-4-6", "claude-haiku-4-5", "claude-sonnet-4-5"]],
+  ["openai", "openai", "openai-responses", ["gpt-6.1-sol", "gpt-6.1-terra", "gpt-6-luna", "gpt-6-astra", "gpt-5.5", "gpt-5.4", "gpt-5.4-mini", "gpt-5.2", "gpt-4.1"]],
+  ["google", "google", "google-generative-ai", ["gemini-4-argon", "gemini-3.8-flash", "gemini-3.1-pro-preview", "gemini-3.5-flash-lite", "gemini-2.5-pro", "gemini-2.5-flash"]],
+  ["openrouter", "openrouter", CHAT, ["anthropic/claude-opus-5.5", "anthropic/claude-sonnet-5.5", "openai/gpt-6.1-sol", "google/gemini-4-argon", "google/gemini-3.8-flash", "deepseek/deepseek-v4.1-flash", "deepseek/deepseek-v4-pro-0813", "moonshotai/kimi-k3", "moonshotai/kimi-k3.1-pro", "z-ai/glm-5.3", "qwen/qwen3.7-max", "openai/gpt-oss-120b"]],
+  ["deepseek", "deepseek", CHAT, ["deepseek-v4-pro", "deepseek-flash"]],
+  ["mistral", "mistral", CHAT, ["mistral-large-4", "devstral-latest", "mistral-medium-latest", "mistral-small-latest", "codestral-latest"]],
+  ["xai", "xai", "openai-responses", ["grok-4.7", "grok-4.5", "grok-4.3"]],
+  ["groq", "groq", CHAT, ["openai/gpt-oss-120b", "qwen/qwen3.8-27b", "openai/gpt-oss-20b"]],
+  ["cerebras", "cerebras", CHAT, ["qwen-3.8-27b", "gpt-oss-120b"]],
+  ["together", "together", CHAT, ["moonshotai/Kimi-K3.1-Pro", "zai-org/GLM-5.3", "deepseek-ai/DeepSeek-V4-Pro-0813", "Qwen/Qwen3.7-Max", "openai/gpt-oss-120b"]],
+  ["fireworks", "fireworks", CHAT, []],
+  ["moonshot", "moonshotai", CHAT, []],
+  ["moonshot-cn", "moonshotai-cn", CHAT, []],
+  ["kimi", "kimi-coding", CHAT, []],
+  ["zai", "zai", CHAT, ["glm-5.3", "glm-5.3-flash"]],
+  ["zai-cn", "zai-coding-cn", CHAT, []],
+  ["minimax", "minimax", "anthropic-messages", ["MiniMax-M3.1-Flash", "MiniMax-M3"]],
+  ["minimax-cn", "minimax-cn", "anthropic-messages", ["MiniMax-M3.1-Flash", "MiniMax-M3"]],
+  ["meta", "meta", "openai-responses", []],
+  ["vercel", "vercel-ai-gateway", "anthropic-messages", ["anthropic/claude-opus-5.5", "anthropic/claude-sonnet-5.5", "openai/gpt-6.1-sol", "google/gemini-4-argon"]],
+  ["opencode", "opencode", CHAT, []],
+  ["opencode-go", "opencode-go", CHAT, []],
+  ["github-copilot", "github-copilot", CHAT, []],
+  ["azure", "azure", "openai-responses", ["gpt-6.1-sol", "gpt-6.1-terra", "gpt-6-luna"]],
+  ["google-vertex", "google-vertex", "google-generative-ai", []],
+  ["bedrock", "amazon-bedrock", "bedrock-converse", ["global.anthropic.claude-opus-5-5", "global.anthropic.claude-sonnet-5-5", "global.anthropic.claude-haiku-5-5"]],
+  ["huggingface", "huggingface", CHAT, []],
+  ["nvidia", "nvidia", CHAT, []],
+  ["baseten", "baseten", CHAT, []],
+  ["cloudflare", "cloudflare-workers-ai", CHAT, []],
+  ["qwen", "qwen-token-plan", CHAT, []],
+  ["xiaomi", "xiaomi", CHAT, []],
+];
+
 const LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh", "max"];
-// Cannot be told not to think, whatever the data leaves out.
-const NEVER_OFF = new Set(["gemini-2.5-pro"]);
 const BY_DEFAULT = new Set(LEVELS.slice(0, 5));
+// Cannot be told not to think, whatever the data leaves out.
+const NEVER_OFF = /gemini-2\.5-pro|gemini-2\.5-computer/;
+// Not for conversations with tools.
+const UNFIT = /^deep-research/;
+const FORMATS = { openai: "effort", openrouter: "openrouter", deepseek: "thinking", zai: "thinking", qwen: "enable-thinking", together: "reasoning-enabled", baseten: "none", "ant-ling": "none" };
+const CLAUDE = /anthropic\.claude/;
+const SIGNING = /gemini-([3-9]|flash|pro)/;
 
-function levels(model) {
-  if (!model.reasoning) return ["off"];
+function levels(model, compat) {
   const map = model.thinkingLevelMap ?? {};
+  // Of the models there, only Anthropic's can be asked.
+  if (model.provider === "amazon-bedrock" && !CLAUDE.test(model.id)) return [0];
+  if (!model.reasoning || (model.compat?.supportsReasoningEffort === false && model.api === "openai-responses")) return [0];
+  const adaptive = compat.adaptiveThinking;
   const has = (level) => (level in map ? map[level] !== null : BY_DEFAULT.has(level));
-  const effort = model.compat?.forceAdaptiveThinking;
-  return LEVELS.filter((level) => has(level) && !(level === "off" && NEVER_OFF.has(model.id)) && !(effort && level === "minimal"));
-}
-
-function compat(provider, model) {
-  const told = model.compat ?? {};
-  const compat = {};
-  if (told.forceAdaptiveThinking && provider === "anthropic") compat.adaptiveThinking = true;
-  if (provider === "openrouter" && model.id.startsWith("anthropic/")) compat.cacheControl = true;
-  if (provider === "openrouter" && told.requiresReasoningContentOnAssistantMessages) compat.replayReasoningField = "reasoning";
-  if (provider === "together" && told.thinkingFormat === "openai") compat.thinkingFormat = "effort";
-  return Object.keys(compat).length ? { compat } : {};
-}
-
-const models = {};
-for (const [provider, wanted] of Object.entries(WANTED)) {
-  const data = JSON.parse(readFileSync(join(root, "dist/providers/data", `${provider}.json`)));
-  const all = Object.values(data).flatMap((kind) => Object.values(kind)).filter((model) => model.type === "chat");
-  models[provider] = wanted.flatMap((id) => {
-    const model = all.find((model) => model.id === id);
-    if (!model) {
-      console.error(`not published: ${provider}/${id}`);
-      return [];
-    }
-    const { input, output, cacheRead, cacheWrite } = model.cost;
-    return [{
-      id,
-      name: model.name,
-      contextWindow: model.contextWindow,
-      maxTokens: Math.min(model.maxTokens, model.contextWindow / 2),
-      thinkingLevels: levels(model),
-      input: model.input,
-      cost: { input, output, cacheRead, cacheWrite },
-      ...compat(provider, model),
-    }];
+  return LEVELS.flatMap((level, index) => {
+    // The same as `low` under another name.
+    const doubled = level === "minimal" && (adaptive || map.minimal === "low");
+    return has(level) && !doubled && !(index === 0 && NEVER_OFF.test(model.id)) ? [index] : [];
   });
 }
-const lines = Object.entries(models).map(([provider, list]) =>
-  `    ${JSON.stringify(provider)}: [\n${list.map((model) => `      ${JSON.stringify(model)}`).join(",\n")}\n    ]`);
-const notice = `Facts from npm @earendil-works/pi-ai ${version} (MIT, Mario Zechner), taken ${date}; prices in US dollars per million tokens`;
-console.log(`{\n  "notice": ${JSON.stringify(notice)},\n  "models": {\n${lines.join(",\n")}\n  }\n}`);
+
+function effortNames(model) {
+  const names = {};
+  for (const [level, name] of Object.entries(model.thinkingLevelMap ?? {})) {
+    const expected = level === "off" ? "none" : level;
+    if (typeof name === "string" && name !== expected && !(level === "minimal" && name === "low")) names[level] = name;
+  }
+  return Object.keys(names).length ? { effortNames: names } : {};
+}
+
+function chatCompat(provider, model, told) {
+  const compat = {};
+  if (told.maxTokensField === "max_tokens") compat.maxTokensField = true;
+  if (model.reasoning) {
+    const unasked = told.supportsReasoningEffort === false ? "none" : "effort";
+    compat.thinkingFormat = FORMATS[told.thinkingFormat] ?? unasked;
+    if (provider === "mistral" && !model.thinkingLevelMap) compat.thinkingFormat = "prompt-mode";
+    if (told.thinkingFormat === "openai" && told.supportsReasoningEffort === false) compat.thinkingFormat = "none";
+    if (compat.thinkingFormat === "effort") {
+      Object.assign(compat, effortNames(model));
+      if (!("off" in (model.thinkingLevelMap ?? {}))) compat.silentOff = true;
+    }
+  }
+  if (told.requiresReasoningContentOnAssistantMessages) compat.replayReasoningField = provider === "openrouter" ? "reasoning" : "reasoning_content";
+  if (told.cacheControlFormat === "anthropic") compat.cacheControl = true;
+  if (told.zaiToolStream) compat.extraBody = { tool_stream: true };
+  if (told.sendSessionAffinityHeaders) compat.sessionHeader = "x-session-affinity";
+  return compat;
+}
+
+function compatOf(provider, model) {
+  const told = model.compat ?? {};
+  switch (APIS[model.api]) {
+    case CHAT:
+      return chatCompat(provider, model, told);
+    case "openai-responses": {
+      const silent = model.reasoning && !("off" in (model.thinkingLevelMap ?? {}));
+      return { ...effortNames(model), ...(silent ? { silentOff: true } : {}) };
+    }
+    case "anthropic-messages":
+      return {
+        ...(told.forceAdaptiveThinking ? { adaptiveThinking: true } : {}),
+        ...(told.supportsCacheControlOnTools === false ? { noCacheControl: true } : {}),
+        ...(told.sendSessionAffinityHeaders ? { sessionHeader: "x-session-affinity" } : {}),
+        // Their gateways take the key as they do for the other formats.
+        ...(["openrouter", "github-copilot"].includes(provider) ? { keyHeader: "bearer" } : {}),
+      };
+    case "bedrock-converse": {
+      const adaptive = model.thinkingLevelMap?.max ? { adaptiveThinking: true } : { thinkingBudget: true };
+      const marked = CLAUDE.test(model.id) || /amazon\.nova/.test(model.id) ? { cacheControl: true } : {};
+      return { ...(CLAUDE.test(model.id) && model.reasoning ? adaptive : {}), ...marked };
+    }
+    default:
+      return {
+        ...(model.thinkingLevelMap ? {} : { thinkingBudget: true }),
+        ...(SIGNING.test(model.id) ? { signedCalls: true, imagesInResults: true } : {}),
+      };
+  }
+}
+
+const compats = [];
+function shared(list, value) {
+  const text = JSON.stringify(value);
+  if (text === "{}") return "";
+  const at = list.indexOf(text);
+  return at < 0 ? list.push(text) - 1 : at;
+}
+
+const prices = ({ input, output, cacheRead, cacheWrite }) => [input, output, cacheRead, cacheWrite].map((price) => +price.toFixed(6)).join(" ");
+
+function row(provider, model, endpoint) {
+  const compat = compatOf(provider, model);
+  const tiers = (model.cost.tiers ?? []).map((tier) => `|${tier.inputTokensAbove} ${prices(tier)}`).join("");
+  return [
+    model.id,
+    model.name === model.id ? "" : model.name,
+    endpoint,
+    model.contextWindow,
+    Math.floor(Math.min(model.maxTokens, model.contextWindow / 2)),
+    levels(model, compat).join(""),
+    model.input.includes("image") ? "i" : "",
+    prices(model.cost) + tiers,
+    shared(compats, compat),
+  ].join("\t");
+}
+
+const newestFirst = (one, other) => other.id.localeCompare(one.id, "en", { numeric: true });
+
+let count = 0;
+const sections = PROVIDERS.map(([provider, file, api, preferred]) => {
+  const data = JSON.parse(readFileSync(join(root, "dist/providers/data", `${file}.json`)));
+  const kinds = Object.values(data).flatMap((kind) => Object.values(kind));
+  const all = kinds.filter((model) => model.type === "chat" && APIS[model.api] && !UNFIT.test(model.id));
+  const rank = (model) => (preferred.includes(model.id) ? preferred.indexOf(model.id) : preferred.length);
+  const sorted = all.sort(newestFirst).sort((one, other) => rank(one) - rank(other));
+  const unique = sorted.filter((model, at) => sorted.findIndex((other) => other.id === model.id) === at);
+  for (const id of preferred) if (!unique.some((model) => model.id === id)) console.error(`not published: ${provider}/${id}`);
+  const own = unique.find((model) => APIS[model.api] === api)?.baseUrl;
+  const endpoints = [];
+  const rows = unique.map((model) => {
+    const other = APIS[model.api] !== api;
+    // Regions are the user's to choose.
+    const place = model.baseUrl === own || provider === "bedrock" ? "" : model.baseUrl;
+    return row(provider, model, other || place ? shared(endpoints, [APIS[model.api], place]) : "");
+  });
+  count += rows.length;
+  const named = endpoints.map((endpoint) => `=${JSON.parse(endpoint).join(" ").trim()}`);
+  return [`[${provider}]`, ...named, ...rows].join("\n");
+});
+const notice = [
+  `# ${count} models. Facts from npm @earendil-works/pi-ai ${version} (MIT, Mario Zechner), which derives them in part from`,
+  `# models.dev (MIT, models.dev); taken ${date}. Prices in US dollars per million tokens. See NOTICE.md.`,
+];
+console.log([...notice, ...compats.map((compat) => `@${compat}`), ...sections].join("\n"));

@@ -131,7 +131,7 @@ pub(super) enum Mode {
 pub(super) enum Command {
     /// List the models, or those that match every word
     Models {
-        #[arg(value_name = "SEARCH")]
+        #[arg(value_name = "WORDS")]
         search: Vec<String>,
     },
     /// List the stored sessions

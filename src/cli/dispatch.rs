@@ -106,7 +106,7 @@ fn report(meant: &Meant) -> Result<Option<Exit>, String> {
         (None, Some(search)) => Some(search.clone()),
         _ => None,
     };
-    let printed = if let Some(search) = search {
+    let printed = if let Some(search) = &search {
         let setup = host_setup(meant)?;
         let (models, _) = Models::load_lenient(&setup);
         match commands::models::run(&models.list(), &search, &mut out) {

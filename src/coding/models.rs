@@ -94,7 +94,9 @@ impl Models {
         let mut problems = Vec::new();
         let file = read_models_file(&setup.folders.models(), &mut problems);
         let keys = read_keys(setup, &mut problems);
-        let catalogue = Catalogue::new(file);
+        let variables = setup.environment.clone();
+        let environment = Arc::new(move |name: &str| variables.get(name).cloned());
+        let catalogue = Catalogue::new(file).with_environment(environment);
         let providers = Providers::new(HttpOptions::default(), scripts::provider(&setup.cwd));
         let embedded = setup
             .embedded

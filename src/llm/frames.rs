@@ -1,8 +1,9 @@
 //! How a body is cut into events: what differs between the ways of streaming ends here, so that decoders
 //! see events only.
 
+use super::aws_events::{AwsEventParser, FrameError};
 use super::ndjson::LineParser;
-use super::sse::{EventTooLarge, SseEvent, SseParser};
+use super::sse::{SseEvent, SseParser};
 
 /// A way of streaming.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,6 +12,8 @@ pub enum Framing {
     Events,
     /// One JSON value a line.
     Lines,
+    /// AWS's binary frames.
+    AwsEvents,
 }
 
 impl Framing {
@@ -19,6 +22,7 @@ impl Framing {
         match self {
             Self::Events => "text/event-stream",
             Self::Lines => "application/x-ndjson",
+            Self::AwsEvents => "application/vnd.amazon.eventstream",
         }
     }
 
@@ -26,6 +30,7 @@ impl Framing {
         match self {
             Self::Events => FrameParser::Events(SseParser::default()),
             Self::Lines => FrameParser::Lines(LineParser::default()),
+            Self::AwsEvents => FrameParser::AwsEvents(AwsEventParser::default()),
         }
     }
 }
@@ -35,15 +40,17 @@ impl Framing {
 pub enum FrameParser {
     Events(SseParser),
     Lines(LineParser),
+    AwsEvents(AwsEventParser),
 }
 
 impl FrameParser {
     /// Takes the next bytes and gives the events they completed. After an error the stream is of no
     /// more use.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, EventTooLarge> {
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, FrameError> {
         match self {
-            Self::Events(parser) => parser.push(bytes),
-            Self::Lines(parser) => parser.push(bytes),
+            Self::Events(parser) => Ok(parser.push(bytes)?),
+            Self::Lines(parser) => Ok(parser.push(bytes)?),
+            Self::AwsEvents(parser) => parser.push(bytes),
         }
     }
 
@@ -52,6 +59,8 @@ impl FrameParser {
         match self {
             Self::Events(parser) => parser.finish(),
             Self::Lines(parser) => parser.finish(),
+            // A frame that is not whole is none.
+            Self::AwsEvents(_) => None,
         }
     }
 }

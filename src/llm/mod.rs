@@ -2,6 +2,7 @@
 //! wire format is spoken. Knows nothing of tools, files, sessions or terminals.
 
 pub mod auth;
+pub mod aws_events;
 pub mod builder;
 pub mod catalogue;
 mod errors;

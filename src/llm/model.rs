@@ -19,11 +19,22 @@ pub enum Api {
     #[serde(rename = "google-generative-ai")]
     GoogleGenerativeAi,
     Ollama,
+    BedrockConverse,
     /// A script inside the program: `demo/tour`, `script/FILE`.
     Scripted,
 }
 
 impl Api {
+    pub const ALL: [Self; 7] = [
+        Self::OpenaiChatCompletions,
+        Self::OpenaiResponses,
+        Self::AnthropicMessages,
+        Self::GoogleGenerativeAi,
+        Self::Ollama,
+        Self::BedrockConverse,
+        Self::Scripted,
+    ];
+
     /// The name used in `models.json` and in stored messages.
     pub fn name(self) -> &'static str {
         match self {
@@ -32,8 +43,14 @@ impl Api {
             Self::AnthropicMessages => "anthropic-messages",
             Self::GoogleGenerativeAi => "google-generative-ai",
             Self::Ollama => "ollama",
+            Self::BedrockConverse => "bedrock-converse",
             Self::Scripted => "scripted",
         }
+    }
+
+    /// The wire format called `name`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|api| api.name() == name)
     }
 }
 
@@ -169,7 +186,7 @@ pub struct Compat {
     pub prompt_cache_key: bool,
     /// Chat completions: tool-call ids are exactly nine letters and digits.
     pub short_tool_ids: bool,
-    /// Chat completions: prompt-cache marks in Anthropic's form, for routers to its models.
+    /// Chat completions, Bedrock: prompt-cache marks, for routers to models that need them.
     pub cache_control: bool,
     /// Chat completions: the content of an answer is never null, at least empty.
     pub text_required: bool,
@@ -191,13 +208,13 @@ pub struct Compat {
     pub caller_headers: bool,
     /// Anthropic messages: value of `anthropic-version`; `2023-06-01` when not set.
     pub anthropic_version: Option<String>,
-    /// Anthropic messages: thinking is asked for as `adaptive` with an effort, not as a token budget.
+    /// Anthropic messages, Bedrock: thinking is asked for as `adaptive` with an effort, not as a token budget.
     pub adaptive_thinking: bool,
     /// Where the key goes, when not into the header that the wire format names.
     pub key_header: Option<KeyHeader>,
     /// Anthropic messages: no prompt-cache marks.
     pub no_cache_control: bool,
-    /// Google: thinking is asked for as a budget of tokens, not as a level.
+    /// Google, Bedrock: thinking is asked for as a budget of tokens, not as a level.
     pub thinking_budget: bool,
     /// Google: the first call of every step must carry a signature, the vendor's stand-in if need be.
     pub signed_calls: bool,

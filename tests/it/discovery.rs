@@ -250,16 +250,18 @@ fn models_are_listed_searched_and_not_found() {
         home.cli().args(["models", "nonesuch"]).run(),
         usage("no model matches `nonesuch`: `osier models` lists them all")
     );
-    let keyed = home.cli().args(["models", "anthropic claude-haiku-4-5"]);
+    let keyed = home.cli().args(["models", "anthropic/claude", "haiku-4-5"]);
     let keyed = keyed.environment("ANTHROPIC_API_KEY", "sk-secret").run();
     assert!(
         keyed
             .stdout
             .lines()
+            .filter(|line| line.starts_with("anthropic/"))
             .all(|line| line.ends_with("key present")),
         "{}",
         keyed.stdout
     );
+    assert!(keyed.stdout.starts_with("anthropic/claude-haiku-4-5 "));
     assert!(!keyed.stdout.contains("sk-secret"));
 }
 

@@ -27,3 +27,4 @@ mod tools_loop;
 mod tui;
 mod turns;
 mod wire;
+mod wires;

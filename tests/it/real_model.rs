@@ -71,7 +71,7 @@ impl LlamaServer {
             && answer.split(' ').nth(1) == Some("200")
     }
 
-    /// A `models.json` with the server under both of its wire formats.
+    /// A `models.json` with the server under each of its wire formats.
     fn models_json(&self) -> String {
         let host = format!("http://127.0.0.1:{}", self.port);
         let provider = |url: String, api: &str| {
@@ -80,6 +80,7 @@ impl LlamaServer {
         };
         json!({"providers": {
             "chat": provider(format!("{host}/v1"), "openai-chat-completions"),
+            "responses": provider(format!("{host}/v1"), "openai-responses"),
             "messages": provider(host, "anthropic-messages"),
         }})
         .to_string()
@@ -95,9 +96,9 @@ impl Drop for LlamaServer {
 
 #[test]
 #[ignore = "needs the llama-server and model wheels; see docs/real-model.md"]
-fn a_real_model_streams_an_answer_over_both_wires() {
+fn a_real_model_streams_an_answer_over_every_wire() {
     let server = LlamaServer::start();
-    for model in ["chat/small", "messages/small"] {
+    for model in ["chat/small", "messages/small", "responses/small"] {
         let home = Home::new();
         home.config("models.json", server.models_json());
         let mut running = home

@@ -1,78 +1,171 @@
 //! The table of models that ships with the program. `scripts/bundle-models.mjs` writes it from published
-//! data; its `notice` says which and when.
+//! data; its first lines say which and when, `NOTICE.md` under what licence.
+//!
+//! A provider's part is read when it is asked for, because most runs need one model of one provider. The
+//! form, one thing a line: `#` a remark; `@` changes to a `Compat`, counted from 0; `[NAME]` a provider;
+//! `=API [URL]` a wire format and address of some of its models, counted from 0; and models, whose columns
+//! are id, name (the id when empty), address (the provider's own when empty), window, output limit,
+//! thinking levels (their places in `ThinkingLevel::ALL`), `i` for images, prices
+//! (`INPUT OUTPUT CACHE_READ CACHE_WRITE`, then `|ABOVE` and four more a tier), compat.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::providers::{PROVIDERS, ProviderEntry};
+use super::providers::ProviderEntry;
 use crate::llm::model::{Api, Compat, Modality, Model, ThinkingLevel};
-use crate::llm::usage::Price;
+use crate::llm::usage::{Price, PriceTier, Tiers};
 
-const TABLE: &str = include_str!("bundled.json");
+const TABLE: &str = include_str!("bundled.txt");
 
-#[derive(Deserialize)]
-struct Table {
-    models: BTreeMap<String, Vec<Row>>,
+/// The scripted provider that shows every part without a key.
+const DEMO: &str = "demo";
+
+/// The bundled models of `entry`, best first.
+pub(super) fn models(entry: &ProviderEntry) -> Vec<Model> {
+    if entry.name == DEMO {
+        return vec![tour()];
+    }
+    let mut section = Section::new(entry);
+    // A test reads every line; a table with one that cannot be read does not pass.
+    lines(&entry.name)
+        .filter_map(|line| section.take(line))
+        .collect()
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Row {
-    id: String,
-    name: String,
-    context_window: u64,
-    max_tokens: u64,
-    thinking_levels: Vec<ThinkingLevel>,
-    input: Vec<Modality>,
-    cost: Price,
-    #[serde(default)]
-    compat: Map<String, Value>,
+/// The lines of a provider's part.
+fn lines(provider: &str) -> impl Iterator<Item = &'static str> {
+    let start = TABLE.find(&format!("\n[{provider}]\n"));
+    let part = start.map_or("", |at| &TABLE[at + 1..]);
+    part.lines()
+        .skip(1)
+        .take_while(|line| !line.starts_with('['))
 }
 
-/// Every bundled model, in the order of `PROVIDERS`.
-pub(super) fn models() -> Vec<Model> {
-    // A test reads the table; a build whose table is broken does not pass.
-    let Ok(mut table) = serde_json::from_str::<Table>(TABLE) else {
-        return Vec::new();
+/// What is known of a provider while its part is read.
+struct Section<'a> {
+    entry: &'a ProviderEntry,
+    endpoints: Vec<(Api, &'static str)>,
+    /// Merged into the provider's own, by the number they have in the table.
+    compats: HashMap<&'static str, Compat>,
+}
+
+impl<'a> Section<'a> {
+    fn new(entry: &'a ProviderEntry) -> Self {
+        Self {
+            entry,
+            endpoints: Vec::new(),
+            compats: HashMap::new(),
+        }
+    }
+
+    fn take(&mut self, line: &'static str) -> Option<Model> {
+        if let Some(endpoint) = line.strip_prefix('=') {
+            let (api, url) = endpoint.split_once(' ').unwrap_or((endpoint, ""));
+            self.endpoints.push((Api::from_name(api)?, url));
+            return None;
+        }
+        let mut columns = line.split('\t');
+        let id = columns.next()?;
+        let name = columns.next().filter(|name| !name.is_empty());
+        let (api, base_url) = self.endpoint(columns.next()?)?;
+        let context_window = columns.next()?.parse().ok()?;
+        let max_tokens = columns.next()?.parse().ok()?;
+        let thinking_levels = levels(columns.next()?)?;
+        let input = match columns.next()? {
+            "i" => vec![Modality::Text, Modality::Image],
+            _ => vec![Modality::Text],
+        };
+        let price = price(columns.next()?)?;
+        let compat = self.compat(columns.next()?)?;
+        Some(Model {
+            provider: self.entry.name.clone(),
+            id: id.to_owned(),
+            name: name.unwrap_or(id).to_owned(),
+            api,
+            base_url,
+            context_window,
+            max_tokens,
+            thinking_levels,
+            input,
+            price,
+            headers: self.entry.headers.clone(),
+            compat,
+        })
+    }
+
+    fn endpoint(&self, place: &str) -> Option<(Api, String)> {
+        let own = &self.entry.base_url;
+        if place.is_empty() {
+            return Some((self.entry.api, own.clone()));
+        }
+        let (api, url) = *self.endpoints.get(place.parse::<usize>().ok()?)?;
+        let url = if url.is_empty() { own.as_str() } else { url };
+        Some((api, url.to_owned()))
+    }
+
+    fn compat(&mut self, place: &'static str) -> Option<Compat> {
+        if place.is_empty() {
+            return Some(self.entry.compat.clone());
+        }
+        if let Some(merged) = self.compats.get(place) {
+            return Some(merged.clone());
+        }
+        let mut changes = TABLE.lines().filter_map(|line| line.strip_prefix('@'));
+        let change = changes.nth(place.parse().ok()?)?;
+        let mut merged = self.entry.compat.clone();
+        for (key, value) in serde_json::from_str::<Map<String, Value>>(change).ok()? {
+            set_compat(&mut merged, &key, value).ok()?;
+        }
+        self.compats.insert(place, merged.clone());
+        Some(merged)
+    }
+}
+
+fn levels(places: &str) -> Option<Vec<ThinkingLevel>> {
+    let level = |place: char| {
+        let place = usize::try_from(place.to_digit(10)?).ok()?;
+        ThinkingLevel::ALL.get(place).copied()
     };
-    let mut models = Vec::with_capacity(64);
-    for row in PROVIDERS {
-        let entry = ProviderEntry::from(row);
-        let rows = table.models.remove(row.name).unwrap_or_default();
-        models.extend(rows.into_iter().map(|row| model(row, &entry)));
-    }
-    models.push(tour());
-    models
+    places.chars().map(level).collect()
 }
 
-fn model(row: Row, entry: &ProviderEntry) -> Model {
-    let mut compat = entry.compat.clone();
-    for (key, value) in row.compat {
-        // Unknown keys cannot be: the same test reads them.
-        set_compat(&mut compat, &key, value).ok();
-    }
-    Model {
-        provider: entry.name.clone(),
-        id: row.id,
-        name: row.name,
-        api: entry.api,
-        base_url: entry.base_url.clone(),
-        context_window: row.context_window,
-        max_tokens: row.max_tokens,
-        thinking_levels: row.thinking_levels,
-        input: row.input,
-        price: row.cost,
-        headers: BTreeMap::new(),
-        compat,
-    }
+fn price(column: &str) -> Option<Price> {
+    let mut parts = column.split('|');
+    let [input, output, cache_read, cache_write] = numbers(parts.next()?)?;
+    let tiers: Option<Vec<PriceTier>> = parts.map(tier).collect();
+    Some(Price {
+        input,
+        output,
+        cache_read,
+        cache_write,
+        tiers: Tiers::try_from(tiers?).ok()?,
+    })
 }
 
-/// The scripted model that shows every part without a key.
+fn tier(column: &str) -> Option<PriceTier> {
+    let (above, prices) = column.split_once(' ')?;
+    let [input, output, cache_read, cache_write] = numbers(prices)?;
+    Some(PriceTier {
+        input_tokens_above: above.parse().ok()?,
+        input,
+        output,
+        cache_read,
+        cache_write,
+    })
+}
+
+fn numbers(column: &str) -> Option<[f64; 4]> {
+    let numbers: Vec<f64> = column
+        .split(' ')
+        .map(|number| number.parse().ok())
+        .collect::<Option<_>>()?;
+    numbers.try_into().ok()
+}
+
 fn tour() -> Model {
     Model {
-        provider: "demo".to_owned(),
+        provider: DEMO.to_owned(),
         id: "tour".to_owned(),
         name: "Tour (a script, no model)".to_owned(),
         api: Api::Scripted,
@@ -103,29 +196,40 @@ pub(super) fn set_compat(compat: &mut Compat, key: &str, value: Value) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::llm::catalogue::providers::PROVIDERS;
+
+    fn all() -> Vec<Model> {
+        let entries = PROVIDERS.iter().map(ProviderEntry::from);
+        entries.flat_map(|entry| models(&entry)).collect()
+    }
+
+    #[test]
+    fn every_line_is_read() {
+        let entries: Vec<ProviderEntry> = PROVIDERS.iter().map(ProviderEntry::from).collect();
+        let named = TABLE.lines().filter_map(|line| line.strip_prefix('['));
+        for name in named {
+            let name = name.trim_end_matches(']');
+            assert!(entries.iter().any(|entry| entry.name == name), "{name}");
+        }
+        for entry in &entries {
+            let mut section = Section::new(entry);
+            for line in lines(&entry.name) {
+                let model = section.take(line);
+                assert_eq!(model.is_some(), !line.starts_with('='), "{line}");
+            }
+        }
+        let told = TABLE.lines().next().unwrap();
+        assert_eq!(
+            told.split(' ').nth(1).unwrap(),
+            (all().len() - 1).to_string(),
+            "{told}"
+        );
+    }
 
     #[test]
     fn the_table_is_whole() {
-        let table: Table = serde_json::from_str(TABLE).unwrap();
-        for (provider, rows) in &table.models {
-            assert!(
-                PROVIDERS.iter().any(|row| row.name == provider),
-                "{provider}"
-            );
-            for row in rows {
-                for (key, value) in &row.compat {
-                    let mut compat = Compat::default();
-                    assert_eq!(
-                        set_compat(&mut compat, key, value.clone()),
-                        Ok(()),
-                        "{}",
-                        row.id
-                    );
-                }
-            }
-        }
-        let models = models();
-        assert!(models.len() >= 40, "{}", models.len());
+        let models = all();
+        assert!(models.len() > 1000, "{}", models.len());
         let mut references: Vec<String> = models.iter().map(Model::reference).collect();
         references.sort();
         let count = references.len();
@@ -136,5 +240,57 @@ mod tests {
             assert!(!model.thinking_levels.is_empty() && model.thinking_levels.is_sorted());
             assert!(model.input.contains(&Modality::Text));
         }
+        let count = |fits: fn(&Model) -> bool| models.iter().filter(|model| fits(model)).count();
+        assert!(count(|model| model.price.cache_read > 0.0) > 500);
+        assert!(count(|model| !model.price.tiers.is_empty()) > 100);
+        assert!(count(Model::can_think) > 700);
+        assert!(count(Model::accepts_images) > 700);
+    }
+
+    #[test]
+    fn a_model_has_all_that_its_line_says() {
+        let entry = PROVIDERS
+            .iter()
+            .find(|row| row.name == "anthropic")
+            .unwrap();
+        let models = models(&ProviderEntry::from(entry));
+        let haiku = models
+            .iter()
+            .find(|model| model.id == "claude-haiku-5-5")
+            .unwrap();
+        let tier = PriceTier {
+            input_tokens_above: 100_000,
+            input: 0.5,
+            output: 2.5,
+            cache_read: 0.05,
+            cache_write: 0.625,
+        };
+        let mut levels = ThinkingLevel::ALL.to_vec();
+        levels.remove(1);
+        let expected = Model {
+            provider: "anthropic".to_owned(),
+            id: "claude-haiku-5-5".to_owned(),
+            name: "Claude Haiku 5.5".to_owned(),
+            api: Api::AnthropicMessages,
+            base_url: "https://api.anthropic.com".to_owned(),
+            context_window: 1_000_000,
+            max_tokens: 128_000,
+            thinking_levels: levels,
+            input: vec![Modality::Text, Modality::Image],
+            price: Price {
+                input: 0.1,
+                output: 0.5,
+                cache_read: 0.01,
+                cache_write: 0.125,
+                tiers: Tiers::try_from(vec![tier]).unwrap(),
+            },
+            headers: BTreeMap::new(),
+            compat: Compat {
+                anthropic_version: Some("2026-10-21".to_owned()),
+                adaptive_thinking: true,
+                ..Compat::default()
+            },
+        };
+        assert_eq!(haiku, &expected);
     }
 }

@@ -59,10 +59,17 @@ impl Catalogue {
         if wanted.is_empty() {
             return Err(FindError::Empty);
         }
+        // A whole name, with a level or not, is found without reading the whole table.
+        let (name, level) = split_level(wanted);
+        if let Some(model) = self.get(wanted) {
+            return Ok(found(model, None));
+        }
+        if let Some(model) = self.get(name) {
+            return Ok(found(model, level));
+        }
         if let Some(model) = self.exact(wanted, preferred) {
             return Ok(found(model, None));
         }
-        let (name, level) = split_level(wanted);
         if level.is_some()
             && let Some(model) = self.exact(name, preferred)
         {
@@ -174,16 +181,13 @@ impl Catalogue {
         if words.is_empty() {
             return Vec::new();
         }
-        let mut ranked: Vec<&Arc<Model>> = self
-            .list()
-            .iter()
-            .filter(|model| {
-                let text = format!("{} {}", model.reference(), model.name).to_lowercase();
-                words.iter().all(|word| text.contains(word))
-            })
+        let texts = self.list().iter().zip(self.texts());
+        let mut ranked: Vec<&Arc<Model>> = texts
+            .filter(|(_, text)| words.iter().all(|word| text.contains(word)))
+            .map(|(model, _)| model)
             .collect();
         // Stable: what stands first in the table stays first among equals.
-        ranked.sort_by_key(|model| {
+        ranked.sort_by_cached_key(|model| {
             let whole = model.reference().to_lowercase().contains(&name);
             let of_named = name
                 .split_once('/')
@@ -225,7 +229,12 @@ impl Catalogue {
             })
             .filter(|(alike, _)| *alike >= NEAR)
             .collect();
-        near.sort_by_key(|(alike, _)| Reverse(*alike));
+        // A provider that was named is most likely meant.
+        let of_named = |reference: &str| {
+            let (of, _) = reference.split_once('/').unwrap_or_default();
+            name.split_once('/').is_some_and(|(named, _)| named == of)
+        };
+        near.sort_by_key(|(alike, reference)| Reverse((of_named(reference), *alike)));
         near.truncate(NEAR_COUNT);
         near
     }
@@ -421,11 +430,11 @@ mod tests {
             Ok(found.iter().map(name).collect())
         };
         assert_eq!(
-            select("groq/*:low, haiku-5-5 ,anthropic/claude-haiku-?-5").unwrap(),
+            select("groq/*gpt*:low, haiku-5-5 ,anthropic/claude-haiku-?-5").unwrap(),
             [
                 "groq/openai/gpt-oss-120b:low",
-                "groq/qwen/qwen3.8-27b:low",
                 "groq/openai/gpt-oss-20b:low",
+                "groq/openai/gpt-oss-safeguard-20b:low",
                 "anthropic/claude-haiku-5-5",
                 "anthropic/claude-haiku-4-5",
             ]

@@ -1,8 +1,8 @@
 //! What models there are.
 //!
 //! Three layers, later ones win: the bundled table, the user's `models.json`, and what servers on this
-//! machine list. Everything works offline; the bundled table is read at first use only, so that it costs
-//! nothing on the way to the first paint.
+//! machine list. Everything works offline. A provider's models are made when they are first asked for, so
+//! that naming one model costs its provider's part alone.
 
 mod bundled;
 pub mod discovery;
@@ -10,10 +10,11 @@ mod find;
 mod models_file;
 mod providers;
 
+use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use super::auth::{KeyStatus, Keys};
-use super::model::Model;
+use super::auth::{Environment, KeyStatus, Keys};
+use super::model::{Api, Model};
 
 pub use find::{FindError, Found};
 pub use models_file::{ModelsFile, ModelsFileError};
@@ -23,14 +24,28 @@ pub use providers::{PROVIDERS, ProviderEntry, ProviderRow};
 #[derive(Debug, Default)]
 pub struct Catalogue {
     file: ModelsFile,
+    environment: Option<Variables>,
     local: Vec<Model>,
     built: OnceLock<Built>,
+}
+
+/// Looks a name up in the environment.
+struct Variables(Environment);
+
+impl fmt::Debug for Variables {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Variables(…)")
+    }
 }
 
 #[derive(Debug)]
 struct Built {
     providers: Vec<ProviderEntry>,
-    models: Vec<Arc<Model>>,
+    /// Of each provider.
+    models: Vec<OnceLock<Vec<Arc<Model>>>>,
+    all: OnceLock<Vec<Arc<Model>>>,
+    /// Reference and name of each model in lower case, for searching.
+    texts: OnceLock<Vec<String>>,
 }
 
 impl Catalogue {
@@ -42,6 +57,14 @@ impl Catalogue {
         }
     }
 
+    /// The same where `environment` may say at which addresses providers are.
+    #[must_use]
+    pub fn with_environment(mut self, environment: Environment) -> Self {
+        self.environment = Some(Variables(environment));
+        self.built = OnceLock::new();
+        self
+    }
+
     /// Takes over what local servers list, in place of what they listed before.
     pub fn set_local(&mut self, models: Vec<Model>) {
         self.local = models;
@@ -50,7 +73,14 @@ impl Catalogue {
 
     /// Every model, in order of preference inside each provider.
     pub fn list(&self) -> &[Arc<Model>] {
-        &self.built().models
+        let built = self.built();
+        built.all.get_or_init(|| {
+            let places = 0..built.providers.len();
+            places
+                .flat_map(|place| self.models_at(place))
+                .cloned()
+                .collect()
+        })
     }
 
     /// Every provider, bundled ones first.
@@ -62,11 +92,19 @@ impl Catalogue {
         self.providers().iter().find(|entry| entry.name == name)
     }
 
+    /// The models of the provider called `name`, best first.
+    pub fn models_of(&self, name: &str) -> &[Arc<Model>] {
+        let mut entries = self.providers().iter();
+        match entries.position(|entry| entry.name == name) {
+            Some(place) => self.models_at(place),
+            None => &[],
+        }
+    }
+
     /// The model named exactly `PROVIDER/ID`.
     pub fn get(&self, reference: &str) -> Option<&Arc<Model>> {
-        self.list()
-            .iter()
-            .find(|model| model.reference() == reference)
+        let (provider, id) = reference.split_once('/')?;
+        self.models_of(provider).iter().find(|model| model.id == id)
     }
 
     /// Whether `model` can be called with the keys there are.
@@ -80,46 +118,70 @@ impl Catalogue {
     /// The model to start with when none was named: the first of the user's own providers, then of the
     /// bundled ones with a key, then of a local server. `None` leaves the choice to the caller.
     pub fn default_model(&self, keys: &Keys) -> Option<Arc<Model>> {
-        let usable = |status| {
-            self.list()
-                .iter()
-                .find(move |model| is_vendor(model) && self.key_status(model, keys) == status)
-        };
         let own = self.file.provider_names().find_map(|name| {
-            let mut models = self.list().iter();
-            models.find(|model| model.provider == name && self.key_status(model, keys).is_usable())
+            let mut models = self.models_of(name).iter();
+            models.find(|model| self.key_status(model, keys).is_usable())
         });
-        own.or_else(|| usable(KeyStatus::Present))
-            .or_else(|| usable(KeyStatus::NotNeeded))
+        let first = |status| {
+            // Scripts are named, never chosen.
+            let vendors = self
+                .providers()
+                .iter()
+                .filter(|entry| entry.api != Api::Scripted);
+            let mut usable = vendors.filter(move |entry| keys.status(entry) == status);
+            usable.find_map(|entry| self.models_of(&entry.name).first())
+        };
+        own.or_else(|| first(KeyStatus::Present))
+            .or_else(|| first(KeyStatus::NotNeeded))
             .cloned()
+    }
+
+    /// What a search looks at, in the order of `list`.
+    fn texts(&self) -> &[String] {
+        self.built().texts.get_or_init(|| {
+            let text = |model: &Arc<Model>| {
+                format!("{}/{} {}", model.provider, model.id, model.name).to_lowercase()
+            };
+            self.list().iter().map(text).collect()
+        })
     }
 
     fn built(&self) -> &Built {
         self.built.get_or_init(|| {
+            let variable = |name: &str| self.environment.as_ref().and_then(|known| known.0(name));
             let mut providers: Vec<ProviderEntry> =
-                PROVIDERS.iter().map(ProviderEntry::from).collect();
-            let mut models = bundled::models();
-            self.file.overlay(&mut providers, &mut models);
-            for model in &self.local {
-                if !models.iter().any(|have| same(have, model)) {
-                    models.push(model.clone());
-                }
-            }
+                PROVIDERS.iter().map(|row| row.entry(&variable)).collect();
+            self.file.change_entries(&mut providers);
             Built {
+                models: providers.iter().map(|_| OnceLock::new()).collect(),
                 providers,
-                models: models.into_iter().map(Arc::new).collect(),
+                all: OnceLock::new(),
+                texts: OnceLock::new(),
             }
         })
     }
-}
 
-fn same(one: &Model, other: &Model) -> bool {
-    one.provider == other.provider && one.id == other.id
-}
-
-/// Scripts are named, never chosen.
-fn is_vendor(model: &Model) -> bool {
-    model.api != super::model::Api::Scripted
+    fn models_at(&self, place: usize) -> &[Arc<Model>] {
+        let built = self.built();
+        let (Some(models), Some(entry)) = (built.models.get(place), built.providers.get(place))
+        else {
+            return &[];
+        };
+        models.get_or_init(|| {
+            let mut models = bundled::models(entry);
+            self.file.change_models(entry, &mut models);
+            for model in self
+                .local
+                .iter()
+                .filter(|model| model.provider == entry.name)
+            {
+                if !models.iter().any(|have| have.id == model.id) {
+                    models.push(model.clone());
+                }
+            }
+            models.into_iter().map(Arc::new).collect()
+        })
+    }
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use thiserror::Error;
 
 use super::bundled::set_compat;
+use super::discovery::ASSUMED_WINDOW;
 use super::providers::ProviderEntry;
 use crate::llm::auth::KeySource;
 use crate::llm::model::{Api, Compat, Modality, Model, ThinkingLevel};
@@ -132,22 +133,29 @@ impl ModelsFile {
         self.providers.iter().map(|provider| provider.name.as_str())
     }
 
-    /// Lays the file over what is bundled.
-    pub(super) fn overlay(&self, entries: &mut Vec<ProviderEntry>, models: &mut Vec<Model>) {
+    /// Changes the bundled providers, and adds the user's own.
+    pub(super) fn change_entries(&self, entries: &mut Vec<ProviderEntry>) {
         for provider in &self.providers {
             let at = entries.iter().position(|entry| entry.name == provider.name);
             let at = at.unwrap_or_else(|| {
                 entries.push(provider.new_entry());
                 entries.len() - 1
             });
-            provider.change(&mut entries[at], models);
+            provider.change(&mut entries[at]);
+        }
+    }
+
+    /// Lays what the file says of `entry`, changed already, over its bundled models.
+    pub(super) fn change_models(&self, entry: &ProviderEntry, models: &mut Vec<Model>) {
+        let named = self.providers.iter();
+        for provider in named.filter(|provider| provider.name == entry.name) {
+            for model in models.iter_mut() {
+                provider.change_model(model);
+            }
             for model in &provider.models {
-                let have = models
-                    .iter()
-                    .position(|have| have.provider == provider.name && have.id == model.id);
-                match have {
-                    Some(at) => model.change(&mut models[at]),
-                    None => models.push(model.build(&entries[at])),
+                match models.iter_mut().find(|have| have.id == model.id) {
+                    Some(have) => model.change(have),
+                    None => models.push(model.build(entry)),
                 }
             }
         }
@@ -207,8 +215,7 @@ impl FileProvider {
         }
     }
 
-    /// Changes the provider and the models it already has.
-    fn change(&self, entry: &mut ProviderEntry, models: &mut [Model]) {
+    fn change(&self, entry: &mut ProviderEntry) {
         if let Some(url) = &self.base_url {
             entry.base_url.clone_from(url);
         }
@@ -216,15 +223,16 @@ impl FileProvider {
         entry.key.clone_from(&self.key);
         entry.headers.extend(self.headers.clone());
         apply_compat(&mut entry.compat, &self.compat);
-        for model in models
-            .iter_mut()
-            .filter(|model| model.provider == self.name)
-        {
-            model.base_url.clone_from(&entry.base_url);
-            model.api = entry.api;
-            model.headers.extend(self.headers.clone());
-            apply_compat(&mut model.compat, &self.compat);
+    }
+
+    /// What holds for the provider holds for each of its models, wherever the table says they are.
+    fn change_model(&self, model: &mut Model) {
+        if let Some(url) = &self.base_url {
+            model.base_url.clone_from(url);
         }
+        model.api = self.api.unwrap_or(model.api);
+        model.headers.extend(self.headers.clone());
+        apply_compat(&mut model.compat, &self.compat);
     }
 }
 
@@ -274,7 +282,12 @@ impl FileModel {
     }
 
     fn build(&self, entry: &ProviderEntry) -> Model {
-        let window = self.context_window.unwrap_or(DEFAULT_WINDOW);
+        let usual = match self.api.unwrap_or(entry.api) {
+            // It makes room for as much as it is told.
+            Api::Ollama => ASSUMED_WINDOW,
+            _ => DEFAULT_WINDOW,
+        };
+        let window = self.context_window.unwrap_or(usual);
         let mut model = Model {
             provider: entry.name.clone(),
             id: self.id.clone(),
@@ -336,7 +349,7 @@ fn apply_compat(compat: &mut Compat, changes: &Map<String, Value>) {
     }
 }
 
-const API_NAMES: &str = "one of `openai-chat-completions`, `openai-responses`, `anthropic-messages`, `google-generative-ai` and `ollama`";
+const API_NAMES: &str = "one of `openai-chat-completions`, `openai-responses`, `anthropic-messages`, `google-generative-ai`, `ollama` and `bedrock-converse`";
 
 /// The fields of one object, taken out one by one so that what stays is unknown.
 struct Fields {

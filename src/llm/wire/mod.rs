@@ -5,9 +5,12 @@
 
 mod answer;
 mod anthropic;
+mod bedrock;
 mod google;
 mod headers;
 mod limit;
+#[cfg(test)]
+mod matrix;
 mod ollama;
 mod openai_chat;
 mod openai_responses;
@@ -52,6 +55,7 @@ pub(crate) const WIRES: &[Wire] = &[
     openai_chat::WIRE,
     google::WIRE,
     ollama::WIRE,
+    bedrock::WIRE,
 ];
 
 impl Wire {
@@ -202,6 +206,8 @@ mod tests {
                 let start = match wire.framing {
                     Framing::Events => "data: ",
                     Framing::Lines => "",
+                    // Told apart by their names, which these pieces have none of.
+                    Framing::AwsEvents => continue,
                 };
                 let mut stream: String = pieces.iter().flat_map(|piece| [start, piece, "\n\n"]).collect();
                 stream.truncate(stream.len().saturating_sub(cut));

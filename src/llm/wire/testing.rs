@@ -114,14 +114,19 @@ pub(crate) fn result(id: &str, content: Vec<ContentBlock>) -> Message {
     })
 }
 
-/// The message and the status that a stream of bytes gives.
+/// The message and the status that a stream of bytes gives, in odd chunks, so that every recording also
+/// tests the seams.
 pub(crate) fn play(model: &Model, bytes: &[u8]) -> (AssistantMessage, TurnStatus) {
+    play_in(model, bytes, 7)
+}
+
+/// The same in chunks of `size` bytes.
+pub(crate) fn play_in(model: &Model, bytes: &[u8], size: usize) -> (AssistantMessage, TurnStatus) {
     let wire = Wire::find(model.api).unwrap();
     let mut parser = wire.framing.parser();
     let mut decoder = (wire.decoder)(model);
     let mut events = Vec::new();
-    // Odd chunks, so that every recording also tests the seams.
-    for chunk in bytes.chunks(7) {
+    for chunk in bytes.chunks(size) {
         for event in parser.push(chunk).unwrap() {
             decoder.push(&event, &mut events);
         }
@@ -153,10 +158,27 @@ pub(crate) fn play_data(model: &Model, data: &[Value]) -> (AssistantMessage, Tur
     let start = match Wire::find(model.api).unwrap().framing {
         Framing::Events => "data: ",
         Framing::Lines => "",
+        Framing::AwsEvents => panic!("its events have names"),
     };
     let events: Vec<String> = data
         .iter()
         .map(|data| format!("{start}{data}\n\n"))
         .collect();
     play(model, events.concat().as_bytes())
+}
+
+/// What a stream gives that a person interrupts after `count` bytes.
+pub(crate) fn interrupted(model: &Model, bytes: &[u8], count: usize) -> AssistantMessage {
+    let wire = Wire::find(model.api).unwrap();
+    let mut decoder = (wire.decoder)(model);
+    let mut events = Vec::new();
+    for event in wire.framing.parser().push(&bytes[..count]).unwrap() {
+        decoder.push(&event, &mut events);
+    }
+    decoder.fail(TurnStatus::Aborted, &mut events);
+    let mut builder = MessageBuilder::new(model, 0);
+    for event in &events {
+        builder.apply(event);
+    }
+    builder.finish(0)
 }

@@ -164,10 +164,7 @@ fn messages(prepared: &[Message], marks: bool) -> Value {
         let (role, blocks) = match message {
             Message::User(user) => ("user", user.content.iter().map(content).collect()),
             Message::ToolResult(result) => ("user", vec![tool_result(result)]),
-            Message::Assistant(answer) => (
-                "assistant",
-                answer.content.iter().filter_map(assistant_block).collect(),
-            ),
+            Message::Assistant(answer) => ("assistant", answered(&answer.content)),
         };
         match sent.last_mut() {
             _ if blocks.is_empty() => {}
@@ -211,6 +208,13 @@ fn tool_result(result: &ToolResult) -> Value {
         block["is_error"] = true.into();
     }
     block
+}
+
+/// The blocks of an answer. None may end with thinking, which one that was interrupted can.
+fn answered(content: &[AssistantBlock]) -> Vec<Value> {
+    let is_said = |block: &AssistantBlock| !matches!(block, AssistantBlock::Thinking { .. });
+    let end = content.iter().rposition(is_said).map_or(0, |last| last + 1);
+    content[..end].iter().filter_map(assistant_block).collect()
 }
 
 /// Thinking that was cut off before its signature came cannot be sent back: `None`.

@@ -74,6 +74,7 @@ pub(super) struct Feedback {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_field_names, reason = "the names on the wire")]
 pub(super) struct WireUsage {
     prompt_token_count: Option<u64>,
     cached_content_token_count: Option<u64>,

@@ -62,7 +62,7 @@ impl Converter<'_> {
                 converted.insert((*key).to_owned(), value.clone());
             }
         }
-        self.add_bounds(&merged, &mut converted);
+        add_bounds(&merged, &mut converted);
         let (types, nullable) = types(&merged);
         if nullable {
             converted.insert("nullable".to_owned(), true.into());
@@ -129,18 +129,6 @@ impl Converter<'_> {
         }
         let convert = |choice| self.convert(choice, depth + 1);
         others.into_iter().map(convert).collect()
-    }
-
-    /// Bounds that the bound itself is not within.
-    fn add_bounds(&self, merged: &Map<String, Value>, converted: &mut Map<String, Value>) {
-        for (exclusive, bound) in [
-            ("exclusiveMinimum", "minimum"),
-            ("exclusiveMaximum", "maximum"),
-        ] {
-            if let Some(value) = merged.get(exclusive).filter(|value| value.is_number()) {
-                converted.entry(bound).or_insert_with(|| value.clone());
-            }
-        }
     }
 
     fn add_type(
@@ -220,6 +208,18 @@ impl Converter<'_> {
     }
 }
 
+/// Bounds that the bound itself is not within.
+fn add_bounds(merged: &Map<String, Value>, converted: &mut Map<String, Value>) {
+    for (exclusive, bound) in [
+        ("exclusiveMinimum", "minimum"),
+        ("exclusiveMaximum", "maximum"),
+    ] {
+        if let Some(value) = merged.get(exclusive).filter(|value| value.is_number()) {
+            converted.entry(bound).or_insert_with(|| value.clone());
+        }
+    }
+}
+
 /// Takes a keyword of a part into the whole: properties and required names add up, else the whole counts.
 fn take_in(merged: &mut Map<String, Value>, key: String, value: Value) {
     match (merged.get_mut(&key), value) {
@@ -275,7 +275,7 @@ fn add_values(merged: &Map<String, Value>, name: &str, converted: &mut Map<Strin
         converted.insert("enum".to_owned(), values.into_iter().cloned().collect());
         return;
     }
-    let told: Vec<String> = values.iter().map(|value| value.to_string()).collect();
+    let told: Vec<String> = values.iter().map(ToString::to_string).collect();
     let told = format!("One of: {}", told.join(", "));
     let text = match converted.get("description").and_then(Value::as_str) {
         Some(text) => format!("{text} {told}"),

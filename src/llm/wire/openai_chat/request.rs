@@ -106,7 +106,7 @@ fn messages(request: &Request) -> Vec<Value> {
             show(&mut pictures, compat, &mut sent);
         }
         match message {
-            Message::User(user) => say(user_content(&user.content), compat, &mut sent),
+            Message::User(user) => say(&user_content(&user.content), compat, &mut sent),
             Message::Assistant(answer) => sent.extend(assistant(answer, compat)),
             Message::ToolResult(result) => {
                 sent.push(tool_result(result, compat, &mut pictures));
@@ -121,7 +121,7 @@ fn messages(request: &Request) -> Vec<Value> {
 }
 
 /// Adds what the user says.
-fn say(content: Value, compat: &Compat, sent: &mut Vec<Value>) {
+fn say(content: &Value, compat: &Compat, sent: &mut Vec<Value>) {
     let after_result = sent.last().is_some_and(|last| last["role"] == "tool");
     if compat.answer_after_results && after_result {
         sent.push(json!({"role": "assistant", "content": "I have read the results."}));
@@ -199,7 +199,7 @@ fn show(pictures: &mut Vec<Value>, compat: &Compat, sent: &mut Vec<Value>) {
     if !pictures.is_empty() {
         let mut content = vec![json!({"type": "text", "text": "Images of the tool results:"})];
         content.append(pictures);
-        say(content.into(), compat, sent);
+        say(&content.into(), compat, sent);
     }
 }
 

@@ -92,7 +92,7 @@ impl OpenItem {
                     think(*index, fields.thought(), out);
                 }
                 if fields.is_replayable() {
-                    self.kind.close(replayed(raw), out);
+                    self.kind.close(Some(replayed(raw)), out);
                 }
             }
             Kind::Call { index, raw } => {
@@ -210,13 +210,13 @@ fn phase(phase: &str) -> String {
 }
 
 /// What a reasoning item is sent back as, as the signature of its thinking.
-fn replayed(raw: &Value) -> Option<String> {
+fn replayed(raw: &Value) -> String {
     let fields: Map<String, Value> = REPLAYED
         .iter()
         .filter_map(|key| Some(((*key).to_owned(), raw.get(key)?.clone())))
         .filter(|(_, value)| !value.is_null())
         .collect();
-    Some(Value::Object(fields).to_string())
+    Value::Object(fields).to_string()
 }
 
 /// Every item of an answer, in the order in which they began.

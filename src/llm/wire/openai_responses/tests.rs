@@ -4,7 +4,7 @@ use crate::llm::message::{AssistantBlock, AssistantMessage, ContentBlock, StopRe
 use crate::llm::model::{Api, Model, ThinkingLevel};
 use crate::llm::provider::ToolChoice;
 use crate::llm::status::TurnStatus;
-use crate::llm::usage::{Cost, Usage};
+use crate::llm::usage::Usage;
 use crate::llm::wire::testing::{
     answer, body, call, model, play, play_data, request, result, text, thinking, user,
 };

@@ -1,0 +1,221 @@
+//! AWS's event stream, parsed as the bytes come: binary frames of headers and a payload, each with two
+//! checksums. What stays true: the same bytes give the same events however they are chunked, and no server
+//! can make the parser hold more than its limit.
+//!
+//! Source: the encoding's page in the documentation of Amazon Transcribe ("event stream encoding").
+
+use thiserror::Error;
+
+use super::sse::{EventTooLarge, MAX_EVENT_BYTES, SseEvent};
+
+/// Total length, length of the headers, and their checksum.
+const PRELUDE: usize = 12;
+/// The checksum of the whole frame.
+const TRAILER: usize = 4;
+/// Type of a header's value that is a text.
+const TEXT: u8 = 7;
+
+/// Bytes that are no event stream.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum FrameError {
+    #[error(transparent)]
+    TooLarge(#[from] EventTooLarge),
+    #[error("the stream's frames are broken: {reason}")]
+    Broken { reason: &'static str },
+}
+
+/// The parser's state between chunks.
+#[derive(Debug)]
+pub struct AwsEventParser {
+    held: Vec<u8>,
+    limit: usize,
+}
+
+impl Default for AwsEventParser {
+    fn default() -> Self {
+        Self::with_limit(MAX_EVENT_BYTES)
+    }
+}
+
+impl AwsEventParser {
+    /// A parser that refuses frames of more than `limit` bytes.
+    pub fn with_limit(limit: usize) -> Self {
+        Self {
+            held: Vec::new(),
+            limit,
+        }
+    }
+
+    /// Takes the next bytes and gives the events they completed. After an error the stream is of no
+    /// more use.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, FrameError> {
+        self.held.extend_from_slice(bytes);
+        let mut events = Vec::new();
+        let mut at = 0;
+        while let Some(length) = self.frame_length(at)? {
+            let Some(frame) = self.held.get(at..at + length) else {
+                break;
+            };
+            events.push(event(frame)?);
+            at += length;
+        }
+        self.held.drain(..at);
+        Ok(events)
+    }
+
+    /// The length of the frame that begins `at`, once it is known.
+    fn frame_length(&self, at: usize) -> Result<Option<usize>, FrameError> {
+        let Some(prelude) = self.held.get(at..at + PRELUDE) else {
+            return Ok(None);
+        };
+        if crc32fast::hash(&prelude[..8]) != number(&prelude[8..]) {
+            let reason = "a prelude's checksum is wrong";
+            return Err(FrameError::Broken { reason });
+        }
+        let length = number(prelude) as usize;
+        if length > self.limit {
+            return Err(EventTooLarge { limit: self.limit }.into());
+        }
+        let headers = number(&prelude[4..]) as usize;
+        if PRELUDE + headers + TRAILER > length {
+            let reason = "a frame is shorter than its headers";
+            return Err(FrameError::Broken { reason });
+        }
+        Ok(Some(length))
+    }
+}
+
+/// A whole frame as an event: the payload, under the name of the event or the exception.
+fn event(frame: &[u8]) -> Result<SseEvent, FrameError> {
+    let (content, checksum) = frame.split_at(frame.len() - TRAILER);
+    if crc32fast::hash(content) != number(checksum) {
+        let reason = "a frame's checksum is wrong";
+        return Err(FrameError::Broken { reason });
+    }
+    let headers = number(&content[4..]) as usize;
+    let (headers, payload) = content[PRELUDE..].split_at(headers);
+    let reason = "a header is not whole";
+    let name = name(headers).ok_or(FrameError::Broken { reason })?;
+    Ok(SseEvent {
+        event: (!name.is_empty()).then_some(name),
+        data: String::from_utf8_lossy(payload).into_owned(),
+    })
+}
+
+/// What the headers call the frame, if anything; `None` when one of them is cut off.
+fn name(mut headers: &[u8]) -> Option<String> {
+    let mut found = String::new();
+    while let Some((length, rest)) = headers.split_first() {
+        let (name, rest) = rest.split_at_checked(usize::from(*length))?;
+        let (kind, rest) = rest.split_first()?;
+        let size = match kind {
+            0 | 1 => 0,
+            2 => 1,
+            3 => 2,
+            4 => 4,
+            5 | 8 => 8,
+            9 => 16,
+            _ => 2 + usize::from(u16::from_be_bytes(rest.get(..2)?.try_into().ok()?)),
+        };
+        let (value, rest) = rest.split_at_checked(size)?;
+        let names = [
+            b":event-type".as_slice(),
+            b":exception-type",
+            b":error-code",
+        ];
+        if *kind == TEXT && names.contains(&name) {
+            found = String::from_utf8_lossy(&value[2..]).into_owned();
+        }
+        headers = rest;
+    }
+    Some(found)
+}
+
+/// The first four bytes as a number.
+fn number(bytes: &[u8]) -> u32 {
+    let first = bytes.first_chunk::<4>().copied();
+    u32::from_be_bytes(first.unwrap_or_default())
+}
+
+/// A frame as a server writes it.
+#[cfg(test)]
+pub(crate) fn frame(headers: &[(&str, &str)], payload: &str) -> Vec<u8> {
+    let mut written = Vec::new();
+    for (name, value) in headers {
+        written.push(name.len() as u8);
+        written.extend_from_slice(name.as_bytes());
+        written.push(TEXT);
+        written.extend_from_slice(&(value.len() as u16).to_be_bytes());
+        written.extend_from_slice(value.as_bytes());
+    }
+    let total = PRELUDE + written.len() + payload.len() + TRAILER;
+    let mut frame = Vec::new();
+    frame.extend_from_slice(&(total as u32).to_be_bytes());
+    frame.extend_from_slice(&(written.len() as u32).to_be_bytes());
+    frame.extend_from_slice(&crc32fast::hash(&frame).to_be_bytes());
+    frame.extend_from_slice(&written);
+    frame.extend_from_slice(payload.as_bytes());
+    frame.extend_from_slice(&crc32fast::hash(&frame).to_be_bytes());
+    frame
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stream() -> Vec<u8> {
+        let first = frame(
+            &[
+                (":event-type", "contentBlockDelta"),
+                (":content-type", "application/json"),
+                (":message-type", "event"),
+            ],
+            "{\"delta\":{\"text\":\"漢\"}}",
+        );
+        let second = frame(&[(":exception-type", "throttlingException")], "{}");
+        [first, second, frame(&[], "")].concat()
+    }
+
+    fn expected() -> Vec<SseEvent> {
+        let event = |name: Option<&str>, data: &str| SseEvent {
+            event: name.map(str::to_owned),
+            data: data.to_owned(),
+        };
+        vec![
+            event(Some("contentBlockDelta"), "{\"delta\":{\"text\":\"漢\"}}"),
+            event(Some("throttlingException"), "{}"),
+            event(None, ""),
+        ]
+    }
+
+    #[test]
+    fn frames_are_read_at_every_split() {
+        let stream = stream();
+        for cut in 0..=stream.len() {
+            let mut parser = AwsEventParser::default();
+            let mut events = parser.push(&stream[..cut]).unwrap();
+            events.extend(parser.push(&stream[cut..]).unwrap());
+            assert_eq!(events, expected(), "{cut}");
+        }
+    }
+
+    #[test]
+    fn every_byte_that_is_not_as_sent_is_noticed() {
+        let stream = frame(&[(":event-type", "messageStop")], "{}");
+        for place in 0..stream.len() {
+            let mut changed = stream.clone();
+            changed[place] ^= 0x10;
+            assert!(AwsEventParser::default().push(&changed).is_err(), "{place}");
+        }
+    }
+
+    #[test]
+    fn a_frame_past_the_limit_is_refused_before_it_came() {
+        let stream = frame(&[], &"x".repeat(100));
+        let mut parser = AwsEventParser::with_limit(64);
+        assert_eq!(
+            parser.push(&stream[..PRELUDE]),
+            Err(FrameError::TooLarge(EventTooLarge { limit: 64 }))
+        );
+    }
+}
