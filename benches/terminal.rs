@@ -13,7 +13,6 @@
     clippy::print_stderr,
     clippy::print_stdout,
     clippy::unwrap_used,
-    unreachable_pub,
     reason = "a benchmark is a program that prints, and stops when its ground gives way"
 )]
 

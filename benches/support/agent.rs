@@ -12,16 +12,16 @@ use super::program::Command;
 
 /// A terminal agent and how it is set up.
 #[derive(Debug, Clone, Copy)]
-pub struct Agent {
-    pub name: &'static str,
+pub(crate) struct Agent {
+    pub(crate) name: &'static str,
     /// Shown on the screen once keys are taken.
-    pub ready: &'static str,
+    pub(crate) ready: &'static str,
     configure: fn(&Place, &str) -> io::Result<Start>,
 }
 
 /// A home that goes when it is dropped.
 #[derive(Debug)]
-pub struct Place {
+pub(crate) struct Place {
     folder: TempDir,
 }
 
@@ -32,14 +32,14 @@ struct Start {
     environment: Vec<(&'static str, OsString)>,
 }
 
-pub const OSIER: Agent = Agent {
+pub(crate) const OSIER: Agent = Agent {
     name: "osier",
     ready: "mock",
     configure: osier,
 };
 
 /// Every agent that can be measured.
-pub const AGENTS: &[Agent] = &[
+pub(crate) const AGENTS: &[Agent] = &[
     OSIER,
     Agent {
         name: "pi",
@@ -70,7 +70,7 @@ pub const AGENTS: &[Agent] = &[
 
 impl Agent {
     /// Where the program is; `None` when it is not on the search path.
-    pub fn path(&self) -> Option<PathBuf> {
+    pub(crate) fn path(&self) -> Option<PathBuf> {
         if self.name == OSIER.name {
             return Some(env!("CARGO_BIN_EXE_osier").into());
         }
@@ -80,7 +80,7 @@ impl Agent {
     }
 
     /// A fresh home, and the command that starts the agent in it.
-    pub fn prepare(&self, server: &str) -> io::Result<(Place, Command)> {
+    pub(crate) fn prepare(&self, server: &str) -> io::Result<(Place, Command)> {
         let place = Place::new()?;
         let start = (self.configure)(&place, server)?;
         let home = place.home();
@@ -125,11 +125,11 @@ impl Place {
         Ok(place)
     }
 
-    pub fn home(&self) -> &Path {
+    pub(crate) fn home(&self) -> &Path {
         self.folder.path()
     }
 
-    pub fn work(&self) -> PathBuf {
+    pub(crate) fn work(&self) -> PathBuf {
         self.home().join("project")
     }
 

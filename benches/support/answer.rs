@@ -1,12 +1,7 @@
 //! The text that a scripted model streams: Markdown of every common kind, in deltas of five characters.
 
 /// Characters of one delta.
-pub const DELTA: usize = 5;
-/// Ends a streamed answer.
-pub const END: &str = "END-7391";
-/// Ends an answer to anything else.
-pub const SHORT: &str = "ok, ready END-SHORT";
-
+pub(crate) const DELTA: usize = 5;
 const PARAGRAPH: &str = "The parser keeps a **stack of frames** and walks each `Token` once, so the \
     cost stays linear in the input; see the _notes_ below for the 漢字 and emoji 🚀 cases. ";
 
@@ -20,12 +15,12 @@ const BETWEEN: [&str; 3] = [
 ];
 
 /// The first `count` deltas. They never end by themselves.
-pub fn deltas(count: usize) -> impl Iterator<Item = String> {
+pub(crate) fn deltas(count: usize) -> impl Iterator<Item = String> {
     (1..).flat_map(section).take(count)
 }
 
 /// The whole answer of `count` deltas, without its end marker.
-pub fn text(count: usize) -> String {
+pub(crate) fn text(count: usize) -> String {
     deltas(count).collect()
 }
 

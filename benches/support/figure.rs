@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// What a number counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
+pub(crate) enum Unit {
     /// Seconds, to the millisecond.
     Seconds,
     /// Milliseconds.
@@ -21,25 +21,25 @@ pub enum Unit {
 
 /// The figures of one run by key.
 #[derive(Debug, Default, Clone, PartialEq)]
-pub struct Figures {
+pub(crate) struct Figures {
     values: BTreeMap<&'static str, f64>,
 }
 
 impl Figures {
-    pub fn put(&mut self, key: &'static str, value: f64) {
+    pub(crate) fn put(&mut self, key: &'static str, value: f64) {
         self.values.insert(key, value);
     }
 
-    pub fn time(&mut self, key: &'static str, time: Duration) {
+    pub(crate) fn time(&mut self, key: &'static str, time: Duration) {
         self.put(key, time.as_secs_f64());
     }
 
-    pub fn get(&self, key: &str) -> Option<f64> {
+    pub(crate) fn get(&self, key: &str) -> Option<f64> {
         self.values.get(key).copied()
     }
 
     /// The median of every figure.
-    pub fn median(runs: &[Self]) -> Self {
+    pub(crate) fn median(runs: &[Self]) -> Self {
         let mut all: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
         for (key, value) in runs.iter().flat_map(|run| &run.values) {
             all.entry(key).or_default().push(*value);
@@ -65,13 +65,13 @@ impl std::fmt::Display for Figures {
 }
 
 /// The middle value; of an even number of values the upper one of the two.
-pub fn median(values: &mut [f64]) -> f64 {
+pub(crate) fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 impl Unit {
-    pub fn show(self, value: f64) -> String {
+    pub(crate) fn show(self, value: f64) -> String {
         match self {
             Self::Seconds => format!("{value:.3} s"),
             Self::Millis => format!("{:.1} ms", value * 1000.0),

@@ -1,13 +1,13 @@
 //! What the benchmarks share: a scripted model server, a program in a terminal, and figures.
 
-pub mod agent;
-pub mod answer;
-pub mod figure;
-pub mod options;
-pub mod plan;
-pub mod process;
-pub mod program;
-pub mod replies;
-pub mod scenario;
-pub mod server;
-pub mod wire;
+pub(crate) mod agent;
+pub(crate) mod answer;
+pub(crate) mod figure;
+pub(crate) mod options;
+pub(crate) mod plan;
+pub(crate) mod process;
+pub(crate) mod program;
+pub(crate) mod replies;
+pub(crate) mod scenario;
+pub(crate) mod server;
+pub(crate) mod wire;

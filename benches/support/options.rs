@@ -2,16 +2,19 @@
 
 /// How much is measured, and how it is printed.
 #[derive(Debug)]
-pub struct Options {
+pub(crate) struct Options {
     scenarios: Vec<String>,
     only: Vec<String>,
     /// Runs of which the median is shown.
-    pub runs: usize,
-    pub markdown: bool,
+    pub(crate) runs: usize,
+    pub(crate) markdown: bool,
 }
 
 impl Options {
-    pub fn parse(arguments: impl Iterator<Item = String>, names: &[&str]) -> Result<Self, String> {
+    pub(crate) fn parse(
+        arguments: impl Iterator<Item = String>,
+        names: &[&str],
+    ) -> Result<Self, String> {
         let mut options = Self {
             scenarios: Vec::new(),
             only: Vec::new(),
@@ -45,11 +48,11 @@ impl Options {
         Ok(options)
     }
 
-    pub fn wants_scenario(&self, name: &str) -> bool {
+    pub(crate) fn wants_scenario(&self, name: &str) -> bool {
         self.scenarios.is_empty() || self.scenarios.iter().any(|wanted| wanted == name)
     }
 
-    pub fn wants_agent(&self, name: &str) -> bool {
+    pub(crate) fn wants_agent(&self, name: &str) -> bool {
         self.only.is_empty() || self.only.iter().any(|wanted| wanted == name)
     }
 }

@@ -4,9 +4,14 @@ use serde_json::{Value, json};
 
 use super::wire::Call;
 
+/// Ends a streamed answer.
+pub(crate) const END: &str = "END-7391";
+/// The answer to anything else.
+pub(crate) const SHORT: &str = "ok, ready END-SHORT";
+
 /// The answer that is due.
 #[derive(Debug)]
-pub enum Plan {
+pub(crate) enum Plan {
     /// `[[stream n=N ms=MS]]`: so many deltas, so many milliseconds apart.
     Stream {
         count: usize,
@@ -28,7 +33,7 @@ const SHELLS: &[&str] = &[
 ];
 
 impl Plan {
-    pub fn of(body: &Value) -> Self {
+    pub(crate) fn of(body: &Value) -> Self {
         let tools = body["tools"].as_array().map_or(&[][..], Vec::as_slice);
         let (prompt, results) = last_scenario(body);
         // A request without tools wants a title or a summary.

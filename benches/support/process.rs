@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 
 /// The processes of a tree, the root first.
-pub fn tree(root: u32) -> Vec<u32> {
+pub(crate) fn tree(root: u32) -> Vec<u32> {
     let parents: Vec<(u32, u32)> = fs::read_dir("/proc")
         .into_iter()
         .flatten()
@@ -26,18 +26,18 @@ pub fn tree(root: u32) -> Vec<u32> {
 
 /// User and system time of a tree, with that of children that have ended. The kernel counts in
 /// hundredths of a second.
-pub fn cpu(root: u32) -> Duration {
+pub(crate) fn cpu(root: u32) -> Duration {
     let ticks = tree(root).into_iter().filter_map(stat);
     Duration::from_millis(ticks.map(|stat| stat.ticks).sum::<u64>() * 10)
 }
 
 /// Proportional set size of a tree in bytes: shared pages count by share.
-pub fn memory(root: u32) -> u64 {
+pub(crate) fn memory(root: u32) -> u64 {
     tree(root).into_iter().filter_map(pss).sum()
 }
 
 /// Ends a process; one that has ended by itself is no fault.
-pub fn kill(pid: u32) {
+pub(crate) fn kill(pid: u32) {
     if let Some(pid) = Pid::from_raw(pid.cast_signed()) {
         kill_process(pid, Signal::KILL).ok();
     }

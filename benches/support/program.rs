@@ -15,8 +15,8 @@ use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system}
 use super::process;
 use super::replies::Replies;
 
-pub const COLUMNS: u16 = 120;
-pub const ROWS: u16 = 40;
+pub(crate) const COLUMNS: u16 = 120;
+pub(crate) const ROWS: u16 = 40;
 
 /// How often a slow line takes bytes.
 const SLICE: Duration = Duration::from_millis(10);
@@ -25,10 +25,10 @@ const QUIET: Duration = Duration::from_millis(800);
 
 /// What is run, where, and with which variables alone.
 #[derive(Debug, Clone)]
-pub struct Command {
-    pub argv: Vec<OsString>,
-    pub environment: Vec<(String, OsString)>,
-    pub cwd: PathBuf,
+pub(crate) struct Command {
+    pub(crate) argv: Vec<OsString>,
+    pub(crate) environment: Vec<(String, OsString)>,
+    pub(crate) cwd: PathBuf,
 }
 
 /// Bytes and when they came.
@@ -38,7 +38,7 @@ struct Chunk {
 }
 
 /// A started program; dropping it kills it and everything it started.
-pub struct Program {
+pub(crate) struct Program {
     master: Box<dyn MasterPty + Send>,
     keys: Box<dyn Write + Send>,
     child: Box<dyn Child + Send + Sync>,
@@ -47,16 +47,16 @@ pub struct Program {
     replies: Replies,
     /// Bytes a second that the line takes; 0 is as many as come.
     rate: Arc<AtomicU64>,
-    pub started: Instant,
+    pub(crate) started: Instant,
     /// When the first and the last bytes came.
-    pub first: Option<Instant>,
-    pub last: Option<Instant>,
+    pub(crate) first: Option<Instant>,
+    pub(crate) last: Option<Instant>,
     /// Bytes the program has written.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
 }
 
 impl Program {
-    pub fn start(command: &Command) -> io::Result<Self> {
+    pub(crate) fn start(command: &Command) -> io::Result<Self> {
         let pair = native_pty_system()
             .openpty(size(COLUMNS, ROWS))
             .map_err(io::Error::other)?;
@@ -93,37 +93,37 @@ impl Program {
     }
 
     /// Lets the line take so many bytes a second from here on; 0 takes away the limit.
-    pub fn set_rate(&self, bytes_per_second: u64) {
+    pub(crate) fn set_rate(&self, bytes_per_second: u64) {
         self.rate.store(bytes_per_second, Ordering::Relaxed);
     }
 
-    pub fn send(&mut self, keys: &str) {
+    pub(crate) fn send(&mut self, keys: &str) {
         self.keys.write_all(keys.as_bytes()).unwrap();
         self.keys.flush().unwrap();
     }
 
     /// Types a text as a quick typist does.
-    pub fn type_text(&mut self, text: &str) {
+    pub(crate) fn type_text(&mut self, text: &str) {
         for character in text.chars() {
             self.send(character.encode_utf8(&mut [0; 4]));
             self.pump(Duration::from_millis(10));
         }
     }
 
-    pub fn resize(&mut self, columns: u16, rows: u16) {
+    pub(crate) fn resize(&mut self, columns: u16, rows: u16) {
         let screen = self.parser.screen_mut();
         screen.set_size(rows.try_into().unwrap(), columns.try_into().unwrap());
         self.master.resize(size(columns, rows)).unwrap();
     }
 
     /// Takes what comes within `time`.
-    pub fn pump(&mut self, time: Duration) {
+    pub(crate) fn pump(&mut self, time: Duration) {
         let end = Instant::now() + time;
         while self.take(end).is_some() {}
     }
 
     /// Takes what comes until nothing has come for a while.
-    pub fn settle(&mut self, limit: Duration) {
+    pub(crate) fn settle(&mut self, limit: Duration) {
         let end = Instant::now() + limit;
         while Instant::now() < end && self.last.is_none_or(|last| last.elapsed() < QUIET) {
             self.pump(Duration::from_millis(50));
@@ -131,7 +131,7 @@ impl Program {
     }
 
     /// Waits until the screen is as wanted, and says when the bytes came that made it so.
-    pub fn wait(&mut self, limit: Duration, done: impl Fn(&str) -> bool) -> Option<Instant> {
+    pub(crate) fn wait(&mut self, limit: Duration, done: impl Fn(&str) -> bool) -> Option<Instant> {
         let end = Instant::now() + limit;
         let mut at = Instant::now();
         while !done(&self.screen()) {
@@ -141,21 +141,21 @@ impl Program {
     }
 
     /// Waits for a text on the screen.
-    pub fn shows(&mut self, text: &str, limit: Duration) -> Option<Instant> {
+    pub(crate) fn shows(&mut self, text: &str, limit: Duration) -> Option<Instant> {
         self.wait(limit, |screen| screen.contains(text))
     }
 
     /// The screen as text, without the spaces at line ends.
-    pub fn screen(&self) -> String {
+    pub(crate) fn screen(&self) -> String {
         self.parser.screen().contents()
     }
 
-    pub fn cpu(&self) -> Duration {
+    pub(crate) fn cpu(&self) -> Duration {
         self.child.process_id().map_or(Duration::ZERO, process::cpu)
     }
 
     /// Proportional set size in bytes.
-    pub fn memory(&self) -> u64 {
+    pub(crate) fn memory(&self) -> u64 {
         self.child.process_id().map_or(0, process::memory)
     }
 

@@ -19,14 +19,14 @@ const TAIL: usize = 11;
 
 /// Finds the questions in what a program writes.
 #[derive(Debug, Default)]
-pub struct Replies {
+pub(crate) struct Replies {
     /// The last bytes, in which a question may have begun.
     tail: Vec<u8>,
 }
 
 impl Replies {
     /// The answers to what is asked in `bytes`, in the order asked.
-    pub fn to(&mut self, bytes: &[u8]) -> Vec<u8> {
+    pub(crate) fn to(&mut self, bytes: &[u8]) -> Vec<u8> {
         let kept = self.tail.len();
         self.tail.extend_from_slice(bytes);
         let text = std::mem::take(&mut self.tail);

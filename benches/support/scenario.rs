@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::agent::{Agent, Place};
 use super::answer;
 use super::figure::{Figures, median};
+use super::plan;
 use super::program::{COLUMNS, Command, Program, ROWS};
 use super::server::Server;
 
@@ -26,13 +27,13 @@ const PAGE_UP: &str = "\x1b[5~";
 const DELETE: &str = "\x7f";
 
 /// Why there are no figures.
-pub type Failure = String;
+pub(crate) type Failure = String;
 
 /// One run of one program.
 #[derive(Debug)]
-pub struct Run<'a> {
-    pub agent: &'a Agent,
-    pub server: &'a Server,
+pub(crate) struct Run<'a> {
+    pub(crate) agent: &'a Agent,
+    pub(crate) server: &'a Server,
 }
 
 impl Run<'_> {
@@ -96,7 +97,7 @@ impl Sent {
 }
 
 /// First bytes, first paint, ready, CPU and memory after the start, CPU over five idle seconds.
-pub fn start(run: &Run) -> Result<Figures, Failure> {
+pub(crate) fn start(run: &Run) -> Result<Figures, Failure> {
     let (_place, command) = run.prepare()?;
     let mut program = Program::start(&command).map_err(|error| error.to_string())?;
     let painted = program.wait(START, |screen| !screen.trim().is_empty());
@@ -120,12 +121,12 @@ pub fn start(run: &Run) -> Result<Figures, Failure> {
 }
 
 /// 3,000 deltas, 3 ms apart: as fast as models get.
-pub fn stream(run: &Run) -> Result<Figures, Failure> {
+pub(crate) fn stream(run: &Run) -> Result<Figures, Failure> {
     answer_of(run, 3000, "3").map(|(_place, _program, out)| out)
 }
 
 /// 40,000 deltas at once, then keys and page-ups in the long answer.
-pub fn burst(run: &Run) -> Result<Figures, Failure> {
+pub(crate) fn burst(run: &Run) -> Result<Figures, Failure> {
     let (_place, mut program, mut out) = answer_of(run, 40_000, "0")?;
     let mut times = Vec::new();
     for key in 0..10 {
@@ -144,7 +145,7 @@ pub fn burst(run: &Run) -> Result<Figures, Failure> {
 }
 
 /// Keys typed while 6,000 deltas come, 2 ms apart.
-pub fn echo(run: &Run) -> Result<Figures, Failure> {
+pub(crate) fn echo(run: &Run) -> Result<Figures, Failure> {
     let (_place, mut program) = run.start()?;
     let sent = run.ask(&mut program, &stream_prompt(6000, "2"));
     program.pump(SECOND);
@@ -157,7 +158,7 @@ pub fn echo(run: &Run) -> Result<Figures, Failure> {
         program.pump(KEY);
     }
     program
-        .shows(answer::END, ANSWER)
+        .shows(plan::END, ANSWER)
         .ok_or_else(|| failure("did not show the end", &program))?;
     program.settle(SECOND * 5);
     let mut out = Figures::default();
@@ -168,10 +169,10 @@ pub fn echo(run: &Run) -> Result<Figures, Failure> {
 }
 
 /// Ten commands, one a turn.
-pub fn tools(run: &Run) -> Result<Figures, Failure> {
+pub(crate) fn tools(run: &Run) -> Result<Figures, Failure> {
     let (_place, mut program) = run.start()?;
     let sent = run.ask(&mut program, "[[tools n=10]]");
-    let shown = program.shows("END-SHORT", ANSWER);
+    let shown = program.shows(plan::SHORT, ANSWER);
     let shown = shown.ok_or_else(|| failure("did not show the end", &program))?;
     program.settle(SECOND * 5);
     let mut out = Figures::default();
@@ -183,7 +184,7 @@ pub fn tools(run: &Run) -> Result<Figures, Failure> {
 
 /// The stream over a line that takes 20 kB a second: keys, the way to the end, and whether the screen
 /// is the one that a full repaint over a fast line gives.
-pub fn slow(run: &Run) -> Result<Figures, Failure> {
+pub(crate) fn slow(run: &Run) -> Result<Figures, Failure> {
     let (_place, mut program) = run.start()?;
     program.set_rate(20_000);
     let sent = run.ask(&mut program, &stream_prompt(6000, "2"));
@@ -193,7 +194,7 @@ pub fn slow(run: &Run) -> Result<Figures, Failure> {
         times.push(echo_of(&mut program, times.len()));
         program.pump(KEY);
     }
-    let shown = program.shows(answer::END, ANSWER);
+    let shown = program.shows(plan::END, ANSWER);
     let shown = shown.ok_or_else(|| failure("did not show the end", &program))?;
     program.settle(SECOND * 10);
     let mut out = Figures::default();
@@ -212,7 +213,7 @@ pub fn slow(run: &Run) -> Result<Figures, Failure> {
 }
 
 /// Half a million deltas: the memory at every tenth of the way, and whether it still grows.
-pub fn memory(run: &Run) -> Result<Figures, Failure> {
+pub(crate) fn memory(run: &Run) -> Result<Figures, Failure> {
     const DELTAS: usize = 500_000;
     const KEYS: [&str; 10] = ["m1", "m2", "m3", "m4", "m5", "m6", "m7", "m8", "m9", "m10"];
     let (_place, mut program) = run.start()?;
@@ -228,7 +229,7 @@ pub fn memory(run: &Run) -> Result<Figures, Failure> {
         }
         out.put(key, program.memory() as f64);
     }
-    let shown = program.shows(answer::END, ANSWER);
+    let shown = program.shows(plan::END, ANSWER);
     let shown = shown.ok_or_else(|| failure("did not show the end", &program))?;
     out.time("wall", shown - sent.at);
     sent.measure(&program, &mut out);
@@ -241,7 +242,7 @@ fn answer_of(run: &Run, count: usize, pause: &str) -> Result<(Place, Program, Fi
     let sent = run.ask(&mut program, &stream_prompt(count, pause));
     let mut peak = 0;
     let shown = loop {
-        if let Some(shown) = program.shows(answer::END, SAMPLE) {
+        if let Some(shown) = program.shows(plan::END, SAMPLE) {
             break shown;
         }
         peak = peak.max(program.memory());
@@ -254,7 +255,7 @@ fn answer_of(run: &Run, count: usize, pause: &str) -> Result<(Place, Program, Fi
     out.time("lag", run.lag(shown).unwrap_or_default());
     program.settle(SECOND * 5);
     sent.measure(&program, &mut out);
-    let text = answer::text(count).len() + answer::END.len() + 2;
+    let text = answer::text(count).len() + plan::END.len() + 2;
     out.put(
         "bytes_per_byte",
         out.get("bytes").unwrap_or_default() / text as f64,

@@ -11,27 +11,27 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::answer;
-use super::plan::Plan;
+use super::plan::{self, Plan};
 use super::wire::Wire;
 
 /// The server and what it knows of its last answer.
 #[derive(Debug)]
-pub struct Server {
+pub(crate) struct Server {
     address: SocketAddr,
     progress: Arc<Mutex<Progress>>,
 }
 
 /// How far the streamed answer is.
 #[derive(Debug, Default, Clone, Copy)]
-pub struct Progress {
-    pub deltas: usize,
+pub(crate) struct Progress {
+    pub(crate) deltas: usize,
     /// When the end marker was written.
-    pub ended: Option<Instant>,
+    pub(crate) ended: Option<Instant>,
 }
 
 impl Server {
     /// Listens on a free port; the thread ends with the program.
-    pub fn start() -> io::Result<Self> {
+    pub(crate) fn start() -> io::Result<Self> {
         let listener = std::net::TcpListener::bind(("127.0.0.1", 0))?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
@@ -45,16 +45,16 @@ impl Server {
     }
 
     /// Without a path: each wire format puts its own behind it.
-    pub fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    pub fn progress(&self) -> Progress {
+    pub(crate) fn progress(&self) -> Progress {
         *self.progress.lock().unwrap()
     }
 
     /// The next answer begins with nothing sent.
-    pub fn reset(&self) {
+    pub(crate) fn reset(&self) {
         *self.progress.lock().unwrap() = Progress::default();
     }
 }
@@ -145,8 +145,8 @@ impl Reply<'_> {
             Plan::Short => {
                 let parts = [
                     wire.begin_text(),
-                    wire.delta(answer::SHORT),
-                    wire.end_text(answer::SHORT),
+                    wire.delta(plan::SHORT),
+                    wire.end_text(plan::SHORT),
                 ];
                 self.event(&parts.concat()).await?;
             }
@@ -167,7 +167,7 @@ impl Reply<'_> {
             text.push_str(&delta);
             self.progress.lock().unwrap().deltas = index + 1;
         }
-        let end = format!("\n\n{}", answer::END);
+        let end = format!("\n\n{}", plan::END);
         text.push_str(&end);
         self.event(&wire.delta(&end)).await?;
         self.progress.lock().unwrap().ended = Some(Instant::now());

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 /// A wire format, told by the path of the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wire {
+pub(crate) enum Wire {
     Chat,
     Messages,
     Responses,
@@ -12,14 +12,14 @@ pub enum Wire {
 
 /// A command for the model's shell tool.
 #[derive(Debug, Clone)]
-pub struct Call {
-    pub id: String,
-    pub name: String,
-    pub arguments: Value,
+pub(crate) struct Call {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) arguments: Value,
 }
 
 impl Wire {
-    pub fn of(path: &str) -> Option<Self> {
+    pub(crate) fn of(path: &str) -> Option<Self> {
         [
             ("/chat/completions", Self::Chat),
             ("/messages", Self::Messages),
@@ -30,7 +30,7 @@ impl Wire {
     }
 
     /// The answer to a request that does not stream.
-    pub fn whole(self) -> Value {
+    pub(crate) fn whole(self) -> Value {
         match self {
             Self::Chat => {
                 json!({"id": "c1", "object": "chat.completion", "created": 1, "model": "mock",
@@ -47,7 +47,7 @@ impl Wire {
     }
 
     /// What comes before the text.
-    pub fn begin_text(self) -> String {
+    pub(crate) fn begin_text(self) -> String {
         match self {
             Self::Chat => chat(&json!({"role": "assistant", "content": ""}), None),
             Self::Messages => {
@@ -65,7 +65,7 @@ impl Wire {
     }
 
     /// One piece of the text.
-    pub fn delta(self, text: &str) -> String {
+    pub(crate) fn delta(self, text: &str) -> String {
         match self {
             Self::Chat => chat(&json!({"content": text}), None),
             Self::Messages => named(&json!({"type": "content_block_delta", "index": 0,
@@ -78,7 +78,7 @@ impl Wire {
     }
 
     /// What comes after the text; `text` is all of it.
-    pub fn end_text(self, text: &str) -> String {
+    pub(crate) fn end_text(self, text: &str) -> String {
         match self {
             Self::Chat => chat(&json!({}), Some("stop")) + &chat_end(),
             Self::Messages => messages_end("end_turn"),
@@ -91,7 +91,7 @@ impl Wire {
     }
 
     /// A whole answer that is one tool call.
-    pub fn call(self, call: &Call) -> String {
+    pub(crate) fn call(self, call: &Call) -> String {
         let arguments = call.arguments.to_string();
         match self {
             Self::Chat => {

@@ -11,6 +11,7 @@
 )]
 
 mod agent;
+mod budget;
 mod discovery;
 mod json;
 mod layers;
