@@ -18,45 +18,23 @@
 
 mod support;
 
-use support::agent::{AGENTS, Agent};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use support::agent::{AGENTS, Agent, OSIER};
 use support::figure::{Figures, Unit};
 use support::options::Options;
 use support::scenario::{self, Failure, Run};
 use support::server::Server;
+use support::table::{Outcome, Row, Table, bar, row};
 
 /// Something that is done with every program.
 struct Scenario {
     name: &'static str,
     about: &'static str,
     run: fn(&Run) -> Result<Figures, Failure>,
+    /// Whether it can be done with peers too.
+    peers: bool,
     rows: &'static [Row],
-}
-
-/// A line of the table.
-struct Row {
-    figure: &'static str,
-    label: &'static str,
-    unit: Unit,
-    /// What osier may take at most; none where the figure is only told.
-    bar: Option<f64>,
-}
-
-const fn row(figure: &'static str, label: &'static str, unit: Unit) -> Row {
-    Row {
-        figure,
-        label,
-        unit,
-        bar: None,
-    }
-}
-
-const fn bar(figure: &'static str, label: &'static str, unit: Unit, most: f64) -> Row {
-    Row {
-        figure,
-        label,
-        unit,
-        bar: Some(most),
-    }
 }
 
 const SCENARIOS: &[Scenario] = &[
@@ -64,6 +42,7 @@ const SCENARIOS: &[Scenario] = &[
         name: "start",
         about: "a start in an empty home",
         run: scenario::start,
+        peers: true,
         rows: &[
             row("first_byte", "first bytes", Unit::Seconds),
             bar("paint", "first paint", Unit::Seconds, 0.010),
@@ -72,12 +51,14 @@ const SCENARIOS: &[Scenario] = &[
             bar("memory", "memory (PSS)", Unit::Megabytes, 15e6),
             bar("idle_cpu", "CPU over 5 idle seconds", Unit::Seconds, 0.0),
             bar("idle_bytes", "bytes over 5 idle seconds", Unit::Bytes, 0.0),
+            row("echo", "key echo", Unit::Millis),
         ],
     },
     Scenario {
         name: "stream",
         about: "3,000 deltas of 5 characters, 3 ms apart",
         run: scenario::stream,
+        peers: true,
         rows: &[
             bar("cpu", "CPU", Unit::Seconds, 0.3),
             bar("bytes", "bytes to the terminal", Unit::Bytes, 45e3),
@@ -99,6 +80,7 @@ const SCENARIOS: &[Scenario] = &[
         name: "burst",
         about: "40,000 deltas at once",
         run: scenario::burst,
+        peers: true,
         rows: &[
             bar("wall", "until the end is on screen", Unit::Seconds, 0.5),
             row("cpu", "CPU", Unit::Seconds),
@@ -113,6 +95,7 @@ const SCENARIOS: &[Scenario] = &[
         name: "echo",
         about: "typing while 6,000 deltas come, 2 ms apart",
         run: scenario::echo,
+        peers: true,
         rows: &[
             bar("echo", "key echo, median", Unit::Millis, 0.006),
             bar("echo_worst", "key echo, worst", Unit::Millis, 0.020),
@@ -123,6 +106,7 @@ const SCENARIOS: &[Scenario] = &[
         name: "tools",
         about: "ten turns with a command each",
         run: scenario::tools,
+        peers: true,
         rows: &[
             row("wall", "until the answer is on screen", Unit::Seconds),
             row("cpu", "CPU", Unit::Seconds),
@@ -133,6 +117,7 @@ const SCENARIOS: &[Scenario] = &[
         name: "slow",
         about: "6,000 deltas, 2 ms apart, over a line of 20 kB a second",
         run: scenario::slow,
+        peers: true,
         rows: &[
             row("bytes", "bytes to the terminal", Unit::Bytes),
             row("echo", "key echo, median", Unit::Millis),
@@ -146,9 +131,41 @@ const SCENARIOS: &[Scenario] = &[
         ],
     },
     Scenario {
+        name: "messages",
+        about: "a session of 10,000 messages, reopened",
+        run: scenario::messages,
+        peers: false,
+        rows: &[
+            row("paint", "first paint", Unit::Seconds),
+            bar("wall", "last answer shown", Unit::Seconds, 0.1),
+            bar("memory", "memory (PSS)", Unit::Megabytes, 40e6),
+            row("echo", "key echo", Unit::Millis),
+            bar("key_bytes", "bytes per typed key", Unit::Bytes, 20.0),
+            row("page", "page up", Unit::Millis),
+            bar("top", "jump to the oldest message", Unit::Seconds, 0.05),
+        ],
+    },
+    Scenario {
+        name: "work",
+        about: "a session of 100,000 entries (200 MB), reopened",
+        run: scenario::work,
+        peers: false,
+        rows: &[
+            row("paint", "first paint", Unit::Seconds),
+            bar("wall", "last screen shown", Unit::Seconds, 0.25),
+            row("cpu", "CPU until it has settled", Unit::Seconds),
+            bar("memory", "memory (PSS)", Unit::Megabytes, 80e6),
+            row("echo", "key echo", Unit::Millis),
+            bar("page", "page up", Unit::Millis, 0.005),
+            bar("top", "jump to the first prompt", Unit::Seconds, 0.05),
+            bar("memory_top", "memory (PSS) after it", Unit::Megabytes, 80e6),
+        ],
+    },
+    Scenario {
         name: "memory",
         about: "500,000 deltas at once",
         run: scenario::memory,
+        peers: true,
         rows: &[
             row("wall", "until the end is on screen", Unit::Seconds),
             row("m1", "memory after 50,000", Unit::Megabytes),
@@ -172,86 +189,45 @@ fn main() {
         .filter(|agent| options.wants_agent(agent.name) && agent.path().is_some())
         .collect();
     let server = Server::start().unwrap();
-    let scenarios = SCENARIOS
-        .iter()
-        .filter(|scenario| options.wants_scenario(scenario.name));
-    eprintln!("times need a quiet machine; bytes and memory do not, CPU hardly");
-    print_head(&agents, options.markdown);
-    for scenario in scenarios {
-        let results: Vec<Option<Figures>> = agents
-            .iter()
-            .map(|agent| {
-                measure(
-                    scenario,
-                    &Run {
-                        agent,
-                        server: &server,
-                    },
-                    options.runs,
-                )
-            })
-            .collect();
-        print_rows(scenario, &results, options.markdown);
+    let runs = agents.iter().map(|agent| Run {
+        agent,
+        server: &server,
+    });
+    let runs: Vec<Run> = runs.collect();
+    let table = Table {
+        markdown: options.markdown,
+    };
+    println!("times want a quiet machine; bytes do not, CPU and memory hardly\n");
+    table.head(&agents.iter().map(|agent| agent.name).collect::<Vec<_>>());
+    for scenario in SCENARIOS {
+        if options.wants_scenario(scenario.name) {
+            let measured = runs.iter().map(|run| measure(scenario, run, options.runs));
+            let outcomes: Vec<Outcome> = measured.collect();
+            table.rows(scenario.about, scenario.rows, &outcomes);
+        }
     }
 }
 
-/// The median of some runs; `None`, and the reason on standard error, when one fails.
-fn measure(scenario: &Scenario, run: &Run, runs: usize) -> Option<Figures> {
+/// The median of some runs. When one fails, its reason goes to standard error.
+fn measure(scenario: &Scenario, run: &Run, runs: usize) -> Outcome {
+    if !scenario.peers && run.agent.name != OSIER.name {
+        return Outcome::Left;
+    }
     let mut all = Vec::new();
     for number in 1..=runs {
-        match (scenario.run)(run) {
+        let title = format!("{} {} {number}/{runs}", run.agent.name, scenario.name);
+        // The emulator may stumble over what a program writes.
+        let result = catch_unwind(AssertUnwindSafe(|| (scenario.run)(run)));
+        match result.unwrap_or_else(|_| Err("the measuring failed".to_owned())) {
             Ok(figures) => {
-                eprintln!(
-                    "{} {} {number}/{runs}: {figures}",
-                    run.agent.name, scenario.name
-                );
+                eprintln!("{title}: {figures}");
                 all.push(figures);
             }
             Err(failure) => {
-                eprintln!(
-                    "{} {} {number}/{runs} failed: {failure}",
-                    run.agent.name, scenario.name
-                );
-                return None;
+                eprintln!("{title} failed: {failure}");
+                return Outcome::Failed;
             }
         }
     }
-    Some(Figures::median(&all))
-}
-
-fn print_head(agents: &[&Agent], markdown: bool) {
-    let mut cells = vec!["work".to_owned(), "bar".to_owned()];
-    cells.extend(agents.iter().map(|agent| agent.name.to_owned()));
-    print_line(&cells, markdown);
-    if markdown {
-        println!("|{}", "---|".repeat(cells.len()));
-    }
-}
-
-fn print_rows(scenario: &Scenario, results: &[Option<Figures>], markdown: bool) {
-    for row in scenario.rows {
-        let label = format!("{}: {}", scenario.about, row.label);
-        let bar = row.bar.map_or_else(String::new, |bar| row.unit.show(bar));
-        let values = results.iter().map(|figures| match figures {
-            Some(figures) => figures
-                .get(row.figure)
-                .map_or("-".to_owned(), |value| row.unit.show(value)),
-            None => "failed".to_owned(),
-        });
-        let cells: Vec<String> = [label, bar].into_iter().chain(values).collect();
-        print_line(&cells, markdown);
-    }
-}
-
-fn print_line(cells: &[String], markdown: bool) {
-    if markdown {
-        println!("| {} |", cells.join(" | "));
-        return;
-    }
-    let (label, values) = cells.split_first().unwrap();
-    print!("{label:<76}");
-    for value in values {
-        print!("{value:>12}");
-    }
-    println!();
+    Outcome::Measured(Figures::median(&all))
 }

@@ -119,7 +119,7 @@ impl Program {
     /// Takes what comes within `time`.
     pub(crate) fn pump(&mut self, time: Duration) {
         let end = Instant::now() + time;
-        while self.take(end).is_some() {}
+        while self.next(end).is_some() {}
     }
 
     /// Takes what comes until nothing has come for a while.
@@ -135,7 +135,7 @@ impl Program {
         let end = Instant::now() + limit;
         let mut at = Instant::now();
         while !done(&self.screen()) {
-            at = self.take(end)?;
+            at = self.next(end)?;
         }
         Some(at)
     }
@@ -159,8 +159,8 @@ impl Program {
         self.child.process_id().map_or(0, process::memory)
     }
 
-    /// Takes the next bytes, and says when they came; `None` when the time is over or the program.
-    fn take(&mut self, end: Instant) -> Option<Instant> {
+    /// Takes the next bytes, and says when they came; `None` at `end`.
+    pub(crate) fn next(&mut self, end: Instant) -> Option<Instant> {
         let left = end.saturating_duration_since(Instant::now());
         let chunk = match self.output.recv_timeout(left) {
             Ok(chunk) => chunk,

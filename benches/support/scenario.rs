@@ -11,6 +11,7 @@ use super::figure::{Figures, median};
 use super::plan;
 use super::program::{COLUMNS, Command, Program, ROWS};
 use super::server::Server;
+use super::session_fixture::{FIRST_PROMPT, LAST_ANSWER, Shape, write};
 
 const SECOND: Duration = Duration::from_secs(1);
 /// No start takes longer.
@@ -24,6 +25,7 @@ const SAMPLE: Duration = Duration::from_millis(500);
 /// Time between two keys whose echo is measured.
 const KEY: Duration = Duration::from_millis(400);
 const PAGE_UP: &str = "\x1b[5~";
+const CONTROL_HOME: &str = "\x1b[1;5H";
 const DELETE: &str = "\x7f";
 
 /// Why there are no figures.
@@ -117,6 +119,7 @@ pub(crate) fn start(run: &Run) -> Result<Figures, Failure> {
     program.pump(SECOND * 5);
     out.time("idle_cpu", program.cpu().saturating_sub(cpu));
     out.put("idle_bytes", (program.bytes - bytes) as f64);
+    out.put("echo", echo_at_rest(&mut program));
     Ok(out)
 }
 
@@ -128,12 +131,7 @@ pub(crate) fn stream(run: &Run) -> Result<Figures, Failure> {
 /// 40,000 deltas at once, then keys and page-ups in the long answer.
 pub(crate) fn burst(run: &Run) -> Result<Figures, Failure> {
     let (_place, mut program, mut out) = answer_of(run, 40_000, "0")?;
-    let mut times = Vec::new();
-    for key in 0..10 {
-        times.push(echo_of(&mut program, key));
-        program.pump(SECOND * 3 / 10);
-    }
-    out.put("echo_after", median(&mut times));
+    out.put("echo_after", echo_at_rest(&mut program));
     let (cpu, bytes) = (program.cpu(), program.bytes);
     for _ in 0..20 {
         program.send(PAGE_UP);
@@ -236,6 +234,62 @@ pub(crate) fn memory(run: &Run) -> Result<Figures, Failure> {
     Ok(out)
 }
 
+/// 10,000 short messages, reopened.
+pub(crate) fn messages(run: &Run) -> Result<Figures, Failure> {
+    reopen(run, Shape::messages(10_000))
+}
+
+/// 100,000 entries of real weight, 200 MB, reopened.
+pub(crate) fn work(run: &Run) -> Result<Figures, Failure> {
+    reopen(run, Shape::work(100_000))
+}
+
+/// Reopens a session and moves about in it.
+fn reopen(run: &Run, shape: Shape) -> Result<Figures, Failure> {
+    let (place, mut command) = run.prepare()?;
+    let path = place.home().join("long.jsonl");
+    let cwd = place.work().display().to_string();
+    write(&path, &Shape { cwd, ..shape }).map_err(|error| format!("no session file: {error}"))?;
+    command.argv.extend(["--resume".into(), path.into()]);
+    let mut program = Program::start(&command).map_err(|error| error.to_string())?;
+    let painted = program.wait(START, |screen| !screen.trim().is_empty());
+    let shown = program.shows(LAST_ANSWER, ANSWER);
+    let (Some(painted), Some(shown)) = (painted, shown) else {
+        return Err(failure("did not show the last answer", &program));
+    };
+    let mut out = Figures::default();
+    out.time("paint", painted - program.started);
+    out.time("wall", shown - program.started);
+    program.settle(START);
+    out.time("cpu", program.cpu());
+    out.put("memory", program.memory() as f64);
+    out.put("echo", echo_at_rest(&mut program));
+    let bytes = program.bytes;
+    program.type_text("typing");
+    program.pump(SECOND);
+    out.put("key_bytes", (program.bytes - bytes) as f64 / 6.0);
+    program.send(&DELETE.repeat(6));
+    program.pump(SECOND);
+    let mut pages = Vec::new();
+    for _ in 0..10 {
+        let sent = Instant::now();
+        program.send(PAGE_UP);
+        let moved = program.next(sent + ECHO);
+        let moved = moved.ok_or_else(|| failure("did not page up", &program))?;
+        pages.push((moved - sent).as_secs_f64());
+        program.pump(SECOND / 5);
+    }
+    out.put("page", median(&mut pages));
+    let sent = Instant::now();
+    program.send(CONTROL_HOME);
+    let top = program.shows(FIRST_PROMPT, ANSWER);
+    let top = top.ok_or_else(|| failure("did not show the first prompt", &program))?;
+    out.time("top", top - sent);
+    program.settle(START);
+    out.put("memory_top", program.memory() as f64);
+    Ok(out)
+}
+
 /// Streams an answer and measures it until the screen has come to rest.
 fn answer_of(run: &Run, count: usize, pause: &str) -> Result<(Place, Program, Figures), Failure> {
     let (place, mut program) = run.start()?;
@@ -279,6 +333,16 @@ fn echo_of(program: &mut Program, place: usize) -> f64 {
     shown
         .map_or(ECHO, |shown| shown.saturating_duration_since(sent))
         .as_secs_f64()
+}
+
+/// The median echo of some keys while nothing else happens.
+fn echo_at_rest(program: &mut Program) -> f64 {
+    let mut times: Vec<f64> = Vec::new();
+    for key in 0..10 {
+        times.push(echo_of(program, key));
+        program.pump(SECOND / 4);
+    }
+    median(&mut times)
 }
 
 /// What went wrong, with the screen for whoever has to find out why.

@@ -64,8 +64,12 @@ fn ticks_keys_and_rows() {
         screen.advance_to_next_change();
         screen.frame()
     });
-    let worst = ticks.max().unwrap();
-    holds("bytes of a tick of spinner and clock", worst as f64, 20.0);
+    let mut ticks: Vec<usize> = ticks.collect();
+    ticks.sort_unstable();
+    let at = |part: usize| ticks[(ticks.len() - 1) * part / 100] as f64;
+    holds("bytes of a spinner tick", at(50), 18.0);
+    holds("bytes of a tick at which a second is over", at(95), 25.0);
+    holds("bytes of a tick that moves the line", at(100), 44.0);
     screen.end_answer(&answer::text(3000));
     screen.frame();
     screen.press("a");
