@@ -115,7 +115,7 @@ const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         name: "slow",
-        about: "6,000 deltas, 2 ms apart, over a line of 20 kB a second",
+        about: "40,000 deltas, 0.25 ms apart, over a line of 20 kB a second",
         run: scenario::slow,
         peers: true,
         rows: &[

@@ -147,7 +147,9 @@ impl Program {
 
     /// The screen as text, without the spaces at line ends.
     pub(crate) fn screen(&self) -> String {
-        self.parser.screen().contents()
+        let rows = self.parser.screen().rows(0, COLUMNS);
+        let rows: Vec<String> = rows.map(|row| row.trim_end().to_owned()).collect();
+        rows.join("\n")
     }
 
     pub(crate) fn cpu(&self) -> Duration {

@@ -180,12 +180,12 @@ pub(crate) fn tools(run: &Run) -> Result<Figures, Failure> {
     Ok(out)
 }
 
-/// The stream over a line that takes 20 kB a second: keys, the way to the end, and whether the screen
-/// is the one that a full repaint over a fast line gives.
+/// An answer of 20 kB a second over a line that takes as much, and frames want twice that: keys, the way
+/// to the end, and whether the screen is the one that a full repaint over a fast line gives.
 pub(crate) fn slow(run: &Run) -> Result<Figures, Failure> {
     let (_place, mut program) = run.start()?;
     program.set_rate(20_000);
-    let sent = run.ask(&mut program, &stream_prompt(6000, "2"));
+    let sent = run.ask(&mut program, &stream_prompt(40_000, "0.25"));
     program.pump(SECOND);
     let mut times = Vec::new();
     while run.server.progress().ended.is_none() && sent.at.elapsed() < ANSWER {
@@ -206,7 +206,9 @@ pub(crate) fn slow(run: &Run) -> Result<Figures, Failure> {
     program.settle(SECOND * 5);
     program.resize(COLUMNS, ROWS);
     program.pump(SECOND);
-    out.put("right", f64::from(u8::from(program.screen() == before)));
+    let after = program.screen();
+    tell_differences(&before, &after);
+    out.put("right", f64::from(u8::from(before == after)));
     Ok(out)
 }
 
@@ -343,6 +345,15 @@ fn echo_at_rest(program: &mut Program) -> f64 {
         program.pump(SECOND / 4);
     }
     median(&mut times)
+}
+
+/// Rows that are not what they should be.
+fn tell_differences(shown: &str, right: &str) {
+    for (shown, right) in shown.lines().zip(right.lines()) {
+        if shown != right {
+            eprintln!("  shown: {shown}\n  right: {right}");
+        }
+    }
 }
 
 /// What went wrong, with the screen for whoever has to find out why.
