@@ -12,6 +12,7 @@
 
 mod agent;
 mod auth;
+mod budget;
 mod caching;
 mod discovery;
 mod faults;

@@ -1,0 +1,341 @@
+//! What the parts cost, in time and allocations.
+//!
+//!     cargo bench --bench micro               all of them
+//!     cargo bench --bench micro -- markdown   some
+//!
+//! Times need a quiet machine; allocation counts are the same everywhere.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a benchmark stops when its ground gives way"
+)]
+
+#[path = "support/answer.rs"]
+mod answer;
+#[path = "support/screen.rs"]
+mod screen;
+#[path = "support/session_fixture.rs"]
+#[allow(
+    clippy::single_match_else,
+    dead_code,
+    reason = "shared by programs that each use a part of it"
+)]
+mod session_fixture;
+#[allow(dead_code, reason = "the terminal benchmark uses all of it")]
+#[path = "support/wire.rs"]
+mod wire;
+
+use divan::counter::BytesCount;
+use divan::{AllocProfiler, Bencher, black_box};
+
+#[global_allocator]
+static ALLOCATOR: AllocProfiler = AllocProfiler::system();
+
+fn main() {
+    divan::main();
+}
+
+/// An answer of some 15,000 characters.
+const DELTAS: usize = 3000;
+const WIDTH: usize = 120;
+
+mod llm {
+    use osier::llm::sse::SseParser;
+
+    use super::{Bencher, BytesCount, DELTAS, answer, black_box, wire::Wire};
+
+    fn stream(wire: Wire) -> Vec<String> {
+        let text = answer::text(DELTAS);
+        let deltas = answer::deltas(DELTAS).map(|delta| wire.delta(&delta));
+        let begin = std::iter::once(wire.begin_text());
+        begin.chain(deltas).chain([wire.end_text(&text)]).collect()
+    }
+
+    /// The events of an answer, one a read.
+    #[divan::bench(args = [Wire::Chat, Wire::Messages, Wire::Responses])]
+    fn sse(bencher: Bencher, wire: Wire) {
+        let reads = stream(wire);
+        let bytes = BytesCount::new(reads.iter().map(String::len).sum::<usize>());
+        bencher.counter(bytes).bench_local(|| {
+            let mut parser = SseParser::default();
+            for read in &reads {
+                black_box(parser.push(read.as_bytes()).unwrap());
+            }
+            black_box(parser.finish())
+        });
+    }
+}
+
+mod markdown {
+    use osier::term::markdown::Markdown;
+
+    use super::{Bencher, BytesCount, DELTAS, WIDTH, answer, black_box};
+
+    /// Deltas between two frames of a quick stream.
+    const FRAME: usize = 11;
+
+    /// An answer that streams in and whose last screen is laid out with every frame.
+    #[divan::bench(args = [300, DELTAS, 40_000])]
+    fn stream(bencher: Bencher, count: usize) {
+        let deltas: Vec<String> = answer::deltas(count).collect();
+        let bytes = BytesCount::new(deltas.iter().map(String::len).sum::<usize>());
+        bencher.counter(bytes).bench_local(|| {
+            let mut document = Markdown::new();
+            let mut rows = Vec::new();
+            for frame in deltas.chunks(FRAME) {
+                for delta in frame {
+                    document.push(delta);
+                }
+                let height = document.height(WIDTH);
+                rows.clear();
+                document.rows(WIDTH, height.saturating_sub(40)..height, &mut rows);
+            }
+            black_box(rows.len())
+        });
+    }
+
+    /// A whole document, parsed and measured.
+    #[divan::bench]
+    fn layout(bencher: Bencher) {
+        let text = answer::text(DELTAS);
+        bencher
+            .counter(BytesCount::of_str(&text))
+            .bench_local(|| Markdown::from_text(black_box(&text)).height(WIDTH));
+    }
+
+    /// A known document at another width.
+    #[divan::bench]
+    fn reflow(bencher: Bencher) {
+        let mut document = Markdown::from_text(&answer::text(DELTAS));
+        let mut widths = (40..WIDTH).cycle();
+        bencher.bench_local(|| document.height(widths.next().unwrap_or(WIDTH)));
+    }
+}
+
+mod text {
+    use osier::term::face::Token;
+    use osier::term::row::Span;
+    use osier::term::wrap::Wrap;
+
+    use super::{Bencher, BytesCount, DELTAS, WIDTH, answer, black_box};
+
+    /// One paragraph of 15,000 characters.
+    #[divan::bench]
+    fn wrap(bencher: Bencher) {
+        let text = answer::text(DELTAS).replace('\n', " ");
+        let spans = [Span::new(text.as_str(), Token::Text)];
+        bencher.counter(BytesCount::of_str(&text)).bench_local(|| {
+            let mut rows = Vec::new();
+            Wrap::new(WIDTH).line(black_box(&spans), &mut rows);
+            rows
+        });
+    }
+}
+
+mod diff {
+    use osier::coding::tools::diff::unified;
+    use osier::term::widgets::diff::rows;
+
+    use super::{Bencher, WIDTH, black_box};
+
+    /// A file of 5,000 lines and one in which every hundredth is another.
+    fn files() -> (String, String) {
+        let line = |number: usize| format!("    let value_{number} = compute({number}, limit);\n");
+        let old: String = (0..5000).map(line).collect::<Vec<_>>().concat();
+        let new = (0..5000).map(|number| match number % 100 {
+            50 => format!("    let changed_{number} = compute({number}, other);\n"),
+            _ => line(number),
+        });
+        (old, new.collect::<Vec<_>>().concat())
+    }
+
+    #[divan::bench]
+    fn make(bencher: Bencher) {
+        let (old, new) = files();
+        bencher.bench_local(|| unified("src/value.rs", Some(black_box(&old)), black_box(&new)));
+    }
+
+    #[divan::bench]
+    fn show(bencher: Bencher) {
+        let (old, new) = files();
+        let patch = unified("src/value.rs", Some(&old), &new).text;
+        bencher.bench_local(|| rows(black_box(&patch), WIDTH as u16, usize::MAX));
+    }
+}
+
+mod frame {
+    use super::screen::Screen;
+    use super::{Bencher, DELTAS, answer};
+
+    fn screen() -> Screen {
+        Screen::with_answer(&answer::text(DELTAS))
+    }
+
+    /// Two frames: a key and its deletion.
+    #[divan::bench]
+    fn key(bencher: Bencher) {
+        let mut screen = screen();
+        bencher.bench_local(|| {
+            screen.press("a");
+            let typed = screen.frame();
+            screen.press("backspace");
+            typed + screen.frame()
+        });
+    }
+
+    /// Two frames: a row up and a row down.
+    #[divan::bench]
+    fn scroll(bencher: Bencher) {
+        let mut screen = screen();
+        screen.press("pageup");
+        screen.frame();
+        bencher.bench_local(|| {
+            screen.press("shift+up");
+            let up = screen.frame();
+            screen.press("shift+down");
+            up + screen.frame()
+        });
+    }
+
+    #[divan::bench]
+    fn repaint(bencher: Bencher) {
+        let mut screen = screen();
+        bencher.bench_local(|| {
+            screen.writer.repaint();
+            screen.frame()
+        });
+    }
+
+    /// A frame that changes nothing: layout and comparison alone.
+    #[divan::bench]
+    fn unchanged(bencher: Bencher) {
+        let mut screen = screen();
+        bencher.bench_local(|| screen.frame());
+    }
+}
+
+mod highlight {
+    use std::sync::{Arc, mpsc};
+
+    use osier::term::highlight::{Highlighter, Request};
+
+    use super::{Bencher, BytesCount};
+
+    const SOURCE: &str = include_str!("micro.rs");
+
+    /// This file, coloured by the worker.
+    #[divan::bench]
+    fn rust(bencher: Bencher) {
+        let (sender, answers) = mpsc::channel();
+        let mut highlighter = Highlighter::new(move |lines| drop(sender.send(lines)));
+        let lines: Vec<String> = SOURCE.lines().map(str::to_owned).collect();
+        bencher.counter(BytesCount::of_str(SOURCE)).bench_local(|| {
+            let mut left = lines.len();
+            let key = highlighter.new_key();
+            highlighter.request(Request {
+                key,
+                language: Arc::from("rust"),
+                first_line: 0,
+                lines: lines.clone(),
+                last: true,
+            });
+            while left > 0 {
+                left -= answers.recv().unwrap().lines.len();
+            }
+        });
+    }
+}
+
+mod session {
+    use std::path::Path;
+
+    use osier::agent::{AgentMessage, UserMessage};
+    use osier::coding::session::{EntryKind, Header, SessionStore};
+
+    use super::session_fixture::{Shape, write};
+    use super::{Bencher, black_box};
+
+    /// A file of so many entries, read until the conversation stands.
+    #[divan::bench(args = [1000, 10_000], sample_count = 20)]
+    fn open(bencher: Bencher, entries: usize) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("session.jsonl");
+        write(&path, &Shape::work(entries)).unwrap();
+        bencher.bench_local(|| SessionStore::open(black_box(&path)).unwrap());
+    }
+
+    /// A prompt stored: one write, answered when it is done.
+    #[divan::bench]
+    fn append(bencher: Bencher) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let header = Header::new(Path::new("/work/project"));
+        let store = SessionStore::create(folder.path().join("session.jsonl"), header).unwrap();
+        let message = UserMessage {
+            text: "What does the parser do with a token that never ends?".to_owned(),
+            ..UserMessage::default()
+        };
+        bencher
+            .with_inputs(|| EntryKind::message(AgentMessage::User(message.clone())))
+            .bench_local_values(|entry| runtime.block_on(store.append(entry)).unwrap());
+    }
+}
+
+mod edit {
+    use std::sync::Arc;
+
+    use osier::agent::{ToolContext, UpdateSink};
+    use osier::coding::tools::{Workspace, build};
+    use serde_json::json;
+    use tokio_util::sync::CancellationToken;
+
+    use super::Bencher;
+
+    /// The edit tool in a file of 5,000 lines: read, matched, compared, written.
+    #[divan::bench(sample_count = 20)]
+    fn file(bencher: Bencher) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("value.rs");
+        let text: Vec<String> = (0..5000)
+            .map(|line| format!("    let value_{line} = compute({line}, limit);\n"))
+            .collect();
+        let edit = build(&Arc::new(Workspace::new(folder.path())), None)
+            .unwrap()
+            .into_iter();
+        let tool = |name: &str| edit.clone().find(|tool| tool.spec().name == name).unwrap();
+        let call = |name: &str, arguments| {
+            let cx = ToolContext {
+                call_id: "call".to_owned(),
+                cancel: CancellationToken::new(),
+                updates: UpdateSink::discard(),
+            };
+            let output = runtime.block_on(tool(name).run(arguments, cx));
+            assert!(output.status.is_success(), "{output:?}");
+        };
+        call(
+            "write",
+            json!({"file_path": path, "content": text.concat()}),
+        );
+        let mut there = false;
+        bencher.bench_local(|| {
+            let (old, new) = if there {
+                ("new", "value")
+            } else {
+                ("value", "new")
+            };
+            there = !there;
+            call(
+                "edit",
+                json!({"file_path": path,
+                "old_string": format!("let {old}_2500 = compute(2500, limit);"),
+                "new_string": format!("let {new}_2500 = compute(2500, limit);")}),
+            );
+        });
+    }
+}

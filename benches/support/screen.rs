@@ -1,0 +1,174 @@
+//! The interface without terminal, host, threads and clock: events and keys in, frames of bytes out.
+//! The same calls give the same bytes and the same allocations on every machine.
+
+#![allow(dead_code, reason = "shared by programs that each use a part of it")]
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use osier::agent::{self, AgentMessage, UserMessage};
+use osier::coding::folders::Folders;
+use osier::coding::host::Event;
+use osier::coding::settings::Settings;
+use osier::llm::{AssistantBlock, AssistantMessage, Delta};
+use osier::modes::tui::{App, AppOptions, Looks};
+use osier::term::frame::{Cursor, Features, FrameWriter};
+use osier::term::highlight::Highlighter;
+use osier::term::input::InputEvent;
+use osier::term::keymap::parse_sequence;
+use osier::term::terminal::TerminalKind;
+use ratatui::layout::Size;
+use tempfile::TempDir;
+
+/// What a screen of the benchmarks measures.
+pub(crate) const SIZE: Size = Size {
+    width: 120,
+    height: 40,
+};
+
+const ANSWER: &str = "answer";
+
+/// A running interface.
+pub(crate) struct Screen {
+    pub(crate) app: App,
+    pub(crate) writer: FrameWriter,
+    now: Instant,
+    bytes: Vec<u8>,
+    _home: TempDir,
+}
+
+impl Screen {
+    /// An empty session, painted.
+    pub(crate) fn start() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let folders = Folders::under(home.path());
+        let settings = Settings::default();
+        let looks = Looks::new(&folders, &TerminalKind::detect(|_| None));
+        let features = Features {
+            synchronized: true,
+            ..Features::default()
+        };
+        let app = App::new(AppOptions {
+            theme: looks.theme(&settings.theme).0,
+            keymap: looks.keymap(&settings.keymap).0,
+            // Code stays plain: when colours come is up to another thread.
+            highlighter: Highlighter::new(|_| {}),
+            show_thinking: false,
+            reduced_motion: false,
+            cwd: "~/work".to_owned(),
+            model_hint: "mock/mock".to_owned(),
+        });
+        let mut screen = Self {
+            app,
+            writer: FrameWriter::new(SIZE, features),
+            now: Instant::now(),
+            bytes: Vec::with_capacity(64 * 1024),
+            _home: home,
+        };
+        screen.frame();
+        screen
+    }
+
+    /// A prompt and the answer to it, whole and painted.
+    pub(crate) fn with_answer(text: &str) -> Self {
+        let mut screen = Self::start();
+        screen.begin_answer();
+        screen.delta(text);
+        screen.end_answer(text);
+        screen.frame();
+        screen
+    }
+
+    /// The user has asked, and the model begins to write.
+    pub(crate) fn begin_answer(&mut self) {
+        let prompt = UserMessage {
+            text: "Explain the parser.".to_owned(),
+            ..UserMessage::default()
+        };
+        let prompt = Arc::new(AgentMessage::User(prompt));
+        let id = "prompt".to_owned();
+        self.event(agent::Event::AgentStart);
+        self.event(agent::Event::MessageStart {
+            id: id.clone(),
+            message: Arc::clone(&prompt),
+        });
+        self.event(agent::Event::MessageEnd {
+            id,
+            message: prompt,
+        });
+        let empty = AgentMessage::Assistant(AssistantMessage::default());
+        self.event(agent::Event::MessageStart {
+            id: ANSWER.to_owned(),
+            message: Arc::new(empty),
+        });
+        self.update(Delta::TextStart { index: 0 });
+    }
+
+    /// A piece of the answer.
+    pub(crate) fn delta(&mut self, text: &str) {
+        self.update(Delta::TextDelta {
+            index: 0,
+            delta: text.to_owned(),
+        });
+    }
+
+    /// The answer, all of which is `text`, is complete.
+    pub(crate) fn end_answer(&mut self, text: &str) {
+        let block = AssistantBlock::Text {
+            text: text.to_owned(),
+            signature: None,
+        };
+        let message = AssistantMessage {
+            content: vec![block],
+            ..AssistantMessage::default()
+        };
+        self.update(Delta::TextEnd {
+            index: 0,
+            signature: None,
+        });
+        self.event(agent::Event::MessageEnd {
+            id: ANSWER.to_owned(),
+            message: Arc::new(AgentMessage::Assistant(message)),
+        });
+        self.event(agent::Event::AgentSettled {
+            outcome: agent::RunOutcome::Completed,
+        });
+    }
+
+    /// Presses the keys of a keymap sequence: `a`, `shift+up`, `enter`.
+    pub(crate) fn press(&mut self, keys: &str) {
+        for key in parse_sequence(keys, None).unwrap() {
+            self.app.on_input(InputEvent::Key(key), self.now);
+        }
+    }
+
+    pub(crate) fn advance(&mut self, time: Duration) {
+        self.now += time;
+    }
+
+    /// Moves to the moment at which spinner or clock look different.
+    pub(crate) fn advance_to_next_change(&mut self) {
+        self.now = self.app.next_change(self.now).unwrap();
+    }
+
+    /// Draws a frame and gives the number of its bytes.
+    pub(crate) fn frame(&mut self) -> usize {
+        let (canvas, links) = self.writer.canvas();
+        let cursor = self.app.draw(canvas, links, self.now);
+        self.bytes.clear();
+        self.writer
+            .finish(cursor.map(Cursor::from), &mut self.bytes);
+        self.bytes.len()
+    }
+
+    fn update(&mut self, delta: Delta) {
+        self.event(agent::Event::MessageUpdate {
+            id: ANSWER.to_owned(),
+            delta,
+        });
+    }
+
+    fn event(&mut self, event: agent::Event) {
+        self.app.on_event(&Event::Agent(event), self.now);
+    }
+}

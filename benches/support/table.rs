@@ -1,0 +1,104 @@
+//! The table that is printed: a line a figure, a column a program.
+
+use super::figure::{Figures, Unit};
+
+/// A line of the table.
+pub(crate) struct Row {
+    /// Key in `Figures`.
+    figure: &'static str,
+    label: &'static str,
+    unit: Unit,
+    /// What osier may take at most; none where the figure is only told.
+    bar: Option<f64>,
+}
+
+/// A line without a bar.
+pub(crate) const fn row(figure: &'static str, label: &'static str, unit: Unit) -> Row {
+    Row {
+        figure,
+        label,
+        unit,
+        bar: None,
+    }
+}
+
+/// A line with what osier may take at most.
+pub(crate) const fn bar(figure: &'static str, label: &'static str, unit: Unit, most: f64) -> Row {
+    Row {
+        figure,
+        label,
+        unit,
+        bar: Some(most),
+    }
+}
+
+/// What became of a program in a scenario.
+pub(crate) enum Outcome {
+    Measured(Figures),
+    Failed,
+    /// The scenario is not for it.
+    Left,
+}
+
+/// How lines are written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Table {
+    pub(crate) markdown: bool,
+}
+
+impl Table {
+    pub(crate) fn head(self, names: &[&str]) {
+        let mut cells = vec!["work".to_owned(), "bar".to_owned()];
+        cells.extend(names.iter().map(|name| (*name).to_owned()));
+        self.line(&cells);
+        if self.markdown {
+            println!("|{}", "---|".repeat(cells.len()));
+        }
+    }
+
+    /// The lines of one scenario.
+    pub(crate) fn rows(self, about: &str, rows: &[Row], outcomes: &[Outcome]) {
+        if !self.markdown {
+            println!("{about}");
+        }
+        for row in rows {
+            let label = if self.markdown {
+                format!("{about}: {}", row.label)
+            } else {
+                format!("  {}", row.label)
+            };
+            let mut cells = vec![
+                label,
+                row.bar.map_or_else(String::new, |bar| row.unit.show(bar)),
+            ];
+            cells.extend(outcomes.iter().map(|outcome| row.cell(outcome)));
+            self.line(&cells);
+        }
+    }
+
+    fn line(self, cells: &[String]) {
+        if self.markdown {
+            println!("| {} |", cells.join(" | "));
+            return;
+        }
+        let (label, values) = cells.split_first().unwrap();
+        print!("{label:<44}");
+        for value in values {
+            print!("{value:>13}");
+        }
+        println!();
+    }
+}
+
+impl Row {
+    fn cell(&self, outcome: &Outcome) -> String {
+        match outcome {
+            Outcome::Measured(figures) => {
+                let value = figures.get(self.figure);
+                value.map_or_else(|| "-".to_owned(), |value| self.unit.show(value))
+            }
+            Outcome::Failed => "failed".to_owned(),
+            Outcome::Left => "-".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What the screen may cost in bytes. The figures are the same on every machine, so a change that makes
+//! them worse fails here, and one that makes them better lowers the budget. Allocations have their own
+//! binary (`tests/allocations.rs`), times the benchmarks.
+
+#[path = "../../benches/support/answer.rs"]
+mod answer;
+#[path = "../../benches/support/screen.rs"]
+mod screen;
+
+use std::time::Duration;
+
+use screen::Screen;
+
+/// Deltas of a frame: 3 ms apart at 30 frames a second.
+const DELTAS_A_FRAME: usize = 11;
+const BETWEEN_DELTAS: Duration = Duration::from_millis(3);
+
+/// Fails with the figure when it is above its budget; `--nocapture` shows it in any case.
+#[track_caller]
+fn holds(what: &str, measured: f64, budget: f64) {
+    eprintln!("{what}: {measured:.2}, at most {budget}");
+    assert!(measured <= budget, "{what}: {measured:.2}, budget {budget}");
+}
+
+/// Bytes of the frames of an answer, and the screen that shows its end.
+fn streamed(count: usize) -> (usize, Screen) {
+    let mut screen = Screen::start();
+    screen.begin_answer();
+    screen.frame();
+    let mut bytes = 0;
+    for (place, delta) in answer::deltas(count).enumerate() {
+        screen.delta(&delta);
+        screen.advance(BETWEEN_DELTAS);
+        if place % DELTAS_A_FRAME == 0 {
+            bytes += screen.frame();
+        }
+    }
+    bytes += screen.frame();
+    (bytes, screen)
+}
+
+#[test]
+fn a_streamed_answer() {
+    let (bytes, _) = streamed(3000);
+    let per_byte = bytes as f64 / answer::text(3000).len() as f64;
+    holds("bytes per byte of the answer", per_byte, 1.95);
+}
+
+#[test]
+fn an_answer_that_comes_at_once() {
+    let text = answer::text(3000);
+    let mut screen = Screen::start();
+    screen.begin_answer();
+    screen.frame();
+    screen.delta(&text);
+    let bytes = screen.frame();
+    holds("bytes of one screen of it", bytes as f64, 2300.0);
+}
+
+#[test]
+fn ticks_keys_and_rows() {
+    let (_, mut screen) = streamed(3000);
+    let ticks = (0..100).map(|_| {
+        screen.advance_to_next_change();
+        screen.frame()
+    });
+    let mut ticks: Vec<usize> = ticks.collect();
+    ticks.sort_unstable();
+    let at = |part: usize| ticks[(ticks.len() - 1) * part / 100] as f64;
+    holds("bytes of a spinner tick", at(50), 18.0);
+    holds("bytes of a tick at which a second is over", at(95), 25.0);
+    holds("bytes of a tick that moves the line", at(100), 44.0);
+    screen.end_answer(&answer::text(3000));
+    screen.frame();
+    screen.press("a");
+    screen.frame();
+    screen.press("b");
+    holds("bytes of a typed key", screen.frame() as f64, 4.0);
+    assert_eq!(screen.frame(), 0, "nothing changed");
+    screen.press("backspace backspace shift+up");
+    screen.frame();
+    let rows = 40;
+    let mut bytes = 0;
+    for _ in 0..rows {
+        screen.press("shift+up");
+        bytes += screen.frame();
+    }
+    holds(
+        "bytes of a scrolled row",
+        bytes as f64 / f64::from(rows),
+        85.0,
+    );
+    screen.press("pageup");
+    holds("bytes of a page", screen.frame() as f64, 700.0);
+    screen.writer.repaint();
+    holds("bytes of a full repaint", screen.frame() as f64, 2800.0);
+}
