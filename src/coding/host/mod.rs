@@ -11,9 +11,10 @@ pub mod op;
 mod session;
 mod setup;
 mod shell;
+mod transcript;
 mod workspace;
 
-pub use event::{Event, KeyState, ModelInfo, SessionInfo, SessionSummary};
+pub use event::{Event, KeyState, ModelInfo, SessionContents, SessionInfo, SessionSummary};
 pub use host::{Host, HostError};
 pub use op::Op;
 pub use session::{find as find_session, list as list_sessions};

@@ -19,6 +19,13 @@ pub enum Action {
         text: String,
     },
     CloseLayer,
+    /// Looks for this text in the conversation.
+    Search(String),
+    /// Goes to the next hit above, or below.
+    StepSearch {
+        older: bool,
+    },
+    EndSearch,
     SetTheme(String),
     /// Reads settings, themes and keymaps again.
     ReloadLooks,

@@ -36,6 +36,7 @@ pub enum Command {
     Bottom,
     PreviousPrompt,
     NextPrompt,
+    Search,
     // Writing.
     Newline,
     Left,
@@ -212,6 +213,12 @@ pub const COMMANDS: &[CommandInfo] = &[
         true,
     ),
     info(Command::NextPrompt, "next_prompt", "the prompt after", true),
+    info(
+        Command::Search,
+        "search",
+        "find text in the conversation",
+        true,
+    ),
     info(Command::Left, "left", "left", false),
     info(Command::Right, "right", "right", false),
     info(

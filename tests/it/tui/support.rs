@@ -454,7 +454,10 @@ fn normal(mut event: Event) -> Event {
     match &mut event {
         Event::Workspace { cwd, .. } => "~/work".clone_into(cwd),
         Event::ShellEnd { run, .. } => run.duration_ms = 0,
-        Event::SessionOpened { messages, .. } => messages.iter_mut().for_each(without_time),
+        Event::SessionOpened { messages, .. } | Event::TranscriptPage { messages, .. } => {
+            let messages = messages.iter_mut();
+            messages.for_each(|stored| without_time(&mut stored.message));
+        }
         Event::Agent(agent::Event::ToolExecutionEnd { result, .. }) => {
             Arc::make_mut(result).result_time_gone();
         }

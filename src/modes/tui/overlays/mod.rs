@@ -5,4 +5,5 @@ pub mod history;
 pub mod model;
 pub mod palette;
 pub mod picker;
+pub mod search;
 pub mod session;
