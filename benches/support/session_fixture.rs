@@ -11,25 +11,25 @@ use std::path::Path;
 
 /// How long a session is, and how heavy.
 #[derive(Debug, Clone)]
-pub struct Shape {
+pub(crate) struct Shape {
     /// Lines after the header.
-    pub entries: usize,
+    pub(crate) entries: usize,
     /// Bytes of a line on average, about; 0 for short plain messages.
-    pub bytes_per_entry: usize,
+    pub(crate) bytes_per_entry: usize,
     /// Where the session ran, as its header says.
-    pub cwd: String,
+    pub(crate) cwd: String,
     /// UUID of the session.
-    pub id: String,
+    pub(crate) id: String,
 }
 
 /// A prompt of its own that stands in the first entry alone.
-pub const FIRST_PROMPT: &str = "Begin at the very beginning: the quokka question.";
+pub(crate) const FIRST_PROMPT: &str = "Begin at the very beginning: the quokka question.";
 /// Words that stand in the last answer alone.
-pub const LAST_ANSWER: &str = "And that is where the zebra finally rests.";
+pub(crate) const LAST_ANSWER: &str = "And that is where the zebra finally rests.";
 
 impl Shape {
     /// 10,000 short messages.
-    pub fn messages(entries: usize) -> Self {
+    pub(crate) fn messages(entries: usize) -> Self {
         Self {
             entries,
             bytes_per_entry: 0,
@@ -39,7 +39,7 @@ impl Shape {
     }
 
     /// 100,000 entries are about 200 MB.
-    pub fn work(entries: usize) -> Self {
+    pub(crate) fn work(entries: usize) -> Self {
         Self {
             bytes_per_entry: 2000,
             id: "0199b3c4-0000-7000-8000-00000000000b".into(),
@@ -49,7 +49,7 @@ impl Shape {
 }
 
 /// Writes the session to `path`, which must not exist.
-pub fn write(path: &Path, shape: &Shape) -> io::Result<()> {
+pub(crate) fn write(path: &Path, shape: &Shape) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }

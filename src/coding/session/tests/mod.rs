@@ -3,6 +3,7 @@
 mod damage;
 mod draft;
 mod guard;
+mod length;
 mod listing;
 mod log;
 mod tree;
