@@ -237,7 +237,7 @@ impl<'a> Source<'a> {
     fn assistant(&mut self, number: usize, blocks: &[String], stop: &str) {
         let _ = write!(
             self.line,
-            r#"{{"role":"assistant","content":[{}],"provider":"demo","model":"tour","api":"scripted","usage":{{"input":{},"output":{},"cacheRead":0,"cacheWrite":0,"reasoning":0,"cost":{{"input":0.0,"output":0.0,"cacheRead":0.0,"cacheWrite":0.0,"total":0.0}}}},"stopReason":"{stop}","timestamp":{number},"durationMs":900}}"#,
+            r#"{{"role":"assistant","content":[{}],"provider":"fixture","model":"long","api":"scripted","usage":{{"input":{},"output":{},"cacheRead":0,"cacheWrite":0,"reasoning":0,"cost":{{"input":0.0,"output":0.0,"cacheRead":0.0,"cacheWrite":0.0,"total":0.0}}}},"stopReason":"{stop}","timestamp":{number},"durationMs":900}}"#,
             blocks.join(","),
             100 + number % 50,
             20 + number % 30,

@@ -6,3 +6,5 @@ pub(crate) mod cli;
 pub(crate) mod host;
 pub(crate) mod outline;
 pub(crate) mod server;
+#[path = "../../../benches/support/session_fixture.rs"]
+pub(crate) mod session_fixture;

@@ -12,6 +12,7 @@ mod support;
 
 mod editor;
 mod frames;
+mod length;
 mod looks;
 mod overlays;
 mod running;

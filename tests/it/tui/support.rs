@@ -373,6 +373,11 @@ impl Screen {
         work(&self.place)
     }
 
+    /// The last request.
+    pub(super) fn request(&self) -> osier::llm::Request {
+        self.provider.last_request().unwrap()
+    }
+
     /// The text of the last message the model was sent.
     pub(super) fn last_prompt(&self) -> String {
         let request = self.provider.last_request().unwrap();
@@ -388,6 +393,8 @@ impl Screen {
 
     /// Applies one event of the host and returns it.
     pub(super) async fn next_event(&mut self) -> Event {
+        // Drawing may have asked for something.
+        self.flush();
         let Ok(event) = tokio::time::timeout(PATIENCE, self.events.recv()).await else {
             panic!("nothing happens any more:\n{}", self.screen());
         };
