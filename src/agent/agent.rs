@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::core::{Core, Next};
 use super::event::{Event, RunOutcome};
+use super::history::History;
 use super::interceptor::Interceptor;
 use super::mailbox::Subscription;
 use super::message::{AgentMessage, Attachment, UserMessage};
@@ -35,6 +36,8 @@ pub struct AgentConfig {
     pub interceptors: Vec<Arc<dyn Interceptor>>,
     /// The conversation so far.
     pub messages: Vec<Arc<AgentMessage>>,
+    /// What stands before `messages` and is read when the first request is made.
+    pub history: Option<Arc<dyn History>>,
     pub retry: RetryPolicy,
     /// Model calls a run may make; no limit when not set.
     pub max_turns: Option<u32>,
@@ -56,6 +59,7 @@ impl AgentConfig {
             tools: Vec::new(),
             interceptors: Vec::new(),
             messages: Vec::new(),
+            history: None,
             retry: RetryPolicy::default(),
             max_turns: None,
             temperature: None,
@@ -95,6 +99,11 @@ impl Agent {
     /// The state at this moment.
     pub fn state(&self) -> StateSnapshot {
         self.core.state().snapshot()
+    }
+
+    /// What stands before the messages and was not read yet.
+    pub(super) fn history(&self) -> Option<Arc<dyn History>> {
+        self.core.state().history.clone()
     }
 
     pub fn prompt(&self, text: impl Into<String>, attachments: Vec<Attachment>) {

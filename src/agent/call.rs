@@ -34,6 +34,12 @@ struct Attempt {
 
 /// Calls models in order until one answers.
 pub(super) async fn call_model(run: &mut Run<'_>) -> Result<CallEnd, StopRun> {
+    if !load_history(run).await? {
+        return Ok(CallEnd {
+            answer: None,
+            status: TurnStatus::Aborted,
+        });
+    }
     let mut place = first_usable(run);
     let mut attempts = 0;
     loop {
@@ -87,6 +93,21 @@ pub(super) async fn call_model(run: &mut Run<'_>) -> Result<CallEnd, StopRun> {
             }
         }
         place = next;
+    }
+}
+
+/// Reads the earlier part of the conversation before the first request; false when the user interrupts.
+async fn load_history(run: &Run<'_>) -> Result<bool, StopRun> {
+    let Some(history) = run.core.state().history.clone() else {
+        return Ok(true);
+    };
+    tokio::select! {
+        biased;
+        () = run.cancel.cancelled() => Ok(false),
+        earlier = history.load() => {
+            run.core.prepend(earlier?);
+            Ok(true)
+        }
     }
 }
 

@@ -40,6 +40,7 @@ impl Core {
             thinking: config.thinking,
             tool_names: toolbox.names(),
             messages: config.messages.clone(),
+            history: config.history.clone(),
             ..State::default()
         };
         Self {
@@ -97,6 +98,14 @@ impl Core {
         Ok(message)
     }
 
+    /// Puts the earlier part of the conversation, which was just read, in its place.
+    pub(super) fn prepend(&self, earlier: Vec<AgentMessage>) {
+        let earlier = earlier.into_iter().map(Arc::new);
+        let mut state = self.state();
+        state.history = None;
+        state.messages.splice(..0, earlier);
+    }
+
     /// Publishes the queues as they are.
     pub(super) fn publish_queues(&self) {
         let (steering, follow_up) = {
@@ -148,7 +157,11 @@ impl Core {
             }
             Op::ReplaceMessages { messages } => {
                 let count = messages.len();
-                self.state().messages = messages.into_iter().map(Arc::new).collect();
+                {
+                    let mut state = self.state();
+                    state.history = None;
+                    state.messages = messages.into_iter().map(Arc::new).collect();
+                }
                 self.publish(Event::MessagesReplaced { count });
                 Next::Nothing
             }

@@ -9,6 +9,7 @@ mod agent;
 mod call;
 mod core;
 pub mod event;
+pub mod history;
 pub mod interceptor;
 pub mod log;
 pub mod mailbox;
@@ -27,6 +28,7 @@ mod turn;
 
 pub use agent::{Agent, AgentConfig};
 pub use event::{Event, RunOutcome};
+pub use history::History;
 pub use interceptor::{Interceptor, StopRun, ToolDecision};
 pub use log::{AccountingEntry, Direction, LogEntry, LogKind, LogSeverity};
 pub use mailbox::{Coalesce, Publisher, Subscription};

@@ -41,7 +41,10 @@ impl RunResult {
             messages,
             accounting,
             logs,
-            config: config.clone(),
+            config: AgentConfig {
+                history: agent.history(),
+                ..config.clone()
+            },
         }
     }
 

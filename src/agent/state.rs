@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::history::History;
 use super::message::{AgentMessage, UserMessage};
 use super::op::QueueMode;
 use super::queue::Queues;
@@ -19,6 +20,8 @@ pub(super) struct State {
     pub thinking: ThinkingLevel,
     pub tool_names: Vec<String>,
     pub messages: Vec<Arc<AgentMessage>>,
+    /// What stands before `messages` and was not read yet.
+    pub history: Option<Arc<dyn History>>,
     /// Appended while a run was on; they enter before the next request.
     pub held: Vec<AgentMessage>,
     pub queues: Queues,
@@ -42,6 +45,8 @@ pub struct StateSnapshot {
     pub thinking_level: ThinkingLevel,
     /// Names of the tools offered.
     pub tools: Vec<String>,
+    /// Those in memory. The earlier ones of a conversation that is gone on with are read with the first
+    /// request.
     pub messages: Vec<Arc<AgentMessage>>,
     pub is_streaming: bool,
     /// The answer that is streaming, as far as it came.

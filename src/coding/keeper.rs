@@ -1,34 +1,41 @@
 //! Stores what the agent says: every final message becomes an entry before it counts, user messages and
-//! finished turns are forced to disk, and the answer in progress is kept as a draft.
+//! finished turns are forced to disk, and the answer in progress is kept as a draft. What was said in
+//! earlier runs comes back from there when a model is to hear it again.
 
 use futures_util::future::{BoxFuture, FutureExt};
+use tokio::sync::mpsc::UnboundedSender;
 
 use super::session::{EntryKind, SessionError, SessionStore};
-use crate::agent::{AgentMessage, Interceptor, RunOutcome, StopRun, ToolResultMessage};
+use crate::agent::{AgentMessage, History, Interceptor, RunOutcome, StopRun, ToolResultMessage};
 use crate::llm::{AssistantMessage, Delta};
 
 /// The interceptor of one session.
 #[derive(Debug)]
 pub struct Keeper {
     store: SessionStore,
+    /// Told the entry of every message, in the order of their `MessageEnd`s.
+    stored: UnboundedSender<String>,
 }
 
 impl Keeper {
-    pub fn new(store: SessionStore) -> Self {
-        Self { store }
+    pub fn new(store: SessionStore, stored: UnboundedSender<String>) -> Self {
+        Self { store, stored }
     }
 }
 
 impl Interceptor for Keeper {
     fn commit<'a>(&'a self, message: &'a AgentMessage) -> BoxFuture<'a, Result<(), StopRun>> {
         async move {
-            self.store
+            let entry = self
+                .store
                 .append(EntryKind::message(message.clone()))
                 .await
                 .map_err(|error| stop(&error))?;
             if matches!(message, AgentMessage::User(_)) {
                 self.store.sync().await.map_err(|error| stop(&error))?;
             }
+            // Nobody may be left to listen.
+            let _ = self.stored.send(entry.id);
             Ok(())
         }
         .boxed()
@@ -53,6 +60,33 @@ impl Interceptor for Keeper {
         async move {
             // A draft that is left belongs to an answer that was given up.
             let _ = self.store.clear_draft().await;
+        }
+        .boxed()
+    }
+}
+
+/// The conversation of a session that is gone on with, as it was when it was opened.
+#[derive(Debug)]
+pub struct StoredHistory {
+    store: SessionStore,
+    leaf: Option<String>,
+}
+
+impl StoredHistory {
+    pub fn new(store: SessionStore, leaf: Option<String>) -> Self {
+        Self { store, leaf }
+    }
+}
+
+impl History for StoredHistory {
+    fn load(&self) -> BoxFuture<'_, Result<Vec<AgentMessage>, StopRun>> {
+        async move {
+            self.store.findings().await.map_err(|error| stop(&error))?;
+            let (index, leaf) = (self.store.index().clone(), self.leaf.clone());
+            let reading = tokio::task::spawn_blocking(move || index.context(leaf.as_deref()));
+            reading.await.map_err(|error| StopRun {
+                message: format!("the session could not be read: {error}"),
+            })
         }
         .boxed()
     }

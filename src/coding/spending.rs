@@ -48,17 +48,41 @@ impl Spending {
     pub fn of_messages<'a>(messages: impl IntoIterator<Item = &'a AgentMessage>) -> Self {
         let mut spending = Self::default();
         for message in messages {
-            match message {
-                AgentMessage::Assistant(answer) => {
-                    let ok = !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted);
-                    let model = format!("{}/{}", answer.provider, answer.model);
-                    spending.call(&model, answer.usage, answer.duration_ms, ok);
-                }
-                AgentMessage::ToolResult(result) => spending.tool(result.status.is_success()),
-                _ => {}
-            }
+            spending.count(message);
         }
         spending
+    }
+
+    /// Counts what a stored message tells.
+    pub fn count(&mut self, message: &AgentMessage) {
+        match message {
+            AgentMessage::Assistant(answer) => {
+                let ok = !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted);
+                let model = format!("{}/{}", answer.provider, answer.model);
+                self.call(&model, answer.usage, answer.duration_ms, ok);
+            }
+            AgentMessage::ToolResult(result) => self.tool(result.status.is_success()),
+            _ => {}
+        }
+    }
+
+    /// Both together; `later` happened after this.
+    #[must_use]
+    pub fn followed_by(mut self, later: &Self) -> Self {
+        self.total += later.total;
+        self.tool_calls += later.tool_calls;
+        self.tool_failures += later.tool_failures;
+        for more in &later.models {
+            match self
+                .models
+                .iter_mut()
+                .find(|known| known.model == more.model)
+            {
+                Some(known) => known.follow(more),
+                None => self.models.push(more.clone()),
+            }
+        }
+        self
     }
 
     /// Counts one model call or tool call.
@@ -99,6 +123,15 @@ impl Spending {
 }
 
 impl ModelSpending {
+    fn follow(&mut self, later: &Self) {
+        self.calls += later.calls;
+        self.failures += later.failures;
+        self.usage += later.usage;
+        self.latency_ms += later.latency_ms;
+        self.missed += later.missed;
+        self.prefix = later.prefix;
+    }
+
     fn call(&mut self, usage: Usage, latency_ms: u64, success: bool) {
         self.calls += 1;
         self.failures += u64::from(!success);

@@ -47,10 +47,12 @@ fn a_message_runs_and_every_event_is_a_line() {
             "model_selected",
             "agent_start",
             "message_start",
+            "message_stored",
             "message_end",
             "turn_start",
             "message_start",
             "message_update",
+            "message_stored",
             "message_end",
             "turn_end",
             "agent_end",
@@ -107,6 +109,7 @@ fn an_interrupt_is_answered_and_the_program_goes_on() {
         kinds(&events),
         [
             "message_update",
+            "message_stored",
             "message_end",
             "turn_end",
             "agent_end",
@@ -134,6 +137,7 @@ fn input_that_ends_during_a_run_lets_it_finish_and_an_interrupted_run_ends_with_
         kinds(&events),
         [
             "message_update",
+            "message_stored",
             "message_end",
             "turn_end",
             "agent_end",

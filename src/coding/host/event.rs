@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::{self, AgentMessage, Coalesce, Severity, ShellRun};
+use crate::agent::{self, Coalesce, Severity, ShellRun};
 use crate::coding::accounts::Account;
+use crate::coding::session::{SearchHit, StoredMessage};
 use crate::coding::spending::Spending;
-use crate::llm::{Modality, ThinkingLevel, usage::Price};
+use crate::llm::{Modality, ThinkingLevel, Usage, usage::Price};
 
 /// One thing that happened. Those of the agent are flattened into this enum.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -17,10 +18,42 @@ use crate::llm::{Modality, ThinkingLevel, usage::Price};
     rename_all_fields = "camelCase"
 )]
 pub enum Event {
-    /// A session is open, with the messages of its current branch. The first event of a host.
+    /// A session is open. The first event of a host. `messages` are the last ones of its current branch,
+    /// oldest first; unless they are `atStart`, `ReadTranscript` gives those before them.
     SessionOpened {
         session: Box<SessionInfo>,
-        messages: Vec<Arc<AgentMessage>>,
+        messages: Vec<StoredMessage>,
+        at_start: bool,
+    },
+    /// The rest of a long session has been read. Follows `SessionOpened` when that came without
+    /// `contents`. What has to do with the whole conversation waits for it, a prompt included.
+    SessionIndexed {
+        contents: SessionContents,
+    },
+    /// Answer to `ReadTranscript`: consecutive messages of the current branch, oldest first. `found` is
+    /// false, and the rest empty, when the entry asked for is not on it.
+    TranscriptPage {
+        request: u64,
+        found: bool,
+        messages: Vec<StoredMessage>,
+        /// No message stands before the first one.
+        at_start: bool,
+        /// No message stands after the last one.
+        at_end: bool,
+    },
+    /// Answer to `SearchTranscript`, in pieces, the newest message first.
+    SearchHits {
+        request: u64,
+        hits: Vec<SearchHit>,
+        /// No more will come.
+        done: bool,
+        /// There are more than the limit.
+        cut: bool,
+    },
+    /// The message `id` is stored as this entry. Its `MessageEnd` follows.
+    MessageStored {
+        id: String,
+        entry_id: String,
     },
     /// The session that was asked for cannot be opened, and none is open now: `NewSession` starts one.
     SessionFailed {
@@ -125,7 +158,7 @@ pub enum LoginInput {
 }
 
 /// The session that is open.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionInfo {
     pub id: String,
@@ -135,10 +168,22 @@ pub struct SessionInfo {
     pub name: Option<String>,
     /// Whether it existed before.
     pub resumed: bool,
-    /// Lines that could not be read and were left out.
-    pub damaged_lines: usize,
+    /// What all of it holds; not set while a long one is still being read.
+    pub contents: Option<SessionContents>,
     /// Whether an answer that was cut off by a crash was brought back.
     pub recovered_draft: bool,
+}
+
+/// What a whole session holds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionContents {
+    /// Messages of the current branch.
+    pub messages: usize,
+    /// Lines that could not be read and were left out.
+    pub damaged_lines: usize,
+    /// Tokens and cost of every call, on all branches.
+    pub usage: Usage,
 }
 
 /// A session as a list shows it.

@@ -12,9 +12,10 @@ use super::op::Op;
 use super::session::{OpenError, OpenSession};
 use super::setup::{HostSetup, SessionChoice};
 use super::shell::RunningShell;
+use super::transcript::missing_page;
 use crate::agent::{self, AgentMessage, Publisher, Severity, Subscription};
 use crate::coding::models::{ModelError, Models, discover};
-use crate::coding::session::EntryKind;
+use crate::coding::session::{EntryKind, Findings};
 use crate::coding::spending::Spending;
 use crate::coding::{files, history};
 use crate::llm::{Model, ThinkingLevel};
@@ -45,6 +46,10 @@ pub(super) enum Job {
         provider: String,
         error: Option<String>,
     },
+    /// The rest of the session with this id has been read.
+    Indexed(String, Result<Findings, String>),
+    /// What the session with this id had used when it was opened.
+    Counted(String, Box<Spending>),
 }
 
 impl Host {
@@ -70,9 +75,11 @@ impl Host {
             publisher: Arc::clone(&publisher),
             jobs,
             session: None,
+            waiting: Vec::new(),
             shell: None,
             login: None,
             spending: Spending::default(),
+            spent_before: None,
             level: ThinkingLevel::default(),
             walk: CancellationToken::new(),
         };
@@ -98,11 +105,15 @@ pub(super) struct Task {
     pub(super) models: Models,
     publisher: Arc<Publisher<Event>>,
     pub(super) jobs: mpsc::UnboundedSender<Job>,
-    session: Option<OpenSession>,
+    pub(super) session: Option<OpenSession>,
+    /// Ops that need the whole session, while it is still being read.
+    waiting: Vec<Op>,
     shell: Option<RunningShell>,
     pub(super) login: Option<RunningLogin>,
-    /// What the open session has used.
-    spending: Spending,
+    /// What the open session has used since it was opened.
+    pub(super) spending: Spending,
+    /// What it had used before, once that was asked for and counted.
+    pub(super) spent_before: Option<Spending>,
     /// The level that was asked for last; the agent's own state lags behind its ops.
     level: ThinkingLevel,
     /// Ends the walk for `@` completion when the host ends.
@@ -125,7 +136,7 @@ impl Task {
                     Some(op) => self.apply(op).await,
                 },
                 Some(job) = finished.recv() => self.finish(job).await,
-                event = next_event(&mut self.session) => self.forward(event),
+                events = next_events(&mut self.session) => self.forward(events),
             }
         }
         self.walk.cancel();
@@ -158,15 +169,25 @@ impl Task {
         });
     }
 
-    /// Passes an event of the agent on, and remembers what concerns the session.
-    fn forward(&mut self, event: agent::Event) {
-        if let agent::Event::Accounting { entry } = &event {
-            self.spending.add(entry);
+    /// Passes on what the agent says.
+    fn forward(&mut self, events: impl IntoIterator<Item = Event>) {
+        for event in events {
+            if let Event::Agent(agent::Event::Accounting { entry }) = &event {
+                self.spending.add(entry);
+            }
+            self.publish(event);
         }
-        self.publish(Event::Agent(event));
     }
 
     async fn apply(&mut self, op: Op) {
+        let unread = self
+            .session
+            .as_ref()
+            .is_some_and(|session| !session.indexed);
+        if unread && needs_whole_session(&op) {
+            self.waiting.push(op);
+            return;
+        }
         match op {
             Op::Agent(op) => self.apply_agent(op).await,
             Op::NewSession => {
@@ -181,6 +202,16 @@ impl Task {
             }
             Op::ResumeSession { target } => self.resume(target).await,
             Op::ListSessions { all } => self.list_sessions(all),
+            Op::ReadTranscript { request, page } => match &self.session {
+                Some(session) => session.transcript.read((request, page), session.indexed),
+                None => self.publish(missing_page(request)),
+            },
+            Op::SearchTranscript { request, query } => {
+                if let Some(session) = &mut self.session {
+                    let indexed = session.indexed;
+                    session.transcript.search(request, &query, indexed);
+                }
+            }
             Op::RenameSession { name } => self.rename(name).await,
             Op::ListModels => self.publish_models(),
             Op::SelectModel { reference } => self.select_model(&reference).await,
@@ -210,9 +241,7 @@ impl Task {
                     self.notice(Severity::Warning, text);
                 }
             }
-            Op::GetUsage => self.publish(Event::Usage {
-                spending: Box::new(self.spending.clone()),
-            }),
+            Op::GetUsage => self.tell_usage(),
             Op::ListAccounts => self.list_accounts(),
             Op::Login { provider, method } => self.log_in(&provider, method),
             Op::LoginInput { text } => self.login_input(&text),
@@ -245,11 +274,16 @@ impl Task {
 
     /// Opens a session. When that fails none is open: whoever asked decides what comes next.
     async fn open(&mut self, choice: SessionChoice) {
-        match OpenSession::open(&self.setup, &mut self.models, choice).await {
-            Ok(session) => {
+        let publisher = Arc::clone(&self.publisher);
+        match OpenSession::open(&self.setup, &mut self.models, choice, publisher).await {
+            Ok(mut session) => {
                 self.publish(session.opened_event());
+                if !session.indexed {
+                    self.await_index(&session);
+                }
                 self.level = session.agent.state().thinking_level;
-                self.spending = session.spending();
+                self.spending = Spending::default();
+                self.spent_before = None;
                 self.session = Some(session);
                 self.publish_selected(self.level);
             }
@@ -260,8 +294,50 @@ impl Task {
         }
     }
 
+    /// Has the loop told when the rest of the session has been read.
+    fn await_index(&self, session: &OpenSession) {
+        let (store, jobs) = (session.store.clone(), self.jobs.clone());
+        tokio::spawn(async move {
+            let findings = store.findings().await.map_err(|error| error.to_string());
+            let _ = jobs.send(Job::Indexed(store.id().to_owned(), findings));
+        });
+    }
+
+    /// The rest of the session has been read: what waited for it is done now.
+    async fn indexed(&mut self, findings: Result<Findings, String>) {
+        let Some(session) = self.session.as_mut().filter(|session| !session.indexed) else {
+            return;
+        };
+        match findings {
+            Ok(findings) => {
+                let before = self.models.chosen().reference();
+                let now = session.now_indexed(&self.setup, &mut self.models, findings);
+                let (events, level) = now.await;
+                self.forward(events);
+                if level != self.level || self.models.chosen().reference() != before {
+                    self.level = level;
+                    self.publish_selected(level);
+                }
+            }
+            Err(message) => {
+                session.indexed = true;
+                self.notice(Severity::Error, message);
+            }
+        }
+        for op in std::mem::take(&mut self.waiting) {
+            Box::pin(self.apply(op)).await;
+        }
+    }
+
     /// Ends what runs and gives the file up.
     async fn close(&mut self) {
+        if !self.waiting.is_empty()
+            && let Some(session) = &self.session
+        {
+            let findings = session.store.findings().await;
+            self.indexed(findings.map_err(|error| error.to_string()))
+                .await;
+        }
         let Some(mut session) = self.session.take() else {
             return;
         };
@@ -274,7 +350,7 @@ impl Task {
                 agent::Event::State { .. } => continue,
                 event => matches!(event, agent::Event::AgentSettled { .. }),
             };
-            self.publish(Event::Agent(event));
+            self.forward(session.told(event));
             if settled {
                 break;
             }
@@ -380,6 +456,16 @@ impl Task {
 
     async fn finish(&mut self, job: Job) {
         match job {
+            Job::Counted(id, spending) => self.counted(&id, *spending),
+            Job::Indexed(id, findings) => {
+                if self
+                    .session
+                    .as_ref()
+                    .is_some_and(|session| session.store.id() == id)
+                {
+                    self.indexed(findings).await;
+                }
+            }
             Job::Publish(event) => self.publish(*event),
             Job::Discovered(found) => {
                 if self.models.discovered(found) {
@@ -487,14 +573,26 @@ fn level_entry(level: ThinkingLevel) -> EntryKind {
     }
 }
 
-/// The next event of the session's agent; waits for ever when there is none.
-async fn next_event(session: &mut Option<OpenSession>) -> agent::Event {
+/// What the session's agent says next; waits for ever when there is none.
+async fn next_events(session: &mut Option<OpenSession>) -> impl Iterator<Item = Event> + use<> {
     if let Some(session) = session
         && let Some(event) = session.events.recv().await
     {
-        return event;
+        return session.told(event);
     }
     std::future::pending().await
+}
+
+/// Whether an op has to do with the whole conversation, or stores something behind it.
+fn needs_whole_session(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Agent(_)
+            | Op::RenameSession { .. }
+            | Op::SelectModel { .. }
+            | Op::CycleModel { .. }
+            | Op::CycleThinkingLevel
+    )
 }
 
 impl From<OpenError> for String {

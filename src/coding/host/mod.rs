@@ -12,9 +12,13 @@ pub mod op;
 mod session;
 mod setup;
 mod shell;
+mod transcript;
+mod usage;
 mod workspace;
 
-pub use event::{Event, KeyState, LoginInput, ModelInfo, SessionInfo, SessionSummary};
+pub use event::{
+    Event, KeyState, LoginInput, ModelInfo, SessionContents, SessionInfo, SessionSummary,
+};
 pub use host::{Host, HostError};
 pub use op::{LoginMethod, Op, Typed};
 pub use session::{find as find_session, list as list_sessions};

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::agent;
+use crate::coding::session::PageAt;
 
 /// One instruction. Those of the agent are flattened into this enum: on the wire there is one list of
 /// `type`s.
@@ -21,6 +22,13 @@ pub enum Op {
     ResumeSession { target: String },
     /// Answered by `Event::Sessions`, newest first; `all` for every directory, not only this one.
     ListSessions { all: bool },
+    /// Messages of the current branch; answered by `Event::TranscriptPage`. `request` is a number of the
+    /// asker's choice that comes back with the answer.
+    ReadTranscript { request: u64, page: PageAt },
+    /// Looks for `query` in the messages of the current branch, the newest first; answered by
+    /// `Event::SearchHits`. A query without capitals finds them too. Ends the search before; an empty
+    /// query does only that.
+    SearchTranscript { request: u64, query: String },
     /// Names the session; an empty name clears it.
     RenameSession { name: String },
     /// Answered by `Event::Models`.

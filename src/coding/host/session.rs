@@ -3,19 +3,23 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::event::{Event, SessionInfo, SessionSummary};
+use tokio::sync::mpsc;
+
+use super::event::{Event, SessionContents, SessionInfo, SessionSummary};
 use super::setup::{HostSetup, SessionChoice};
+use super::transcript::Transcript;
 use crate::agent::{
-    self, Agent, AgentConfig, AgentMessage, ProviderTransport, RetryPolicy, Subscription,
+    self, Agent, AgentConfig, History, ProviderTransport, Publisher, RetryPolicy, Subscription,
 };
-use crate::coding::keeper::Keeper;
+use crate::coding::keeper::{Keeper, StoredHistory};
 use crate::coding::models::Models;
 use crate::coding::prompt::{PromptParts, system_prompt};
 use crate::coding::session::{
-    Header, Loaded, Scope, SessionDirectory, SessionError, SessionStore, SessionTree,
+    Ending, Findings, Header, Scope, SessionDirectory, SessionError, SessionIndex, SessionStore,
+    State, StoredMessage,
 };
-use crate::coding::spending::Spending;
 use crate::coding::tools::{self, UnknownTool, Workspace};
+use crate::llm::ThinkingLevel;
 
 /// One open session.
 #[derive(Debug)]
@@ -24,8 +28,19 @@ pub(super) struct OpenSession {
     pub agent: Agent,
     pub events: Subscription<agent::Event>,
     pub workspace: Arc<Workspace>,
+    pub transcript: Transcript,
+    /// The whole file is indexed.
+    pub indexed: bool,
+    /// Entries of the messages whose `MessageEnd` is on its way.
+    stored: mpsc::UnboundedReceiver<String>,
     info: SessionInfo,
-    messages: Vec<Arc<AgentMessage>>,
+    /// What holds at the leaf, as far as it is known.
+    state: State,
+    /// What is told when the session opens.
+    messages: Vec<StoredMessage>,
+    /// Entry of the last message that was there when the session was opened.
+    pub last_stored: Option<String>,
+    at_start: bool,
 }
 
 /// Why a session cannot be opened.
@@ -43,10 +58,8 @@ pub(super) enum OpenError {
 /// What was read of the session's file.
 struct Opened {
     store: SessionStore,
-    tree: SessionTree,
-    resumed: bool,
-    damaged_lines: usize,
-    recovered_draft: bool,
+    /// Not set for a session that is new.
+    ending: Option<Ending>,
 }
 
 impl OpenSession {
@@ -55,30 +68,24 @@ impl OpenSession {
         setup: &HostSetup,
         models: &mut Models,
         choice: SessionChoice,
+        publisher: Arc<Publisher<Event>>,
     ) -> Result<Self, OpenError> {
         let place = (setup.folders.data.clone(), setup.cwd.clone());
         let task = tokio::task::spawn_blocking(move || open_file(&place.0, &place.1, choice));
-        let opened = task
+        let Opened { store, ending } = task
             .await
             .map_err(|error| OpenError::Tools(error.to_string()))??;
-        let Opened {
-            store,
-            tree,
-            resumed,
-            damaged_lines,
-            recovered_draft,
-        } = opened;
-        let messages: Vec<Arc<AgentMessage>> = tree
-            .context(tree.leaf())
-            .into_iter()
-            .map(Arc::new)
-            .collect();
-        let state = tree.state_at(tree.leaf());
-        if let Some((provider, id)) = state.model.filter(|_| setup.model.is_none()) {
-            models.choose_stored(&provider, &id);
-        }
-        let thinking = setup.thinking.or(state.thinking_level).or(models.level());
-        let thinking = thinking.or(setup.settings.thinking).unwrap_or_default();
+        let info = describe(setup, &store, ending.as_ref()).await?;
+        let indexed = info.contents.is_some();
+        let history = ending.as_ref().map(|ending| {
+            let leaf = ending.leaf.clone();
+            Arc::new(StoredHistory::new(store.clone(), leaf)) as Arc<dyn History>
+        });
+        let (messages, at_start, state) = match ending {
+            Some(ending) => (ending.messages, ending.at_start, ending.state),
+            None => (Vec::new(), true, State::default()),
+        };
+        let thinking = adopt(setup, models, &state);
         let workspace = Arc::new(Workspace::new(&setup.cwd));
         let tools = tools::build(&workspace, setup.tools.as_deref())
             .map_err(|error| OpenError::Tools(error.to_string()))?;
@@ -89,6 +96,7 @@ impl OpenSession {
             addition: setup.append_system_prompt.as_deref(),
             tools: &names,
         });
+        let (tell_stored, stored) = mpsc::unbounded_channel();
         let config = AgentConfig {
             transport: Arc::new(ProviderTransport::new(
                 models.provider(),
@@ -98,8 +106,9 @@ impl OpenSession {
             thinking,
             system_prompt: prompt,
             tools,
-            interceptors: vec![Arc::new(Keeper::new(store.clone()))],
-            messages: messages.clone(),
+            interceptors: vec![Arc::new(Keeper::new(store.clone(), tell_stored))],
+            messages: Vec::new(),
+            history,
             retry: RetryPolicy {
                 max_retries: setup.max_retries.unwrap_or(setup.settings.max_retries),
                 ..RetryPolicy::default()
@@ -110,36 +119,70 @@ impl OpenSession {
             trace: setup.trace,
         };
         let agent = Agent::spawn(config);
-        let info = SessionInfo {
-            id: store.id().to_owned(),
-            path: store.path().map(|path| path.to_string_lossy().into_owned()),
-            cwd: setup.cwd.to_string_lossy().into_owned(),
-            name: state.name,
-            resumed,
-            damaged_lines,
-            recovered_draft,
-        };
         Ok(Self {
             events: agent.subscribe(),
+            transcript: Transcript::new(store.clone(), publisher),
             store,
             agent,
             workspace,
+            indexed,
+            stored,
             info,
+            state,
+            last_stored: messages.last().map(|stored| stored.entry_id.clone()),
             messages,
+            at_start,
         })
     }
 
     /// The event that tells of this session, once.
-    pub(super) fn opened_event(&self) -> Event {
+    pub(super) fn opened_event(&mut self) -> Event {
         Event::SessionOpened {
             session: Box::new(self.info.clone()),
-            messages: self.messages.clone(),
+            messages: std::mem::take(&mut self.messages),
+            at_start: self.at_start,
         }
     }
 
-    /// What the session had used when it was opened.
-    pub(super) fn spending(&self) -> Spending {
-        Spending::of_messages(self.messages.iter().map(|message| &**message))
+    /// The events that an event of the agent becomes.
+    pub(super) fn told(&mut self, event: agent::Event) -> impl Iterator<Item = Event> + use<> {
+        let stored = match &event {
+            agent::Event::MessageEnd { id, .. } => self.stored.try_recv().ok().map(|entry_id| {
+                let id = id.clone();
+                Event::MessageStored { id, entry_id }
+            }),
+            _ => None,
+        };
+        stored.into_iter().chain([Event::Agent(event)])
+    }
+
+    /// Takes what indexing the rest of a long session has shown. What the end of its file did not say is
+    /// made good: the events for it, and the level of the next request.
+    pub(super) async fn now_indexed(
+        &mut self,
+        setup: &HostSetup,
+        models: &mut Models,
+        findings: Findings,
+    ) -> (Vec<Event>, ThinkingLevel) {
+        self.indexed = true;
+        let index = self.store.index().clone();
+        let task =
+            tokio::task::spawn_blocking(move || (index.state(), contents(&index, &findings)));
+        let (state, contents) = task.await.unwrap_or_default();
+        let mut events = vec![Event::SessionIndexed { contents }];
+        if state.name != self.state.name {
+            let name = state.name.clone();
+            events.push(Event::SessionRenamed { name });
+        }
+        let level = adopt(setup, models, &state);
+        if (&state.model, state.thinking_level) != (&self.state.model, self.state.thinking_level) {
+            let models = models.call_order();
+            let models = models.iter().map(|model| (**model).clone()).collect();
+            self.agent.send(agent::Op::SetModels { models });
+            self.agent.send(agent::Op::SetThinkingLevel { level });
+        }
+        self.state = state;
+        (events, level)
     }
 
     /// Gives the file up.
@@ -222,7 +265,9 @@ fn open_file(data: &Path, cwd: &Path, choice: SessionChoice) -> Result<Opened, O
         }
     };
     if let Some(path) = path {
-        return Ok(Opened::loaded(SessionStore::open(&path)?));
+        let (store, ending) = SessionStore::open(&path)?;
+        let ending = Some(ending);
+        return Ok(Opened { store, ending });
     }
     let header = Header::new(cwd);
     Ok(Opened::empty(SessionStore::create(
@@ -231,24 +276,51 @@ fn open_file(data: &Path, cwd: &Path, choice: SessionChoice) -> Result<Opened, O
     )?))
 }
 
+/// What is told of the session when it opens.
+async fn describe(
+    setup: &HostSetup,
+    store: &SessionStore,
+    ending: Option<&Ending>,
+) -> Result<SessionInfo, OpenError> {
+    let findings = match ending {
+        Some(ending) if !ending.complete => None,
+        _ => Some(store.findings().await?),
+    };
+    Ok(SessionInfo {
+        id: store.id().to_owned(),
+        path: store.path().map(|path| path.to_string_lossy().into_owned()),
+        cwd: setup.cwd.to_string_lossy().into_owned(),
+        name: ending.and_then(|ending| ending.state.name.clone()),
+        resumed: ending.is_some(),
+        contents: findings
+            .as_ref()
+            .map(|findings| contents(store.index(), findings)),
+        recovered_draft: findings.is_some_and(|findings| findings.recovered_draft.is_some()),
+    })
+}
+
+fn contents(index: &SessionIndex, findings: &Findings) -> SessionContents {
+    SessionContents {
+        messages: index.shown(),
+        damaged_lines: findings.damaged,
+        usage: index.usage(),
+    }
+}
+
+/// Takes the model and the level that hold at the leaf, unless others were asked for.
+fn adopt(setup: &HostSetup, models: &mut Models, state: &State) -> ThinkingLevel {
+    if let Some((provider, id)) = state.model.as_ref().filter(|_| setup.model.is_none()) {
+        models.choose_stored(provider, id);
+    }
+    let thinking = setup.thinking.or(state.thinking_level).or(models.level());
+    thinking.or(setup.settings.thinking).unwrap_or_default()
+}
+
 impl Opened {
     fn empty(store: SessionStore) -> Self {
         Self {
             store,
-            tree: SessionTree::default(),
-            resumed: false,
-            damaged_lines: 0,
-            recovered_draft: false,
-        }
-    }
-
-    fn loaded((store, loaded): (SessionStore, Loaded)) -> Self {
-        Self {
-            tree: SessionTree::from(&loaded),
-            store,
-            resumed: true,
-            damaged_lines: loaded.damaged,
-            recovered_draft: loaded.recovered_draft.is_some(),
+            ending: None,
         }
     }
 }

@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::entry::Entry;
+use super::envelope::Tag;
 use super::log_file::{beside, options};
+use super::tree::SessionTree;
 use crate::agent::AgentMessage;
 use crate::base::jsonl::{self, Lines};
 use crate::llm::{
@@ -128,6 +129,11 @@ impl DraftFile {
         }
     }
 
+    /// Whether an earlier run has left a draft.
+    pub(super) fn was_left(&self) -> bool {
+        self.path.exists()
+    }
+
     /// When the next write may happen.
     pub(super) fn next_write(&self, now: Instant) -> Instant {
         self.last_write.map_or(now, |last| last + INTERVAL)
@@ -184,12 +190,12 @@ impl DraftFile {
     }
 }
 
-/// The answer a crash interrupted: what the draft of the session at `session` holds, unless `entries`
-/// have that answer already.
-pub(super) fn recover(session: &Path, entries: &[Entry]) -> Option<AssistantMessage> {
+/// The answer a crash interrupted: what the draft of the session at `session` holds, unless `tree` has
+/// that answer already.
+pub(super) fn recover(session: &Path, tree: &SessionTree) -> Option<AssistantMessage> {
     let mut lines = Lines::new(File::open(path_of(session)).ok()?);
     let base: Base = serde_json::from_slice(lines.next().ok()??.bytes).ok()?;
-    if is_stored(&base, entries) {
+    if is_stored(&base, tree) {
         return None;
     }
     let mut builder = MessageBuilder::resume(base.message);
@@ -206,14 +212,14 @@ pub(super) fn recover(session: &Path, entries: &[Entry]) -> Option<AssistantMess
 }
 
 /// The process may have died between storing the answer and removing its draft.
-fn is_stored(base: &Base, entries: &[Entry]) -> bool {
-    entries
-        .iter()
+fn is_stored(base: &Base, tree: &SessionTree) -> bool {
+    let parent = base.parent_id.as_deref().and_then(|id| tree.number(id));
+    (0..tree.records())
         .rev()
-        .take_while(|entry| base.parent_id.as_ref() != Some(&entry.id))
-        .filter_map(|entry| entry.kind.as_message())
-        .any(|message| match message {
-            AgentMessage::Assistant(stored) => stored.timestamp == base.message.timestamp,
+        .take_while(|number| Some(*number) != parent)
+        .filter(|number| tree.tag(*number) == Tag::Assistant)
+        .any(|number| match tree.read(number).kind.as_message() {
+            Some(AgentMessage::Assistant(stored)) => stored.timestamp == base.message.timestamp,
             _ => false,
         })
 }

@@ -211,9 +211,10 @@ enum MessageTag {
     Message,
 }
 
-/// How the two kinds of message that fill a file begin as this program writes them.
+/// How the kinds of message that fill a file begin as this program writes them.
 const USER: &[u8] = br#""type":"message","message":{"role":"user","#;
 const ASSISTANT: &[u8] = br#""type":"message","message":{"role":"assistant","#;
+const TOOL_RESULT: &[u8] = br#""type":"message","message":{"role":"toolResult","#;
 
 /// Bytes of a line within which its message begins.
 const ENVELOPE: usize = 160;
@@ -228,6 +229,8 @@ impl Entry {
             Self::parse_as(line, AgentMessage::User)
         } else if begins(ASSISTANT) {
             Self::parse_as(line, AgentMessage::Assistant)
+        } else if begins(TOOL_RESULT) {
+            Self::parse_as(line, AgentMessage::ToolResult)
         } else {
             None
         };

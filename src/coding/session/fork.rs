@@ -34,16 +34,16 @@ pub fn fork_entries(source: &SessionTree, leaf: Option<&str>) -> Vec<Entry> {
     let path = source.path(leaf);
     let mut kept: Vec<Entry> = Vec::with_capacity(path.len());
     let mut moved = HashMap::new();
-    let mut dropped: Vec<&str> = Vec::new();
+    let mut dropped: Vec<String> = Vec::new();
     for entry in path {
         if matches!(entry.kind, EntryKind::Label { .. }) {
-            dropped.push(&entry.id);
+            dropped.push(entry.id);
             continue;
         }
         moved.extend(dropped.drain(..).map(|id| (id, entry.id.clone())));
         kept.push(Entry {
             parent_id: kept.last().map(|parent| parent.id.clone()),
-            ..entry.clone()
+            ..entry
         });
     }
     for entry in &mut kept {
@@ -63,18 +63,9 @@ pub fn fork_entries(source: &SessionTree, leaf: Option<&str>) -> Vec<Entry> {
 
 /// Gives every label that still has its entry again, with the time it was given at.
 fn append_labels(source: &SessionTree, kept: &mut Vec<Entry>) {
-    let given: HashMap<&str, &Entry> = source
-        .entries()
-        .filter_map(|entry| match &entry.kind {
-            EntryKind::Label { target_id, .. } => Some((target_id.as_str(), entry)),
-            _ => None,
-        })
-        .collect();
     let labels: Vec<_> = kept
         .iter()
-        .filter_map(|entry| given.get(entry.id.as_str()))
-        .filter(|entry| matches!(entry.kind, EntryKind::Label { label: Some(_), .. }))
-        .map(|&entry| entry.clone())
+        .filter_map(|entry| source.label_entry(&entry.id))
         .collect();
     for label in labels {
         push(kept, label);
@@ -90,11 +81,8 @@ fn append_name(source: &SessionTree, kept: &mut Vec<Entry>) {
     if on_path.flatten() == source.name() {
         return;
     }
-    let named = source
-        .entries()
-        .rfind(|entry| matches!(entry.kind, EntryKind::SessionInfo { .. }));
-    if let Some(entry) = named {
-        push(kept, entry.clone());
+    if let Some(entry) = source.name_entry() {
+        push(kept, entry);
     }
 }
 

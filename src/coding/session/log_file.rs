@@ -9,7 +9,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::error::SessionError;
-use super::load::{Loaded, Tail, read};
+use super::load::Tail;
 use super::lock;
 use crate::base::jsonl;
 
@@ -40,21 +40,30 @@ impl LogFile {
         }
     }
 
-    /// Locks and reads the file at `path`. Changes nothing in it.
-    pub(super) fn open(path: &Path) -> Result<(Self, Loaded), SessionError> {
+    /// Opens and locks the file at `path`. Changes nothing in it. Before anything is written it must be
+    /// told how the file ends.
+    pub(super) fn open(path: &Path) -> Result<Self, SessionError> {
         let file = options()
             .open(path)
             .map_err(|error| SessionError::io("open", path, error))?;
         lock::acquire(&file, path)?;
-        let loaded = read(&file, path, true)?;
-        let log = Self {
+        Ok(Self {
             path: path.to_owned(),
             file: Some(file),
-            length: loaded.length,
-            tail: loaded.tail,
+            length: 0,
+            tail: Tail::Torn,
             name_unsynced: false,
-        };
-        Ok((log, loaded))
+        })
+    }
+
+    /// How the file ends, as reading it has shown.
+    pub(super) fn set_end(&mut self, length: u64, tail: Tail) {
+        self.length = length;
+        self.tail = tail;
+    }
+
+    pub(super) fn file(&self) -> Option<&File> {
+        self.file.as_ref()
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -70,15 +79,15 @@ impl LogFile {
         self.length
     }
 
-    /// Adds whole lines: all of them, or none and an error.
-    pub(super) fn write(&mut self, records: Vec<u8>) -> Result<(), SessionError> {
+    /// Adds whole lines: all of them, or none and an error. Returns where they begin.
+    pub(super) fn write(&mut self, records: Vec<u8>) -> Result<u64, SessionError> {
         if self.file.is_none() {
-            return self.create(&records);
+            return self.create(&records).map(|()| 0);
         }
         self.repair_torn_tail()?;
-        let records = match self.tail {
-            Tail::Unterminated => [b"\n".as_slice(), &records].concat(),
-            Tail::Whole | Tail::Torn => records,
+        let (records, begin) = match self.tail {
+            Tail::Unterminated => ([b"\n".as_slice(), &records].concat(), self.length + 1),
+            Tail::Whole | Tail::Torn => (records, self.length),
         };
         let Some(file) = &self.file else {
             return Err(SessionError::Closed);
@@ -93,7 +102,7 @@ impl LogFile {
             Ok(length) => {
                 self.length = length;
                 self.tail = Tail::Whole;
-                Ok(())
+                Ok(begin)
             }
             Err(error) => {
                 if error.torn {

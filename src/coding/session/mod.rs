@@ -1,32 +1,47 @@
 //! A session is a tree of entries in an append-only file.
 //!
 //! [`SessionStore`] owns the file: an entry exists only after its write succeeded. [`SessionTree`] is
-//! the conversation in memory, fed with the entries the store hands back. [`SessionDirectory`] knows
-//! where the files are and what they are about. Nothing here ever rewrites a stored line.
+//! the index of what is in it: a few bytes an entry, and the entries themselves stay in the file until
+//! they are shown or sent. [`SessionDirectory`] knows where the files are and what they are about.
+//! Nothing here ever rewrites a stored line.
 
+mod bodies;
 mod directory;
 mod draft;
+mod ending;
 mod entry;
+mod envelope;
 mod error;
 mod fork;
+mod index;
+mod key;
+mod lines;
 mod list;
 mod load;
 mod lock;
 mod log_file;
 mod owner;
+mod page;
+mod search;
 mod store;
 mod summary;
 mod tree;
+mod walk;
 
 #[cfg(test)]
 mod tests;
 
 pub use directory::SessionDirectory;
+pub use ending::Ending;
 pub use entry::{Entry, EntryKind, Header, VERSION};
 pub use error::SessionError;
 pub use fork::{fork, fork_entries};
+pub use index::SessionIndex;
 pub use list::Scope;
-pub use load::{Loaded, load};
+pub use load::{Findings, Loaded, load};
+pub use page::{Page, PageAt, StoredMessage};
+pub use search::{HIT_LIMIT, Needle, SearchHit};
 pub use store::SessionStore;
 pub use summary::{SessionSummary, summarize};
-pub use tree::{SessionTree, State};
+pub use tree::SessionTree;
+pub use walk::State;

@@ -3,16 +3,20 @@
 //! It runs outside the async runtime because writing and syncing block. Commands are answered in the
 //! order they were sent; the draft is written between them when its time has come.
 
-use std::collections::HashSet;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Instant;
 
 use tokio::sync::oneshot;
 
+use super::bodies::Place;
 use super::draft::DraftFile;
 use super::entry::{Entry, EntryKind, Header};
 use super::error::SessionError;
+use super::index::SessionIndex;
+use super::load::{Findings, Loaded, Scan, read_all, scan};
 use super::log_file::LogFile;
 use super::summary::WINDOW;
 use crate::base::{clock, ids, jsonl};
@@ -36,6 +40,9 @@ pub(super) enum Command {
     DraftWaiting,
     FlushDraft(Reply<()>),
     ClearDraft(u64, Reply<()>),
+    /// Answered when the whole file is indexed.
+    Findings(Reply<Findings>),
+    ReadAll(Reply<Loaded>),
     Close(Reply<()>),
 }
 
@@ -58,17 +65,17 @@ pub(super) enum Backend {
 pub(super) struct Owner {
     header: Header,
     backend: Backend,
-    ids: HashSet<String>,
-    /// Ids an entry may hang on: all but those of `Leaf` entries.
-    nodes: HashSet<String>,
-    leaf: Option<String>,
+    /// What is stored. Others read it; only this thread changes it.
+    index: SessionIndex,
+    findings: Findings,
+    /// The file is still to be indexed.
+    unread: bool,
+    /// Set when nobody waits for the index any more.
+    stop: Arc<AtomicBool>,
     /// Entries that wait for the file to begin, or for its first write of this run.
     pending: Vec<Entry>,
     /// `pending` holds the draft of an earlier run.
     recovered: bool,
-    name: Option<String>,
-    /// The name was given or taken away at least once.
-    named: bool,
     /// Length of the file when the name was last said in this run.
     name_at: u64,
     /// Something was written in this run.
@@ -80,13 +87,12 @@ impl Owner {
         Self {
             header,
             backend,
-            ids: HashSet::new(),
-            nodes: HashSet::new(),
-            leaf: None,
+            index: SessionIndex::default(),
+            findings: Findings::default(),
+            unread: false,
+            stop: Arc::default(),
             pending: Vec::new(),
             recovered: false,
-            name: None,
-            named: false,
             name_at: 0,
             wrote: false,
         }
@@ -96,27 +102,80 @@ impl Owner {
         &self.backend
     }
 
-    /// Takes over entries that are stored already.
-    pub(super) fn with_stored(mut self, entries: &[Entry], leaf: Option<String>) -> Self {
-        for entry in entries {
-            self.remember(entry);
-        }
-        self.leaf = leaf;
+    pub(super) fn index(&self) -> &SessionIndex {
+        &self.index
+    }
+
+    pub(super) fn stop(&self) -> &Arc<AtomicBool> {
+        &self.stop
+    }
+
+    /// Takes over entries that stay in memory.
+    pub(super) fn with_kept(self, entries: &[Entry]) -> Self {
+        self.index.change(|tree| {
+            for entry in entries {
+                tree.insert(entry.clone());
+            }
+        });
         self
     }
 
     /// Takes over entries that are still to be stored.
-    pub(super) fn with_pending(mut self, pending: Vec<Entry>, recovered: bool) -> Self {
-        for entry in &pending {
-            self.remember(entry);
+    pub(super) fn with_pending(self, pending: Vec<Entry>) -> Self {
+        Self {
+            pending: pending.clone(),
+            ..self.with_kept(&pending)
         }
-        self.pending = pending;
-        self.recovered = recovered;
+    }
+
+    /// Takes over what is stored already.
+    pub(super) fn with_scan(mut self, scan: Scan) -> Self {
+        self.take(scan);
         self
+    }
+
+    /// Leaves reading the file to the thread: until it has, everything that is asked waits.
+    pub(super) fn with_unread_file(self) -> Self {
+        Self {
+            unread: true,
+            ..self
+        }
+    }
+
+    fn take(&mut self, scan: Scan) {
+        if let Backend::File(file, _) = &mut self.backend {
+            file.set_end(scan.length, scan.tail);
+            self.pending.extend(scan.recovered());
+            self.recovered = !self.pending.is_empty();
+        }
+        self.header = scan.header;
+        self.findings = scan.findings;
+        self.index.change(|tree| *tree = scan.tree);
+    }
+
+    /// Indexes the file. When that fails nothing can be done with the session any more.
+    fn read_file(&mut self) -> Result<(), SessionError> {
+        let Backend::File(file, _) = &self.backend else {
+            return Ok(());
+        };
+        let path = file.path().to_owned();
+        let Some(file) = file.file() else {
+            return Err(SessionError::Closed);
+        };
+        let scan = scan(file, &path, &self.stop)?;
+        self.take(scan);
+        Ok(())
     }
 
     /// Serves commands until the last handle is gone or one closes the store.
     pub(super) fn run(mut self, commands: &Receiver<Command>) {
+        if self.unread
+            && let Err(error) = self.read_file()
+        {
+            // The first to ask learns why; to all others the session is closed.
+            tell_first(commands, error);
+            return;
+        }
         let mut draft_due: Option<Instant> = None;
         let closed = loop {
             let command = match draft_due {
@@ -174,13 +233,22 @@ impl Owner {
                 self.clear_draft(generation);
                 let _ = reply.send(Ok(()));
             }
+            Command::Findings(reply) => {
+                let _ = reply.send(Ok(self.findings.clone()));
+            }
+            Command::ReadAll(reply) => {
+                let loaded = self
+                    .index
+                    .look(|tree| read_all(self.header.clone(), tree, self.findings.clone(), false));
+                let _ = reply.send(Ok(loaded));
+            }
             Command::DraftWaiting | Command::Close(_) => {}
         }
     }
 
     fn append(&mut self, parent: Parent, kind: EntryKind) -> Result<Entry, SessionError> {
         let parent_id = match parent {
-            Parent::Leaf => self.leaf.clone(),
+            Parent::Leaf => self.index.leaf(),
             Parent::Entry(id) => self.checked(id)?,
         };
         if let EntryKind::Leaf {
@@ -195,21 +263,26 @@ impl Owner {
             timestamp: clock::rfc3339(clock::now_ms()),
             kind,
         };
-        self.store(&entry)?;
-        self.remember(&entry);
+        let place = self.store(&entry)?;
+        self.index.change(|tree| {
+            let parent = entry.parent_id.as_deref().and_then(|id| tree.number(id));
+            tree.add_entry(&entry, parent, place);
+            tree.settle();
+        });
         Ok(entry)
     }
 
-    /// Writes `entry` and whatever waits before it, or lets it wait as well.
-    fn store(&mut self, entry: &Entry) -> Result<(), SessionError> {
+    /// Writes `entry` and whatever waits before it, or lets it wait as well. Returns where it is.
+    fn store(&mut self, entry: &Entry) -> Result<Place, SessionError> {
+        let kept = || Place::Kept(Arc::new(entry.clone()));
         match &self.backend {
-            Backend::Memory => Ok(()),
+            Backend::Memory => Ok(kept()),
             Backend::ReadOnly(path) => Err(SessionError::ReadOnly { path: path.clone() }),
             Backend::File(file, _) if !file.exists() && !entry.kind.begins_file() => {
                 self.pending.push(entry.clone());
-                Ok(())
+                Ok(kept())
             }
-            Backend::File(..) => self.write(Some(entry)),
+            Backend::File(..) => Ok(self.write(Some(entry))?.unwrap_or_else(kept)),
         }
     }
 
@@ -217,31 +290,49 @@ impl Owner {
         match &self.backend {
             Backend::Memory | Backend::ReadOnly(_) => Ok(()),
             Backend::File(file, _) if file.exists() && self.pending.is_empty() => Ok(()),
-            Backend::File(..) => self.write(None),
+            Backend::File(..) => self.write(None).map(drop),
         }
     }
 
-    fn write(&mut self, entry: Option<&Entry>) -> Result<(), SessionError> {
+    /// Writes what waits, then `entry`. Returns where `entry` stands, if it can be read back from there.
+    fn write(&mut self, entry: Option<&Entry>) -> Result<Option<Place>, SessionError> {
         let Backend::File(file, draft) = &mut self.backend else {
-            return Ok(());
+            return Ok(None);
         };
         let mut records = Vec::new();
         if !file.exists() {
             jsonl::encode(&self.header, &mut records)?;
         }
+        let mut places = Vec::with_capacity(self.pending.len() + 1);
         for entry in self.pending.iter().chain(entry) {
+            let start = records.len();
             jsonl::encode(entry, &mut records)?;
+            places.push((start as u64, (records.len() - start - 1) as u32));
         }
-        file.write(records)?;
+        let begin = file.write(records)?;
         self.wrote = true;
         if matches!(entry, Some(entry) if matches!(entry.kind, EntryKind::SessionInfo { .. })) {
             self.name_at = file.length();
         }
+        let path = file.path().to_owned();
+        let readable = self.index.change(|tree| {
+            let readable = tree.bodies().open(&path);
+            if readable {
+                for (entry, (start, length)) in self.pending.iter().zip(&places) {
+                    tree.stored(&entry.id, begin + start, *length);
+                }
+            }
+            readable
+        });
         self.pending.clear();
         if std::mem::take(&mut self.recovered) {
             draft.remove();
         }
-        Ok(())
+        let last = places.last().filter(|_| readable && entry.is_some());
+        Ok(last.map(|(start, length)| Place::Stored {
+            offset: begin + start,
+            length: *length,
+        }))
     }
 
     /// Lists read the ends of a file only: a name that was said far from its end is said again, and
@@ -251,43 +342,38 @@ impl Owner {
             return;
         };
         let far = file.length().saturating_sub(self.name_at) > (WINDOW / 2) as u64;
-        if self.named && self.wrote && far {
-            let name = self.name.clone();
-            let target_id = self.leaf.clone();
+        let said = self
+            .index
+            .look(|tree| tree.is_named().then(|| tree.name().map(str::to_owned)));
+        if let Some(name) = said
+            && self.wrote
+            && far
+        {
+            let target_id = self.index.leaf();
             let _ = self
                 .append(Parent::Leaf, EntryKind::SessionInfo { name })
                 .and_then(|_| self.append(Parent::Leaf, EntryKind::Leaf { target_id }));
         }
     }
 
-    fn remember(&mut self, entry: &Entry) {
-        self.ids.insert(entry.id.clone());
-        if let EntryKind::SessionInfo { name } = &entry.kind {
-            self.name.clone_from(name);
-            self.named = true;
-        }
-        if let EntryKind::Leaf { target_id } = &entry.kind {
-            self.leaf.clone_from(target_id);
-        } else {
-            self.nodes.insert(entry.id.clone());
-            self.leaf = Some(entry.id.clone());
-        }
-    }
-
     fn checked(&self, id: Option<String>) -> Result<Option<String>, SessionError> {
         match id {
-            Some(id) if !self.nodes.contains(&id) => Err(SessionError::UnknownEntry { id }),
+            Some(id) if !self.index.look(|tree| tree.number(&id).is_some()) => {
+                Err(SessionError::UnknownEntry { id })
+            }
             id => Ok(id),
         }
     }
 
     fn new_id(&self) -> String {
-        loop {
-            let id = ids::entry_id();
-            if !self.ids.contains(&id) {
-                return id;
+        self.index.look(|tree| {
+            loop {
+                let id = ids::entry_id();
+                if tree.is_free(&id) {
+                    return id;
+                }
             }
-        }
+        })
     }
 
     fn draft_due(&self) -> Option<Instant> {
@@ -302,7 +388,7 @@ impl Owner {
     fn write_draft(&mut self) {
         if let Backend::File(file, draft) = &mut self.backend {
             if file.exists() && !self.recovered {
-                draft.write(self.leaf.as_deref());
+                draft.write(self.index.leaf().as_deref());
             } else {
                 draft.postpone();
             }
@@ -323,5 +409,24 @@ impl Backend {
             Self::ReadOnly(path) => Some(path),
             Self::File(file, _) => Some(file.path()),
         }
+    }
+}
+
+/// Answers what is asked first with `error`.
+fn tell_first(commands: &Receiver<Command>, error: SessionError) {
+    while let Ok(command) = commands.recv() {
+        match command {
+            Command::Append { reply, .. } => drop(reply.send(Err(error))),
+            Command::Findings(reply) => drop(reply.send(Err(error))),
+            Command::ReadAll(reply) => drop(reply.send(Err(error))),
+            Command::Flush(reply)
+            | Command::Sync(reply)
+            | Command::FlushDraft(reply)
+            | Command::ClearDraft(_, reply) => drop(reply.send(Err(error))),
+            // Closing what cannot be read succeeds.
+            Command::Close(reply) => drop(reply.send(Ok(()))),
+            Command::DraftWaiting => continue,
+        }
+        return;
     }
 }

@@ -5,20 +5,28 @@
 //! entry to put into memory. `sync` is what makes them survive a power cut: the owner of a session
 //! calls it after each user message and each finished turn.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 
 use tokio::sync::oneshot;
 
 use super::draft::{DraftFile, Inbox};
+use super::ending::{self, Ending};
 use super::entry::{Entry, EntryKind, Header};
 use super::error::SessionError;
-use super::load::{Loaded, load};
+use super::index::SessionIndex;
+use super::load::{Findings, Loaded, scan};
+use super::lock;
 use super::log_file::LogFile;
 use super::owner::{Backend, Command, Owner, Parent, Reply};
 use crate::agent::AgentMessage;
 use crate::llm::{AssistantMessage, Delta};
+
+/// A file of up to this many bytes is indexed before it is shown: that takes a few milliseconds.
+const READ_AT_ONCE: u64 = 4 << 20;
 
 /// A session that is open.
 #[derive(Debug, Clone)]
@@ -34,6 +42,9 @@ struct Facts {
     header: Header,
     path: Option<PathBuf>,
     read_only: bool,
+    index: SessionIndex,
+    /// Tells the thread that the index is needed no longer.
+    stop: Arc<AtomicBool>,
 }
 
 impl SessionStore {
@@ -51,46 +62,70 @@ impl SessionStore {
         let inbox = Inbox::default();
         let draft = DraftFile::new(&path, inbox.clone());
         let backend = Backend::File(LogFile::planned(path), draft);
-        let owner = Owner::new(header.clone(), backend).with_pending(entries, false);
+        let owner = Owner::new(header.clone(), backend).with_pending(entries);
         Self::start(header, owner, inbox)
     }
 
     /// A session that is never written (`--no-session`) and starts with `entries`: none, or those of
     /// a fork.
     pub fn in_memory(header: Header, entries: &[Entry]) -> Result<Self, SessionError> {
-        let leaf = entries.last().map(|entry| entry.id.clone());
-        let owner = Owner::new(header.clone(), Backend::Memory).with_stored(entries, leaf);
+        let owner = Owner::new(header.clone(), Backend::Memory).with_kept(entries);
         Self::start(header, owner, Inbox::default())
     }
 
-    /// Opens the session at `path` for going on with it. Blocks while it reads the file. An answer that
-    /// a crash interrupted is among the entries; it is stored with the next write.
-    pub fn open(path: &Path) -> Result<(Self, Loaded), SessionError> {
-        let (file, loaded) = LogFile::open(path)?;
+    /// Opens the session at `path` for going on with it. Blocks while it reads: of a short file all, of
+    /// a long one the end, and the rest is indexed by the store's thread; `findings` waits for that, and
+    /// so does whatever else is asked of the store. An answer that a crash interrupted is among the
+    /// entries; it is stored with the next write.
+    pub fn open(path: &Path) -> Result<(Self, Ending), SessionError> {
+        Self::open_within(path, READ_AT_ONCE)
+    }
+
+    /// The same with a limit of its own for what is read at once.
+    pub(super) fn open_within(path: &Path, limit: u64) -> Result<(Self, Ending), SessionError> {
+        let log = LogFile::open(path)?;
+        let file = log.file().ok_or(SessionError::Closed)?;
         let inbox = Inbox::default();
-        let backend = Backend::File(file, DraftFile::new(path, inbox.clone()));
-        let recovered = usize::from(loaded.recovered_draft.is_some());
-        let (stored, pending) = loaded.entries.split_at(loaded.entries.len() - recovered);
-        let owner = Owner::new(loaded.header.clone(), backend)
-            .with_stored(stored, loaded.leaf.clone())
-            .with_pending(pending.to_vec(), !pending.is_empty());
-        let store = Self::start(loaded.header.clone(), owner, inbox)?;
-        Ok((store, loaded))
+        let draft = DraftFile::new(path, inbox.clone());
+        let ending = if draft.was_left() {
+            None
+        } else {
+            ending::read(file, limit)
+        };
+        if let Some(ending) = ending {
+            let header = ending.header.clone();
+            let owner = Owner::new(header.clone(), Backend::File(log, draft)).with_unread_file();
+            return Ok((Self::start(header, owner, inbox)?, ending));
+        }
+        let mut scan = scan(file, path, &AtomicBool::new(false))?;
+        scan.recover_draft(path);
+        let ending = Ending::of(&scan);
+        let header = scan.header.clone();
+        let owner = Owner::new(header.clone(), Backend::File(log, draft)).with_scan(scan);
+        Ok((Self::start(header, owner, inbox)?, ending))
     }
 
     /// Opens the session at `path` for looking at, whoever has it open. Appending fails.
-    pub fn open_read_only(path: &Path) -> Result<(Self, Loaded), SessionError> {
-        let loaded = load(path)?;
+    pub fn open_read_only(path: &Path) -> Result<(Self, Ending), SessionError> {
+        let file = File::open(path).map_err(|error| SessionError::io("open", path, error))?;
+        let with_draft = !lock::is_held(&file);
+        let mut scan = scan(&file, path, &AtomicBool::new(false))?;
+        if with_draft {
+            scan.recover_draft(path);
+        }
+        let ending = Ending::of(&scan);
+        let header = scan.header.clone();
         let backend = Backend::ReadOnly(path.to_owned());
-        let owner = Owner::new(loaded.header.clone(), backend);
-        let store = Self::start(loaded.header.clone(), owner, Inbox::default())?;
-        Ok((store, loaded))
+        let owner = Owner::new(header.clone(), backend).with_scan(scan);
+        Ok((Self::start(header, owner, Inbox::default())?, ending))
     }
 
     fn start(header: Header, owner: Owner, inbox: Inbox) -> Result<Self, SessionError> {
         let facts = Facts {
             path: owner.backend().path().map(Path::to_owned),
             read_only: matches!(owner.backend(), Backend::ReadOnly(_)),
+            index: owner.index().clone(),
+            stop: Arc::clone(owner.stop()),
             header,
         };
         let (commands, received) = mpsc::channel();
@@ -124,6 +159,21 @@ impl SessionStore {
 
     pub fn is_read_only(&self) -> bool {
         self.facts.read_only
+    }
+
+    /// What the session holds. Complete once `findings` has answered.
+    pub fn index(&self) -> &SessionIndex {
+        &self.facts.index
+    }
+
+    /// Waits until the whole file is indexed, and tells what that showed.
+    pub async fn findings(&self) -> Result<Findings, SessionError> {
+        self.ask(Command::Findings).await
+    }
+
+    /// Reads every entry. What turns out damaged is left out and counted.
+    pub async fn read_all(&self) -> Result<Loaded, SessionError> {
+        self.ask(Command::ReadAll).await
     }
 
     /// Stores an entry under the current leaf, which it becomes. The answer whose draft is being kept
@@ -205,6 +255,7 @@ impl SessionStore {
 
     /// Closes the file and gives its lock up. Every later call on any handle fails with `Closed`.
     pub async fn close(&self) -> Result<(), SessionError> {
+        self.facts.stop.store(true, Ordering::Relaxed);
         self.ask(Command::Close).await
     }
 

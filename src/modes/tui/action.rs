@@ -25,6 +25,13 @@ pub enum Action {
     },
     /// Puts text on the clipboard.
     Copy(String),
+    /// Looks for this text in the conversation.
+    Search(String),
+    /// Goes to the next hit above, or below.
+    StepSearch {
+        older: bool,
+    },
+    EndSearch,
     SetTheme(String),
     /// Reads settings, themes and keymaps again.
     ReloadLooks,

@@ -19,6 +19,7 @@ use super::activity::Activity;
 use super::command::Command;
 use super::editor::Editor;
 use super::footer::Footer;
+use super::search::Search;
 use super::transcript::Transcript;
 
 /// Rows a turn of the wheel scrolls.
@@ -68,6 +69,7 @@ pub struct App {
     pub models: Vec<ModelInfo>,
     pub sessions: Vec<SessionSummary>,
     pub highlighter: Highlighter,
+    pub(super) search: Search,
     /// Keys of a sequence that has begun.
     pub(super) pending_keys: Vec<KeyPress>,
     pub(super) actions: Vec<Action>,
@@ -122,6 +124,7 @@ impl App {
             models: Vec::new(),
             sessions: Vec::new(),
             highlighter: options.highlighter,
+            search: Search::default(),
             pending_keys: Vec::new(),
             actions: Vec::new(),
             ops: Vec::new(),
@@ -151,6 +154,7 @@ impl App {
 
     /// Ops for the host since the last call.
     pub fn take_ops(&mut self) -> Vec<Op> {
+        self.ops.extend(self.transcript.take_ops());
         std::mem::take(&mut self.ops)
     }
 

@@ -75,6 +75,9 @@ impl App {
                 self.ops.push(Op::ListAccounts);
             }
             Action::Copy(text) => self.effects.push(Effect::Copy(text)),
+            Action::Search(query) => self.start_search(query),
+            Action::StepSearch { older } => self.step_search(older),
+            Action::EndSearch => self.end_search(),
             Action::SetTheme(name) => self.effects.push(Effect::LoadTheme(name)),
             Action::ReloadLooks => self.effects.push(Effect::ReloadLooks),
             Action::Toast { text, error } => self.activity.toast(text, error, now),
@@ -150,6 +153,7 @@ impl App {
             Command::PreviousPrompt => self.transcript.go_prompt(false),
             Command::NextPrompt => self.transcript.go_prompt(true),
             Command::Browse => self.browsing = true,
+            Command::Search => self.open_search(),
             Command::Complete if self.layers.is_empty() => self.complete(),
             // The rest belongs to the editor and to lists.
             _ => return false,

@@ -37,6 +37,7 @@ pub enum Command {
     PreviousPrompt,
     NextPrompt,
     Browse,
+    Search,
     // Writing.
     Newline,
     Left,
@@ -217,6 +218,12 @@ pub const COMMANDS: &[CommandInfo] = &[
         Command::Browse,
         "browse",
         "read the conversation with single keys",
+        true,
+    ),
+    info(
+        Command::Search,
+        "search",
+        "find text in the conversation",
         true,
     ),
     info(Command::Left, "left", "left", false),

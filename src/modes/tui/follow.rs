@@ -8,8 +8,7 @@ use super::overlays;
 use super::overlays::picker::Picker;
 use crate::agent::{self, AgentMessage, RunOutcome, UserMessage};
 use crate::base::clock;
-use crate::coding::host::{Event, Op};
-use crate::llm::Usage;
+use crate::coding::host::{Event, Op, SessionContents};
 
 /// Runs longer than this are worth a notification.
 const NOTIFY_AFTER: Duration = Duration::from_secs(5);
@@ -29,23 +28,34 @@ impl App {
     fn follow_host(&mut self, event: &Event, now: Instant) {
         self.dirty = true;
         match event {
-            Event::SessionOpened { session, messages } => {
+            Event::SessionOpened {
+                session, messages, ..
+            } => {
                 self.session = (**session).clone();
                 self.editor.set_folder(&session.cwd);
                 self.footer.session_name.clone_from(&session.name);
                 self.activity.work = Work::Idle;
                 self.queue = QueueView::default();
-                self.usage = Usage::default();
-                self.footer.total = self.usage;
                 self.footer.context_tokens = 0;
-                for message in messages {
-                    self.count(message);
+                for stored in messages {
+                    self.count(&stored.message);
                 }
-                self.tell_about_recovery();
+                self.take_contents(session.contents.unwrap_or_default());
+                if self.session.recovered_draft {
+                    let text = "the answer that was cut off by a crash was brought back";
+                    self.transcript.notice(agent::Severity::Info, text);
+                }
                 if let Some(message) = self.failure.take() {
                     self.transcript.notice(agent::Severity::Error, &message);
                 }
             }
+            Event::SessionIndexed { contents } => self.take_contents(*contents),
+            Event::SearchHits {
+                request,
+                hits,
+                done,
+                cut,
+            } => self.found(*request, hits, (*done, *cut)),
             // Told in the session that takes its place.
             Event::SessionFailed { message } => {
                 self.failure = Some(message.clone());
@@ -215,18 +225,17 @@ impl App {
         }
     }
 
-    fn tell_about_recovery(&mut self) {
-        if self.session.damaged_lines > 0 {
+    /// What the whole session holds is known.
+    fn take_contents(&mut self, contents: SessionContents) {
+        self.usage = contents.usage;
+        self.footer.total = self.usage;
+        if contents.damaged_lines > 0 {
             let text = format!(
                 "{} damaged lines of the session file were skipped; they are still in {}",
-                self.session.damaged_lines,
+                contents.damaged_lines,
                 self.session.path.as_deref().unwrap_or("the file")
             );
             self.transcript.notice(agent::Severity::Warning, &text);
-        }
-        if self.session.recovered_draft {
-            let text = "the answer that was cut off by a crash was brought back";
-            self.transcript.notice(agent::Severity::Info, text);
         }
     }
 }

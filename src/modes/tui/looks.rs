@@ -13,7 +13,7 @@ use crate::term::terminal::TerminalKind;
 use crate::term::theme::{Theme, ThemeStore};
 
 /// Keymap contexts there are.
-const CONTEXTS: &[&str] = &["global", "editor", "list", "transcript"];
+const CONTEXTS: &[&str] = &["global", "editor", "list", "search", "transcript"];
 
 /// Where theme and keymap come from.
 #[derive(Debug, Clone)]

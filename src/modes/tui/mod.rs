@@ -16,6 +16,7 @@ pub mod layout;
 mod looks;
 pub mod overlays;
 mod run;
+mod search;
 pub mod slash;
 pub mod transcript;
 mod usage;

@@ -1,7 +1,7 @@
 use super::*;
 use crate::term::input::{KeyCode, KeyModifiers};
 
-const CONTEXTS: &[&str] = &["global", "editor", "list", "transcript"];
+const CONTEXTS: &[&str] = &["global", "editor", "list", "search", "transcript"];
 
 const ACTIONS: &[&str] = &[
     "interrupt",

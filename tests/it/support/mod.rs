@@ -7,3 +7,5 @@ pub(crate) mod host;
 pub(crate) mod oauth;
 pub(crate) mod outline;
 pub(crate) mod server;
+#[path = "../../../benches/support/session_fixture.rs"]
+pub(crate) mod session_fixture;

@@ -12,6 +12,7 @@ mod support;
 
 mod editor;
 mod frames;
+mod length;
 mod login;
 mod looks;
 mod overlays;

@@ -373,6 +373,11 @@ impl Screen {
         work(&self.place)
     }
 
+    /// The last request.
+    pub(super) fn request(&self) -> osier::llm::Request {
+        self.provider.last_request().unwrap()
+    }
+
     /// The text of the last message the model was sent.
     pub(super) fn last_prompt(&self) -> String {
         let request = self.provider.last_request().unwrap();
@@ -388,6 +393,8 @@ impl Screen {
 
     /// Applies one event of the host and returns it.
     pub(super) async fn next_event(&mut self) -> Event {
+        // Drawing may have asked for something.
+        self.flush();
         let Ok(event) = tokio::time::timeout(PATIENCE, self.events.recv()).await else {
             panic!("nothing happens any more:\n{}", self.screen());
         };
@@ -454,7 +461,10 @@ fn normal(mut event: Event) -> Event {
     match &mut event {
         Event::Workspace { cwd, .. } => "~/work".clone_into(cwd),
         Event::ShellEnd { run, .. } => run.duration_ms = 0,
-        Event::SessionOpened { messages, .. } => messages.iter_mut().for_each(without_time),
+        Event::SessionOpened { messages, .. } | Event::TranscriptPage { messages, .. } => {
+            let messages = messages.iter_mut();
+            messages.for_each(|stored| without_time(&mut stored.message));
+        }
         Event::Agent(agent::Event::ToolExecutionEnd { result, .. }) => {
             Arc::make_mut(result).result_time_gone();
         }

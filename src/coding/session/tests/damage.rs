@@ -89,7 +89,7 @@ async fn a_torn_end_is_kept_aside_and_the_next_record_is_whole() {
     for length in (from..=sample.bytes.len()).step_by(11) {
         put(&sample.path, &sample.bytes[..length]);
         let before = sample.asides().len();
-        let (store, loaded) = SessionStore::open(&sample.path).unwrap();
+        let (store, loaded) = open(&sample.path).await;
         assert_eq!(
             std::fs::read(&sample.path).unwrap(),
             &sample.bytes[..length]

@@ -47,7 +47,7 @@ async fn an_interrupted_answer_is_recovered_under_the_leaf() {
     store.flush_draft().await.unwrap();
 
     let (_directory, path) = killed(&store);
-    let (store, loaded) = SessionStore::open(&path).unwrap();
+    let (store, loaded) = open(&path).await;
     let recovered = loaded.entries.last().unwrap();
     assert_eq!(loaded.recovered_draft.as_ref(), Some(&recovered.id));
     assert_eq!(loaded.leaf.as_ref(), Some(&recovered.id));
@@ -124,7 +124,7 @@ async fn a_draft_waits_for_its_session_and_for_the_one_before_it() {
     store.flush_draft().await.unwrap();
 
     let (_directory, path) = killed(&store);
-    let (store, _) = SessionStore::open(&path).unwrap();
+    let (store, _) = open(&path).await;
     store.begin_draft(answer("late"));
     store.flush_draft().await.unwrap();
     let waiting = load(&path).unwrap().recovered_draft;
@@ -137,7 +137,7 @@ async fn a_draft_waits_for_its_session_and_for_the_one_before_it() {
     };
     assert_eq!(text(&path), (2, Some("early".into())));
 
-    let (store, _) = SessionStore::open(&path).unwrap();
+    let (store, _) = open(&path).await;
     store.begin_draft(answer("late"));
     store.append(user("again")).await.unwrap();
     store.flush_draft().await.unwrap();

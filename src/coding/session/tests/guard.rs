@@ -73,14 +73,15 @@ async fn a_second_process_may_only_read() {
     };
     assert!(pid.is_none_or(|pid| pid == holder.0.id()), "{pid:?}");
     assert!(error.hint().unwrap().contains("read-only"));
-    let (reader, loaded) = SessionStore::open_read_only(&path).unwrap();
+    let (reader, _) = SessionStore::open_read_only(&path).unwrap();
+    let loaded = reader.read_all().await.unwrap();
     assert_eq!(loaded.entries, std::slice::from_ref(&entry));
     let refused = reader.append(user("no")).await;
     assert!(matches!(refused, Err(SessionError::ReadOnly { .. })));
 
     // Killed: the system gives the lock up.
     drop(holder);
-    let (store, loaded) = SessionStore::open(&path).unwrap();
+    let (store, loaded) = open(&path).await;
     assert_eq!(loaded.entries, [entry]);
     store.append(user("mine again")).await.unwrap();
 }

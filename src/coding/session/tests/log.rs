@@ -21,7 +21,7 @@ async fn what_was_acknowledged_is_read_back_and_the_leaf_is_where_it_was() {
         (0, 0, 0)
     );
 
-    let (again, loaded) = SessionStore::open(path_of(&store)).unwrap();
+    let (again, loaded) = open(path_of(&store)).await;
     let moved = again.set_leaf(Some(&entries[3].id)).await.unwrap();
     again.close().await.unwrap();
     let reopened = load(path_of(&store)).unwrap();
@@ -131,7 +131,7 @@ async fn a_type_of_a_newer_version_stays_a_link_of_the_tree() {
     text.push_str(&newer.replace("PARENT", &first.id));
     text.push('\n');
     rewrite(path_of(&store), &text);
-    let (store, loaded) = SessionStore::open(path_of(&store)).unwrap();
+    let (store, loaded) = open(path_of(&store)).await;
     assert_eq!(
         (loaded.damaged, loaded.leaf.as_deref()),
         (0, Some("0000000x"))

@@ -3,6 +3,7 @@
 mod damage;
 mod draft;
 mod guard;
+mod length;
 mod listing;
 mod log;
 mod tree;
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::{Entry, EntryKind, Header, SessionDirectory, SessionStore};
+use super::{Entry, EntryKind, Header, Loaded, SessionDirectory, SessionStore};
 use crate::agent::{AgentMessage, UserMessage};
 use crate::llm::{AssistantBlock, AssistantMessage, StopReason, Usage};
 
@@ -41,6 +42,13 @@ impl Place {
         let (path, header) = self.plan();
         SessionStore::create(path, header).unwrap()
     }
+}
+
+/// Opens a session and reads all of it.
+async fn open(path: &Path) -> (SessionStore, Loaded) {
+    let (store, _) = SessionStore::open(path).unwrap();
+    let loaded = store.read_all().await.unwrap();
+    (store, loaded)
 }
 
 fn user(text: &str) -> EntryKind {

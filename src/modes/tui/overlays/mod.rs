@@ -7,4 +7,5 @@ pub mod login;
 pub mod model;
 pub mod palette;
 pub mod picker;
+pub mod search;
 pub mod session;

@@ -1,6 +1,8 @@
 //! One entry of the transcript: what it says and how it folds. A cell knows its rows for a width; it
 //! lays them out when it is first seen at that width, never before.
 
+use std::sync::Arc;
+
 use crate::agent::{Notice, Severity, UserMessage};
 use crate::term::face::{Emphasis, Face, Token};
 use crate::term::highlight::{Highlighted, Highlighter};
@@ -40,6 +42,10 @@ pub enum Body {
 #[derive(Debug)]
 pub struct Cell {
     pub body: Body,
+    /// The entry its message is stored as.
+    pub entry: Option<Arc<str>>,
+    /// The entry that a call's result is stored as.
+    pub result_entry: Option<Arc<str>>,
     /// Overrides the look for this cell; toggled by a click.
     pub expanded: Option<bool>,
     /// Rows of the bodies that do not keep their own, for a width and look.
@@ -50,6 +56,8 @@ impl Cell {
     pub fn new(body: Body) -> Self {
         Self {
             body,
+            entry: None,
+            result_entry: None,
             expanded: None,
             cache: None,
         }
@@ -58,6 +66,39 @@ impl Cell {
     /// Forgets the laid-out rows after a change of the body.
     pub fn changed(&mut self) {
         self.cache = None;
+    }
+
+    /// Whether this is the cell of the tool call `id`.
+    pub fn is_call(&self, id: &str) -> bool {
+        matches!(&self.body, Body::Tool(tool) if tool.call_id == id)
+    }
+
+    /// About how many bytes of text it holds.
+    pub fn weight(&self) -> usize {
+        let text = match &self.body {
+            Body::User(message) => {
+                let attached = message.attachments.iter();
+                message.text.len() + attached.map(|file| file.content.len()).sum::<usize>()
+            }
+            Body::Thinking { markdown, .. }
+            | Body::Text(markdown)
+            | Body::Summary { markdown, .. } => markdown.source().len(),
+            Body::Tool(tool) => tool.weight(),
+            Body::Shell(shell) => shell.run.as_ref().map_or(0, |run| run.output.len()),
+            Body::Notice(notice) => notice.text.len(),
+        };
+        text + size_of::<Self>()
+    }
+
+    /// Drops the rows that are kept: the cell is far off the screen.
+    pub fn release(&mut self) {
+        self.cache = None;
+        match &mut self.body {
+            Body::Text(markdown)
+            | Body::Thinking { markdown, .. }
+            | Body::Summary { markdown, .. } => markdown.release_rows(),
+            _ => {}
+        }
     }
 
     /// Whether the cell is the start of a turn of the user.

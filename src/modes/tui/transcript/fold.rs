@@ -3,27 +3,68 @@
 use std::sync::Arc;
 
 use super::cell::Body;
+use super::pages::Came;
 use super::shell::ShellCell;
+use super::strip::Strip;
 use super::tool::{Phase, ToolCell};
-use super::{OpenMessage, Position, Transcript};
-use crate::agent::{self, AgentMessage, Notice, Severity};
-use crate::base::clock;
+use super::{OpenMessage, Position, Started, Transcript};
+use crate::agent::{self, AgentMessage, Severity};
 use crate::coding::host::Event;
-use crate::llm::{AssistantBlock, AssistantMessage, Delta, StopReason};
+use crate::coding::session::StoredMessage;
+use crate::llm::{AssistantMessage, Delta, StopReason};
 use crate::term::markdown::Markdown;
+
+/// Cells among which the call of a result that just came is looked for.
+const RECENT: usize = 256;
 
 impl Transcript {
     /// Applies an event; returns whether anything visible may have changed.
     pub fn apply(&mut self, event: &Event) -> bool {
+        let before = self.near.cells.len();
+        let is_live = !matches!(
+            event,
+            Event::SessionOpened { .. }
+                | Event::TranscriptPage { .. }
+                | Event::MessageStored { .. }
+        );
+        let changed = self.fold(event);
+        if is_live && !self.follows() {
+            self.unseen += self.near.cells.len().saturating_sub(before);
+        }
+        changed
+    }
+
+    fn fold(&mut self, event: &Event) -> bool {
         match event {
-            Event::SessionOpened { messages, .. } => self.reset(messages),
+            Event::SessionOpened {
+                messages, at_start, ..
+            } => self.reset(messages, *at_start),
+            Event::TranscriptPage {
+                request,
+                found,
+                messages,
+                at_start,
+                at_end,
+            } => {
+                return self.take_page(Came {
+                    request: *request,
+                    found: *found,
+                    messages,
+                    at_start: *at_start,
+                    at_end: *at_end,
+                });
+            }
+            Event::MessageStored { id, entry_id } => {
+                self.stored(id, entry_id);
+                return false;
+            }
             Event::ShellStart {
                 id,
                 command,
                 exclude_from_context,
             } => {
                 let cell = ShellCell::running(id.clone(), command.clone(), *exclude_from_context);
-                let place = self.push(Body::Shell(Box::new(cell)));
+                let place = self.near.push(Body::Shell(Box::new(cell)));
                 self.shells.insert(id.clone(), place);
             }
             Event::ShellUpdate { id, text, skipped } => {
@@ -43,12 +84,7 @@ impl Transcript {
 
     /// Adds a line for the person.
     pub fn notice(&mut self, severity: Severity, text: &str) {
-        let notice = Notice {
-            severity,
-            text: text.to_owned(),
-            timestamp: clock::now_ms(),
-        };
-        self.push(Body::Notice(notice));
+        self.near.notice(severity, text);
     }
 
     fn apply_agent(&mut self, event: &agent::Event) -> bool {
@@ -61,7 +97,7 @@ impl Transcript {
                     });
                     return false;
                 }
-                message => return self.add_message(message),
+                message => return self.start_message(id, message),
             },
             agent::Event::MessageUpdate { id, delta } => {
                 if self.open.as_ref().is_some_and(|open| open.id == *id) {
@@ -83,14 +119,14 @@ impl Transcript {
                 arguments,
             } => {
                 let place = self.call_cell(call_id, tool_name);
-                self.change_tool(place, |cell| {
+                self.near.change_tool(place, |cell| {
                     cell.arguments.clone_from(arguments);
                     cell.phase = Phase::Running;
                 });
             }
             agent::Event::ToolExecutionUpdate { call_id, update } => {
-                if let Some(place) = self.calls.get(call_id).copied() {
-                    self.change_tool(place, |cell| cell.update(update));
+                if let Some(place) = self.near.calls.get(call_id).copied() {
+                    self.near.change_tool(place, |cell| cell.update(update));
                 }
             }
             agent::Event::ToolExecutionEnd {
@@ -99,8 +135,9 @@ impl Transcript {
                 result,
             } => {
                 let place = self.call_cell(call_id, tool_name);
-                self.change_tool(place, |cell| cell.finish(Arc::clone(result)));
-                self.calls.remove(call_id);
+                self.near
+                    .change_tool(place, |cell| cell.finish(Arc::clone(result)));
+                self.near.calls.remove(call_id);
             }
             agent::Event::Notice { severity, text } => self.notice(*severity, text),
             agent::Event::AgentEnd { outcome } => {
@@ -120,119 +157,72 @@ impl Transcript {
     }
 
     /// Shows a stored conversation from its end.
-    fn reset(&mut self, messages: &[Arc<AgentMessage>]) {
+    fn reset(&mut self, messages: &[StoredMessage], at_start: bool) {
         // Problems found on the way to the first session are still to be read.
-        let reported = std::mem::take(&mut self.cells);
+        let reported = std::mem::take(&mut self.near.cells);
         let keep = !std::mem::replace(&mut self.opened, true);
-        self.calls.clear();
+        self.near = Strip::of(messages, !at_start);
+        self.away = None;
+        self.asked = None;
         self.shells.clear();
         self.open = None;
+        self.started = None;
         self.unseen = 0;
         self.position = Position::Follow;
-        for message in messages {
-            self.add_message(message);
-        }
-        self.calls.clear();
         if keep {
-            self.cells.extend(reported);
+            self.near.cells.extend(reported);
         }
     }
 
-    fn add_message(&mut self, message: &AgentMessage) -> bool {
-        match message {
-            AgentMessage::User(message) => {
-                self.push(Body::User(message.clone()));
-            }
-            AgentMessage::Assistant(message) => {
-                for block in &message.content {
-                    self.add_block(block);
-                }
-                self.add_ending(message);
-            }
+    /// A message that is whole from its start.
+    fn start_message(&mut self, id: &str, message: &AgentMessage) -> bool {
+        let at = match message {
             AgentMessage::ToolResult(result) => {
-                // Live results have shown with their execution event.
-                let Some(place) = self.calls.remove(&result.result.tool_call_id) else {
-                    return false;
-                };
-                let result = Arc::new(result.clone());
-                self.change_tool(place, |cell| cell.finish(result));
+                let call = &result.result.tool_call_id;
+                let cells = self.near.cells.iter();
+                cells.rev().take(RECENT).position(|cell| cell.is_call(call))
             }
-            AgentMessage::ShellRun(run) => {
-                // A live run shows as its own cell already.
-                let shown = self
-                    .cells
-                    .iter()
-                    .rev()
-                    .take(4)
-                    .any(|cell| match &cell.body {
-                        Body::Shell(shell) => {
-                            shell.run.as_ref() == Some(run) || shell.run.is_none()
-                        }
-                        _ => false,
-                    });
-                if shown {
-                    return false;
+            _ => None,
+        };
+        let place = match at {
+            Some(back) => self.near.cells.len() - 1 - back,
+            None => self.near.cells.len(),
+        };
+        let changed = self.near.add_message(message);
+        self.started = Some(Started {
+            id: id.to_owned(),
+            place,
+            is_result: matches!(message, AgentMessage::ToolResult(_)),
+        });
+        changed
+    }
+
+    /// The message `id` is stored: its cells can be let go and read again.
+    fn stored(&mut self, id: &str, entry_id: &str) {
+        let entry: Arc<str> = entry_id.into();
+        if let Some(open) = self.open.as_ref().filter(|open| open.id == id) {
+            for place in &open.blocks {
+                if let Some(cell) = self.near.cells.get_mut(*place) {
+                    cell.entry = Some(Arc::clone(&entry));
                 }
-                self.push(Body::Shell(Box::new(ShellCell::stored(run))));
             }
-            AgentMessage::BranchSummary(summary) => {
-                let markdown = Markdown::from_text(&summary.summary);
-                self.push(Body::Summary {
-                    title: "Summary of the branch that was left",
-                    markdown,
-                });
-            }
-            AgentMessage::CompactionSummary(summary) => {
-                let markdown = Markdown::from_text(&summary.summary);
-                self.push(Body::Summary {
-                    title: "Summary of the conversation so far",
-                    markdown,
-                });
-            }
-            AgentMessage::Notice(notice) => {
-                self.push(Body::Notice(notice.clone()));
-            }
-            AgentMessage::Custom(message) if message.display => {
-                self.notice(Severity::Info, &message.text);
-            }
-            AgentMessage::Custom(_) => return false,
-        }
-        true
-    }
-
-    fn add_block(&mut self, block: &AssistantBlock) {
-        match block {
-            AssistantBlock::Text { text, .. } if text.trim().is_empty() => {}
-            AssistantBlock::Text { text, .. } => {
-                self.push(Body::Text(Markdown::from_text(text)));
-            }
-            AssistantBlock::Thinking { thinking, .. } if thinking.trim().is_empty() => {}
-            AssistantBlock::Thinking { thinking, .. } => {
-                self.push(Body::Thinking {
-                    markdown: Markdown::from_text(thinking),
-                    open: false,
-                });
-            }
-            AssistantBlock::ToolCall(call) => {
-                let place = self.push(Body::Tool(Box::new(ToolCell::stored(call))));
-                self.calls.insert(call.id.clone(), place);
+        } else if let Some(started) = self.started.take_if(|started| started.id == id) {
+            let cells = self.near.cells.get_mut(started.place..).unwrap_or_default();
+            if started.is_result {
+                if let Some(cell) = cells.first_mut() {
+                    cell.result_entry = Some(Arc::clone(&entry));
+                }
+            } else {
+                for cell in cells.iter_mut().filter(|cell| cell.entry.is_none()) {
+                    cell.entry = Some(Arc::clone(&entry));
+                }
             }
         }
-    }
-
-    /// What a stored answer that did not end well says about it.
-    fn add_ending(&mut self, message: &AssistantMessage) {
-        match (message.stop_reason, &message.error_message) {
-            (StopReason::Aborted, _) => self.notice(Severity::Warning, "interrupted"),
-            (StopReason::Error, Some(error)) => self.notice(Severity::Error, error),
-            (StopReason::Length, _) => {
-                self.notice(Severity::Warning, "the answer reached the output limit");
-            }
-            (StopReason::Refusal, _) => {
-                self.notice(Severity::Warning, "the model declined to answer");
-            }
-            _ => {}
+        if self.near.first.is_none() {
+            self.near.first = Some(Arc::clone(&entry));
         }
+        self.near.last = Some(entry);
+        self.trim();
     }
 
     fn apply_delta(&mut self, delta: &Delta) {
@@ -249,14 +239,14 @@ impl Transcript {
                 let cell = ToolCell::streaming(id.clone(), name.clone());
                 self.open_block(*index, Body::Tool(Box::new(cell)));
                 if let Some(place) = self.block(*index) {
-                    self.calls.insert(id.clone(), place);
+                    self.near.calls.insert(id.clone(), place);
                 }
             }
             Delta::TextDelta { index, delta } | Delta::ThinkingDelta { index, delta } => {
                 let Some(place) = self.block(*index) else {
                     return;
                 };
-                match &mut self.cells[place].body {
+                match &mut self.near.cells[place].body {
                     Body::Text(markdown) | Body::Thinking { markdown, .. } => markdown.push(delta),
                     _ => {}
                 }
@@ -265,7 +255,7 @@ impl Transcript {
                 let Some(place) = self.block(*index) else {
                     return;
                 };
-                match &mut self.cells[place].body {
+                match &mut self.near.cells[place].body {
                     Body::Text(markdown) => markdown.finish(),
                     Body::Thinking { markdown, open } => {
                         markdown.finish();
@@ -273,25 +263,27 @@ impl Transcript {
                     }
                     _ => {}
                 }
-                self.cells[place].changed();
+                self.near.cells[place].changed();
             }
             Delta::ToolcallDelta { index, delta } => {
                 if let Some(place) = self.block(*index) {
-                    self.change_tool(place, |cell| cell.raw.push_str(delta));
+                    self.near
+                        .change_tool(place, |cell| cell.raw.push_str(delta));
                 }
             }
             Delta::ToolcallEnd {
                 index, arguments, ..
             } => {
                 if let Some(place) = self.block(*index) {
-                    self.change_tool(place, |cell| cell.arguments.clone_from(arguments));
+                    self.near
+                        .change_tool(place, |cell| cell.arguments.clone_from(arguments));
                 }
             }
         }
     }
 
     fn open_block(&mut self, index: usize, body: Body) {
-        let place = self.push(body);
+        let place = self.near.push(body);
         if let Some(open) = &mut self.open {
             open.blocks.resize(index, place);
             open.blocks.push(place);
@@ -307,10 +299,16 @@ impl Transcript {
         let streamed = self.open.take().is_some_and(|open| !open.blocks.is_empty());
         if !streamed {
             for block in &message.content {
-                self.add_block(block);
+                self.near.add_block(block);
             }
         }
-        for cell in self.cells.iter_mut().rev().take(message.content.len() + 1) {
+        for cell in self
+            .near
+            .cells
+            .iter_mut()
+            .rev()
+            .take(message.content.len() + 1)
+        {
             if let Body::Text(markdown) = &mut cell.body {
                 markdown.finish();
             } else if let Body::Thinking { markdown, open } = &mut cell.body {
@@ -324,7 +322,7 @@ impl Transcript {
             message.stop_reason,
             StopReason::Length | StopReason::Refusal
         ) {
-            self.add_ending(message);
+            self.near.add_ending(message);
         }
     }
 
@@ -342,10 +340,16 @@ impl Transcript {
     }
 
     fn remove(&mut self, place: usize) {
-        self.cells.remove(place);
-        self.calls.retain(|_, cell| *cell != place);
-        for cell in self.calls.values_mut().chain(self.shells.values_mut()) {
+        self.near.cells.remove(place);
+        self.near.calls.retain(|_, cell| *cell != place);
+        for cell in self.near.calls.values_mut().chain(self.shells.values_mut()) {
             *cell -= usize::from(*cell > place);
+        }
+        if let Some(started) = &mut self.started {
+            started.place -= usize::from(started.place > place);
+        }
+        if self.away.is_some() {
+            return;
         }
         if let Position::At { cell, row } = &mut self.position {
             if *cell > place {
@@ -353,7 +357,7 @@ impl Transcript {
             } else if *cell == place {
                 *row = 0;
             }
-            if *cell >= self.cells.len() {
+            if *cell >= self.near.cells.len() {
                 self.position = Position::Follow;
             }
         }
@@ -361,30 +365,20 @@ impl Transcript {
 
     /// The cell of a call; made when its message did not stream.
     fn call_cell(&mut self, call_id: &str, name: &str) -> usize {
-        if let Some(place) = self.calls.get(call_id) {
+        if let Some(place) = self.near.calls.get(call_id) {
             return *place;
         }
         let cell = ToolCell::streaming(call_id.to_owned(), name.to_owned());
-        let place = self.push(Body::Tool(Box::new(cell)));
-        self.calls.insert(call_id.to_owned(), place);
+        let place = self.near.push(Body::Tool(Box::new(cell)));
+        self.near.calls.insert(call_id.to_owned(), place);
         place
-    }
-
-    fn change_tool(&mut self, place: usize, change: impl FnOnce(&mut ToolCell)) {
-        let Some(cell) = self.cells.get_mut(place) else {
-            return;
-        };
-        if let Body::Tool(tool) = &mut cell.body {
-            change(tool);
-            cell.changed();
-        }
     }
 
     fn change_shell(&mut self, id: &str, change: impl FnOnce(&mut ShellCell)) -> bool {
         let Some(cell) = self
             .shells
             .get(id)
-            .and_then(|place| self.cells.get_mut(*place))
+            .and_then(|place| self.near.cells.get_mut(*place))
         else {
             return false;
         };

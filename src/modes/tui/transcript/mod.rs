@@ -2,15 +2,25 @@
 //! same in a session of any length.
 //!
 //! The position is either the end, which is followed, or a row of a cell, which stays where it is
-//! while the model streams. No total height is ever computed.
+//! while the model streams. No total height is ever computed. Of a long conversation only the end and the
+//! place that is read are here (`pages`).
 
 mod cell;
+mod find;
 mod fold;
+mod pages;
 mod shell;
+mod strip;
 mod tool;
 mod view;
 
 use std::collections::HashMap;
+
+use pages::Asked;
+use strip::Strip;
+
+use crate::coding::host::Op;
+use crate::coding::session::Needle;
 
 pub use cell::{Body, Cell, Look};
 
@@ -26,15 +36,25 @@ enum Position {
 /// The cells and the position in them.
 #[derive(Debug)]
 pub struct Transcript {
-    cells: Vec<Cell>,
+    /// The end of the conversation: what happens is added here.
+    near: Strip,
+    /// Another place that is read; the position is in it.
+    away: Option<Strip>,
+    /// The page that is on its way.
+    asked: Option<Asked>,
+    /// Numbers the pages that were asked for.
+    requests: u64,
+    ops: Vec<Op>,
+    /// What is marked wherever it shows.
+    needle: Option<Needle>,
     position: Position,
     look: Look,
     /// Width and height of the last frame; scrolling is counted in its rows.
     viewport: (u16, u16),
     /// The assistant's message that streams: its id, and the cell of each block.
     open: Option<OpenMessage>,
-    /// Cells of tool calls that have not ended, by call id.
-    calls: HashMap<String, usize>,
+    /// The newest message that is no assistant's.
+    started: Option<Started>,
     /// Cells of the user's commands that have not ended, by id.
     shells: HashMap<String, usize>,
     /// Cells that appeared below while the reader was elsewhere.
@@ -49,10 +69,24 @@ struct OpenMessage {
     blocks: Vec<usize>,
 }
 
+/// A message that came whole and is not known to be stored yet.
+#[derive(Debug)]
+struct Started {
+    id: String,
+    /// Its first cell, or that of the call it is the result of.
+    place: usize,
+    is_result: bool,
+}
+
 impl Transcript {
     pub fn new(show_thinking: bool) -> Self {
         Self {
-            cells: Vec::new(),
+            near: Strip::default(),
+            away: None,
+            asked: None,
+            requests: 0,
+            ops: Vec::new(),
+            needle: None,
             position: Position::Follow,
             look: Look {
                 show_thinking,
@@ -60,7 +94,7 @@ impl Transcript {
             },
             viewport: (80, 24),
             open: None,
-            calls: HashMap::new(),
+            started: None,
             shells: HashMap::new(),
             unseen: 0,
             opened: false,
@@ -68,7 +102,47 @@ impl Transcript {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.cells.is_empty()
+        self.near.cells.is_empty()
+    }
+
+    /// The cells that are read: the position is in them.
+    fn strip(&self) -> &Strip {
+        self.away.as_ref().unwrap_or(&self.near)
+    }
+
+    fn strip_mut(&mut self) -> &mut Strip {
+        self.away.as_mut().unwrap_or(&mut self.near)
+    }
+
+    /// Goes back to the end of the conversation; what was asked for the other place is not awaited.
+    fn leave_away(&mut self) {
+        self.away = None;
+        self.asked = None;
+    }
+
+    /// The first cell that something may still change.
+    fn first_live(&self) -> usize {
+        let open = self.open.iter().flat_map(|open| open.blocks.iter());
+        let calls = self.near.calls.values().chain(self.shells.values());
+        let started = self.started.as_ref().map(|started| &started.place);
+        let live = open.chain(calls).chain(started).min();
+        live.copied().unwrap_or(self.near.cells.len())
+    }
+
+    /// Cells were put in front of the newest ones.
+    fn shift_live(&mut self, count: usize) {
+        self.live_places().for_each(|place| *place += count);
+    }
+
+    /// Cells before the newest ones were taken away.
+    fn shift_live_down(&mut self, count: usize) {
+        self.live_places().for_each(|place| *place -= count);
+    }
+
+    fn live_places(&mut self) -> impl Iterator<Item = &mut usize> {
+        let open = self.open.iter_mut().flat_map(|open| open.blocks.iter_mut());
+        let started = self.started.iter_mut().map(|started| &mut started.place);
+        open.chain(self.shells.values_mut()).chain(started)
     }
 
     /// Whether the end is followed.
@@ -88,10 +162,14 @@ impl Transcript {
 
     /// Text of the last answer, as the model wrote it.
     pub fn last_answer(&self) -> Option<String> {
-        self.cells.iter().rev().find_map(|cell| match &cell.body {
-            Body::Text(markdown) => Some(markdown.source().trim().to_owned()),
-            _ => None,
-        })
+        self.near
+            .cells
+            .iter()
+            .rev()
+            .find_map(|cell| match &cell.body {
+                Body::Text(markdown) => Some(markdown.source().trim().to_owned()),
+                _ => None,
+            })
     }
 
     pub fn toggle_thinking(&mut self) -> bool {
@@ -107,21 +185,9 @@ impl Transcript {
     }
 
     fn clear_overrides(&mut self) {
-        for cell in &mut self.cells {
+        let away = self.away.iter_mut().flat_map(|away| away.cells.iter_mut());
+        for cell in self.near.cells.iter_mut().chain(away) {
             cell.expanded = None;
         }
     }
-
-    fn push(&mut self, body: Body) -> usize {
-        if !self.follows() {
-            self.unseen += 1;
-        }
-        self.cells.push(Cell::new(body));
-        self.cells.len() - 1
-    }
-}
-
-/// Blank rows above a cell.
-fn gap(cell: usize) -> usize {
-    usize::from(cell > 0)
 }

@@ -102,6 +102,22 @@ impl ToolCell {
         cell
     }
 
+    /// About how many bytes of text it holds.
+    pub fn weight(&self) -> usize {
+        let result = match &self.phase {
+            Phase::Done(result) => {
+                let blocks = result.result.content.iter();
+                let text = blocks.map(|block| match block {
+                    ContentBlock::Text { text } => text.len(),
+                    ContentBlock::Image { data, .. } => data.len(),
+                });
+                text.sum::<usize>() + weight_of(&result.details)
+            }
+            Phase::Streaming | Phase::Running => 0,
+        };
+        result + self.raw.len() + weight_of(&self.arguments)
+    }
+
     /// More output of the running call.
     pub fn update(&mut self, update: &ToolUpdate) {
         self.live.merge(update, LIVE_LIMIT);
@@ -221,6 +237,16 @@ impl ToolCell {
             parts.push(clock::human_duration(result.duration_ms));
         }
         (!parts.is_empty()).then(|| parts.join(" · "))
+    }
+}
+
+/// Bytes of the strings in a value.
+fn weight_of(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(values) => values.iter().map(weight_of).sum(),
+        Value::Object(fields) => fields.values().map(weight_of).sum(),
+        _ => 0,
     }
 }
 

@@ -4,7 +4,9 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::{Position, Transcript, gap};
+use super::pages::Purpose;
+use super::{Position, Transcript};
+use crate::coding::session::PageAt;
 use crate::term::frame::Links;
 use crate::term::highlight::{Highlighted, Highlighter};
 use crate::term::row::Row;
@@ -14,26 +16,45 @@ use crate::term::widgets::paint;
 impl Transcript {
     /// Draws the visible rows.
     pub fn render(&mut self, area: Rect, buffer: &mut Buffer, links: &Links, theme: &Theme) {
-        self.viewport = (area.width, area.height);
+        self.resize((area.width, area.height));
         let rows = self.visible_rows();
         paint::paint_rows(&rows, area, buffer, links, |face| theme.style(face));
+        self.prefetch();
+    }
+
+    /// Takes the size of the screen. A cell at the top keeps the place in it that was read: its rows are
+    /// others at another width.
+    fn resize(&mut self, viewport: (u16, u16)) {
+        if self.viewport == viewport {
+            return;
+        }
+        let reading = match self.position {
+            Position::At { cell, row } if self.viewport.0 != viewport.0 => {
+                Some((cell, row, self.full_height(cell)))
+            }
+            _ => None,
+        };
+        self.viewport = viewport;
+        if let Some((cell, row, height)) = reading {
+            let row = row * self.full_height(cell) / height.max(1);
+            self.position = Position::At { cell, row };
+        }
     }
 
     /// Sends code that has come into view to the highlighter.
     pub fn request_highlight(&mut self, highlighter: &mut Highlighter) {
         let (first, _) = self.top();
         let visible = usize::from(self.viewport.1);
-        for cell in self.cells.iter_mut().skip(first).take(visible) {
+        for cell in self.strip_mut().cells.iter_mut().skip(first).take(visible) {
             cell.request_highlight(highlighter);
         }
     }
 
     /// Takes colours that came back; whether anything changed. The newest cells are the likeliest.
     pub fn on_highlight(&mut self, highlighted: &Highlighted) -> bool {
-        self.cells
-            .iter_mut()
-            .rev()
-            .any(|cell| cell.apply_highlight(highlighted))
+        let away = self.away.iter_mut().flat_map(|away| away.cells.iter_mut());
+        let mut cells = away.rev().chain(self.near.cells.iter_mut().rev());
+        cells.any(|cell| cell.apply_highlight(highlighted))
     }
 
     /// Moves by `rows`, up when negative. Reaching the end follows it again, and what is shorter than
@@ -47,11 +68,19 @@ impl Transcript {
         if let Position::At { cell, row } = self.position
             && self.is_past_end(cell, row)
         {
-            self.position = Position::Follow;
+            self.position = match &self.away {
+                None => Position::Follow,
+                // What comes below is on its way.
+                Some(away) => {
+                    let end = (away.cells.len(), 0);
+                    self.moved_up(end, usize::from(self.viewport.1))
+                }
+            };
         }
         if self.follows() {
             self.unseen = 0;
         }
+        self.prefetch();
     }
 
     /// Moves by a page, keeping two rows of the old one.
@@ -61,11 +90,19 @@ impl Transcript {
     }
 
     pub fn go_top(&mut self) {
+        if self.strip().earlier && self.near.earlier {
+            self.ask(Purpose::Start, PageAt::Start);
+            return;
+        }
+        if self.strip().earlier {
+            self.leave_away();
+        }
         self.position = Position::At { cell: 0, row: 0 };
         self.scroll(0);
     }
 
     pub fn go_bottom(&mut self) {
+        self.leave_away();
         self.position = Position::Follow;
         self.unseen = 0;
     }
@@ -73,20 +110,28 @@ impl Transcript {
     /// Puts the next prompt above or below the top row at the top.
     pub fn go_prompt(&mut self, down: bool) {
         let (cell, row) = self.top();
+        let cells = &self.strip().cells;
         let found = if down {
-            (cell + 1..self.cells.len()).find(|place| self.cells[*place].is_prompt())
+            (cell + 1..cells.len()).find(|place| cells[*place].is_prompt())
         } else {
             let last = if row > 0 { cell + 1 } else { cell };
-            (0..last.min(self.cells.len()))
+            (0..last.min(cells.len()))
                 .rev()
-                .find(|place| self.cells[*place].is_prompt())
+                .find(|place| cells[*place].is_prompt())
         };
+        let strip = self.strip();
+        let entry = if down { &strip.last } else { &strip.first };
+        let entry_id = entry.as_deref().unwrap_or_default().to_owned();
         match found {
             Some(cell) => {
                 self.position = Position::At { cell, row: 0 };
                 self.scroll(0);
             }
+            None if down && self.away.is_some() => {
+                self.ask(Purpose::Start, PageAt::PromptAfter { entry_id });
+            }
             None if down => self.go_bottom(),
+            None if strip.earlier => self.ask(Purpose::Start, PageAt::PromptBefore { entry_id }),
             None => self.go_top(),
         }
     }
@@ -98,11 +143,11 @@ impl Transcript {
         }
         let (mut cell, row) = self.top();
         let mut left = usize::from(y) + row;
-        while cell < self.cells.len() {
+        while cell < self.strip().cells.len() {
             let height = self.full_height(cell);
             if left < height {
                 let look = self.look;
-                let cell = &mut self.cells[cell];
+                let cell = &mut self.strip_mut().cells[cell];
                 let open = match cell.body {
                     super::Body::Thinking { .. } => look.show_thinking,
                     super::Body::Tool(_) | super::Body::Shell(_) => look.expand_tools,
@@ -123,8 +168,8 @@ impl Transcript {
         let height = usize::from(height);
         let (mut cell, mut skip) = self.top();
         let mut rows = Vec::with_capacity(height);
-        while cell < self.cells.len() && rows.len() < height {
-            let above = gap(cell);
+        while cell < self.strip().cells.len() && rows.len() < height {
+            let above = self.strip().gap(cell);
             let blank = above.saturating_sub(skip);
             rows.extend(std::iter::repeat_n(
                 Row::default(),
@@ -133,20 +178,21 @@ impl Transcript {
             let start = skip.saturating_sub(above);
             let end = start + (height - rows.len());
             let look = self.look;
-            self.cells[cell].append_rows(width, look, start..end, &mut rows);
+            self.strip_mut().cells[cell].append_rows(width, look, start..end, &mut rows);
             skip = 0;
             cell += 1;
         }
         rows.truncate(height);
+        self.mark(&mut rows);
         rows
     }
 
     /// The cell and the row of it (its gap counted) that stand at the top.
-    fn top(&mut self) -> (usize, usize) {
+    pub(super) fn top(&mut self) -> (usize, usize) {
         match self.position {
             Position::At { cell, row } => (cell, row),
             Position::Follow => {
-                match self.moved_up((self.cells.len(), 0), usize::from(self.viewport.1)) {
+                match self.moved_up((self.strip().cells.len(), 0), usize::from(self.viewport.1)) {
                     Position::At { cell, row } => (cell, row),
                     Position::Follow => (0, 0),
                 }
@@ -158,10 +204,15 @@ impl Transcript {
     fn full_height(&mut self, cell: usize) -> usize {
         let (width, _) = self.viewport;
         let look = self.look;
-        gap(cell) + self.cells[cell].height(width, look)
+        let strip = self.strip_mut();
+        strip.gap(cell) + strip.cells[cell].height(width, look)
     }
 
-    fn moved_up(&mut self, (mut cell, mut row): (usize, usize), rows: usize) -> Position {
+    pub(super) fn moved_up(
+        &mut self,
+        (mut cell, mut row): (usize, usize),
+        rows: usize,
+    ) -> Position {
         let mut left = rows;
         loop {
             if row >= left {
@@ -181,7 +232,7 @@ impl Transcript {
 
     fn moved_down(&mut self, (mut cell, row): (usize, usize), rows: usize) -> Position {
         let mut row = row + rows;
-        while cell < self.cells.len() {
+        while cell < self.strip().cells.len() {
             let height = self.full_height(cell);
             if row < height {
                 break;
@@ -195,7 +246,7 @@ impl Transcript {
     /// Whether less than a screen stands below the row.
     fn is_past_end(&mut self, cell: usize, row: usize) -> bool {
         let mut left = usize::from(self.viewport.1) + row;
-        for place in cell..self.cells.len() {
+        for place in cell..self.strip().cells.len() {
             let height = self.full_height(place);
             if left < height {
                 return false;

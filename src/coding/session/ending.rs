@@ -1,0 +1,211 @@
+//! The end of the current branch, read from the end of the file: what a person sees first when a
+//! session is opened, without reading the rest of it.
+//!
+//! The leaf is what the last line says; from there the parents are followed backwards. Whatever is not
+//! plain (a torn or damaged line, a parent out of reach, a newer version) is left to the full index.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+use super::entry::{Entry, EntryKind, Header, VERSION};
+use super::envelope::{Envelope, Tag};
+use super::load::{HEADER_LIMIT, Scan};
+use super::page::{PAGE_BYTES, PAGE_MESSAGES, PageAt, StoredMessage};
+use super::walk::{State, StateSearch, into_message};
+
+/// How much of the end is read, until it is enough.
+const WINDOWS: &[u64] = &[512 << 10, 4 << 20, 32 << 20];
+
+/// Where a session was left.
+#[derive(Debug, Clone)]
+pub struct Ending {
+    pub header: Header,
+    /// The last messages of the current branch, oldest first.
+    pub messages: Vec<StoredMessage>,
+    /// No message stands before them.
+    pub at_start: bool,
+    /// `None` before every root.
+    pub leaf: Option<String>,
+    /// What holds at the leaf, as far as the end of the file says it.
+    pub state: State,
+    /// Whether all of the file was read, so that nothing more is to be found out.
+    pub complete: bool,
+}
+
+/// What became of one try.
+enum Try {
+    Enough(Ending),
+    /// More of the file is needed.
+    More,
+    /// The end of the file cannot be trusted.
+    Unclear,
+}
+
+impl Ending {
+    /// The end of a session that was read whole.
+    pub(super) fn of(scan: &Scan) -> Self {
+        let leaf = scan.tree.leaf();
+        let page = scan.tree.page(&PageAt::End).unwrap_or_default();
+        Self {
+            header: scan.header.clone(),
+            messages: page.messages,
+            at_start: page.at_start,
+            state: scan.tree.state_at(leaf.as_deref()),
+            leaf,
+            complete: true,
+        }
+    }
+}
+
+/// Reads the end of `file`; `None` when it has at most `limit` bytes, or its end alone does not say
+/// enough.
+pub(super) fn read(file: &File, limit: u64) -> Option<Ending> {
+    let metadata = file.metadata().ok()?;
+    let length = metadata.len();
+    if !metadata.is_file() || length <= limit {
+        return None;
+    }
+    let header = read_header(file, length)?;
+    for window in WINDOWS {
+        let start = length.saturating_sub(*window);
+        let mut bytes = vec![0; (length - start) as usize];
+        file.read_exact_at(&mut bytes, start).ok()?;
+        match follow(&bytes, &header) {
+            Try::Enough(ending) => return Some(ending),
+            Try::More if start > 0 => {}
+            Try::More | Try::Unclear => return None,
+        }
+    }
+    None
+}
+
+fn read_header(file: &File, length: u64) -> Option<Header> {
+    let mut size = 4096;
+    loop {
+        let mut start = vec![0; size.min(length as usize)];
+        file.read_exact_at(&mut start, 0).ok()?;
+        if let Some(newline) = memchr::memchr(b'\n', &start) {
+            let header: Header = serde_json::from_slice(&start[..newline]).ok()?;
+            return (header.version <= VERSION).then_some(header);
+        }
+        size *= 8;
+        if start.len() as u64 == length || size > HEADER_LIMIT {
+            return None;
+        }
+    }
+}
+
+/// The path from the leaf backwards, as far as it was followed.
+struct Path<'a> {
+    header: &'a Header,
+    /// Not known before the last line was read.
+    leaf: Option<Option<String>>,
+    /// The entry that is looked for.
+    wanted: Option<String>,
+    messages: Vec<StoredMessage>,
+    bytes: u64,
+    state: StateSearch,
+    /// What the last naming said.
+    name: Option<Option<String>>,
+    /// The oldest message is the result of a call that is still to be found.
+    open: bool,
+}
+
+/// Follows the path through the lines of `bytes`, which end where the file ends.
+fn follow(bytes: &[u8], header: &Header) -> Try {
+    let Some((b'\n', bytes)) = bytes.split_last() else {
+        return Try::Unclear;
+    };
+    let mut path = Path {
+        header,
+        leaf: None,
+        wanted: None,
+        messages: Vec::new(),
+        bytes: 0,
+        state: StateSearch::default(),
+        name: None,
+        open: false,
+    };
+    let mut end = bytes.len();
+    // What stands before the first newline may be half a line.
+    while let Some(newline) = memchr::memrchr(b'\n', &bytes[..end]) {
+        let line = &bytes[newline + 1..end];
+        end = newline;
+        let clear = line.trim_ascii().is_empty() || path.line(line);
+        if !clear {
+            return Try::Unclear;
+        }
+        if path.is_enough() {
+            return Try::Enough(path.finish());
+        }
+    }
+    Try::More
+}
+
+impl Path<'_> {
+    /// Takes the line before those taken so far; false when it is not plain.
+    fn line(&mut self, line: &[u8]) -> bool {
+        let envelope = Envelope::of(line);
+        // Whether it is the wanted one is seen from its start alone.
+        if let (Some(_), Some(_), Some(wanted)) = (&envelope, &self.leaf, &self.wanted)
+            && !line[b"{\"id\":\"".len()..].starts_with(wanted.as_bytes())
+            && envelope.is_some_and(|envelope| envelope.tag != Tag::SessionInfo)
+        {
+            return true;
+        }
+        match Entry::parse(line) {
+            Ok(entry) if !entry.kind.is_damaged() => self.entry(entry, line.len()),
+            _ => return false,
+        }
+        true
+    }
+
+    fn entry(&mut self, entry: Entry, length: usize) {
+        if let EntryKind::SessionInfo { name } = &entry.kind {
+            self.name.get_or_insert_with(|| name.clone());
+        }
+        if self.leaf.is_none() {
+            let leaf = match &entry.kind {
+                EntryKind::Leaf { target_id } => target_id.clone(),
+                _ => Some(entry.id.clone()),
+            };
+            self.wanted.clone_from(&leaf);
+            self.leaf = Some(leaf);
+        }
+        let is_move = matches!(entry.kind, EntryKind::Leaf { .. });
+        if is_move || self.wanted.as_ref() != Some(&entry.id) {
+            return;
+        }
+        self.wanted.clone_from(&entry.parent_id);
+        self.state.see(&entry);
+        let tag = Tag::of(&entry.kind);
+        if !tag.is_shown() {
+            return;
+        }
+        self.open = tag == Tag::ToolResult;
+        self.bytes += length as u64;
+        let entry_id = entry.id.clone();
+        if let Some(message) = into_message(entry) {
+            let message = Arc::new(message);
+            self.messages.push(StoredMessage { entry_id, message });
+        }
+    }
+
+    fn is_enough(&self) -> bool {
+        let full = self.messages.len() >= PAGE_MESSAGES || self.bytes >= PAGE_BYTES;
+        self.leaf.is_some() && (self.wanted.is_none() || full && !self.open)
+    }
+
+    fn finish(mut self) -> Ending {
+        self.messages.reverse();
+        Ending {
+            header: self.header.clone(),
+            messages: self.messages,
+            at_start: self.wanted.is_none(),
+            leaf: self.leaf.flatten(),
+            state: self.state.finish(self.name.flatten()),
+            complete: false,
+        }
+    }
+}

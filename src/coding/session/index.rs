@@ -1,0 +1,58 @@
+//! The index of an open session, shared: the store's thread changes it, everyone else reads it.
+//!
+//! Nobody holds it while reading from the file: what is wanted is looked up first and read afterwards,
+//! so that a slow disk never holds up an append.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use super::page::{Page, PageAt};
+use super::tree::SessionTree;
+use super::walk::State;
+use crate::agent::AgentMessage;
+use crate::llm::Usage;
+
+/// A handle on the index. Everything here may block on the disk.
+#[derive(Debug, Clone, Default)]
+pub struct SessionIndex(Arc<RwLock<SessionTree>>);
+
+impl SessionIndex {
+    /// Looks something up. A thread that panicked while it held the lock left plain data behind.
+    pub fn look<T>(&self, read: impl FnOnce(&SessionTree) -> T) -> T {
+        read(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(super) fn change<T>(&self, change: impl FnOnce(&mut SessionTree) -> T) -> T {
+        change(&mut self.0.write().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Id of the current leaf.
+    pub fn leaf(&self) -> Option<String> {
+        self.look(SessionTree::leaf)
+    }
+
+    pub fn usage(&self) -> Usage {
+        self.look(SessionTree::usage)
+    }
+
+    /// Messages that a transcript of the current branch shows.
+    pub fn shown(&self) -> usize {
+        self.look(|tree| tree.shown().len())
+    }
+
+    /// Model, level and name at the leaf.
+    pub fn state(&self) -> State {
+        self.look(|tree| tree.state_at(tree.leaf().as_deref()))
+    }
+
+    /// The messages a conversation at `leaf` consists of. What can no longer be read is left out.
+    pub fn context(&self, leaf: Option<&str>) -> Vec<AgentMessage> {
+        let (plan, bodies) = self.look(|tree| (tree.context_plan(leaf), tree.bodies().clone()));
+        plan.read(&bodies)
+    }
+
+    /// The page at a place; `None` when its entry is not on the current branch.
+    pub fn page(&self, at: &PageAt) -> Option<Page> {
+        let (plan, bodies) = self.look(|tree| (tree.page_plan(at), tree.bodies().clone()));
+        Some(plan?.read(&bodies))
+    }
+}

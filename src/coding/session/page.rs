@@ -1,0 +1,188 @@
+//! Pages of a transcript: the messages of the current branch in pieces that a screen or a remote client
+//! can hold.
+//!
+//! A page is named by an entry, never by a number: what was stored meanwhile does not move it. It never
+//! begins between a call and its result.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::bodies::{Bodies, Record};
+use super::envelope::Tag;
+use super::tree::SessionTree;
+use super::walk::into_message;
+use crate::agent::{AgentMessage, Notice, Severity};
+
+/// Messages of a page, and bytes of their lines, at which it ends; the last one may go beyond.
+pub(super) const PAGE_MESSAGES: usize = 64;
+pub(super) const PAGE_BYTES: u64 = 256 * 1024;
+
+/// Which messages of the current branch a page holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "at", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum PageAt {
+    /// The first ones.
+    Start,
+    /// The last ones.
+    End,
+    /// Those before this entry.
+    Before { entry_id: String },
+    /// Those after this entry.
+    After { entry_id: String },
+    /// This entry and those on both sides of it.
+    Around { entry_id: String },
+    /// The prompt before this entry and what follows it; the first messages when there is none.
+    PromptBefore { entry_id: String },
+    /// The prompt after this entry and what follows it; the last messages when there is none.
+    PromptAfter { entry_id: String },
+}
+
+/// A message and the entry it stands in.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StoredMessage {
+    pub entry_id: String,
+    #[serde(flatten)]
+    pub message: Arc<AgentMessage>,
+}
+
+/// Consecutive messages of the current branch, oldest first.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Page {
+    pub messages: Vec<StoredMessage>,
+    /// No message stands before the first one.
+    pub at_start: bool,
+    /// No message stands after the last one.
+    pub at_end: bool,
+}
+
+/// A page that is still to be read.
+#[derive(Debug, Default)]
+pub(super) struct PagePlan {
+    records: Vec<Record>,
+    at_start: bool,
+    at_end: bool,
+}
+
+impl SessionTree {
+    /// The page at a place; `None` when its entry is not on the current branch.
+    pub fn page(&self, at: &PageAt) -> Option<Page> {
+        Some(self.page_plan(at)?.read(self.bodies()))
+    }
+
+    pub(super) fn page_plan(&self, at: &PageAt) -> Option<PagePlan> {
+        let shown = self.shown();
+        let place = |id: &str| shown.binary_search(&self.number(id)?).ok();
+        let range = match at {
+            PageAt::Start => 0..self.forward(0, 1),
+            PageAt::End => self.backward(shown.len(), 1)..shown.len(),
+            PageAt::Before { entry_id } => {
+                let end = place(entry_id)?;
+                self.backward(end, 1)..end
+            }
+            PageAt::After { entry_id } => {
+                let start = place(entry_id)? + 1;
+                start..self.forward(start, 1)
+            }
+            PageAt::Around { entry_id } => {
+                let place = place(entry_id)?;
+                self.backward(place, 2)..self.forward(place, 2)
+            }
+            PageAt::PromptBefore { entry_id } => {
+                let before = &shown[..place(entry_id)?];
+                let start = before.iter().rposition(|number| self.is_prompt(*number));
+                let start = start.unwrap_or(0);
+                start..self.forward(start, 1)
+            }
+            PageAt::PromptAfter { entry_id } => {
+                let after = place(entry_id)? + 1;
+                let prompt = shown[after..]
+                    .iter()
+                    .position(|number| self.is_prompt(*number));
+                match prompt.map(|prompt| after + prompt) {
+                    Some(start) => start..self.forward(start, 1),
+                    None => self.backward(shown.len(), 1)..shown.len(),
+                }
+            }
+        };
+        Some(self.plan(range))
+    }
+
+    fn plan(&self, range: Range<usize>) -> PagePlan {
+        let shown = self.shown();
+        let records = shown[range.clone()]
+            .iter()
+            .map(|number| self.record(*number));
+        PagePlan {
+            records: records.collect(),
+            at_start: range.start == 0,
+            at_end: range.end == shown.len(),
+        }
+    }
+
+    fn is_prompt(&self, number: u32) -> bool {
+        self.tag(number) == Tag::User
+    }
+
+    /// Where a page that begins at `start` ends, when it is one of `parts` parts.
+    fn forward(&self, start: usize, parts: usize) -> usize {
+        let shown = self.shown();
+        let mut bytes = 0;
+        let mut end = start;
+        while end < shown.len()
+            && end - start < PAGE_MESSAGES / parts
+            && bytes < PAGE_BYTES / parts as u64
+        {
+            bytes += u64::from(self.length(shown[end]));
+            end += 1;
+        }
+        while end < shown.len() && self.tag(shown[end]) == Tag::ToolResult {
+            end += 1;
+        }
+        end
+    }
+
+    /// Where a page that ends before `end` begins.
+    fn backward(&self, end: usize, parts: usize) -> usize {
+        let shown = self.shown();
+        let mut bytes = 0;
+        let mut start = end;
+        while start > 0 && end - start < PAGE_MESSAGES / parts && bytes < PAGE_BYTES / parts as u64
+        {
+            start -= 1;
+            bytes += u64::from(self.length(shown[start]));
+        }
+        while start > 0 && start < shown.len() && self.tag(shown[start]) == Tag::ToolResult {
+            start -= 1;
+        }
+        start
+    }
+}
+
+impl PagePlan {
+    pub(super) fn read(&self, bodies: &Bodies) -> Page {
+        let messages = self.records.iter().map(|record| StoredMessage {
+            entry_id: record.id.clone(),
+            message: Arc::new(message_of(record, bodies)),
+        });
+        Page {
+            messages: messages.collect(),
+            at_start: self.at_start,
+            at_end: self.at_end,
+        }
+    }
+}
+
+/// The message of a record; one that can no longer be read says so in its place.
+fn message_of(record: &Record, bodies: &Bodies) -> AgentMessage {
+    let message = bodies.try_read(record).and_then(into_message);
+    message.unwrap_or_else(|| {
+        AgentMessage::Notice(Notice {
+            severity: Severity::Warning,
+            text: format!("the entry `{}` is damaged and cannot be shown", record.id),
+            timestamp: 0,
+        })
+    })
+}
