@@ -109,7 +109,7 @@ fn report(meant: &Meant) -> Result<Option<Exit>, String> {
     let printed = if let Some(search) = &search {
         let setup = host_setup(meant)?;
         let (models, _) = Models::load_lenient(&setup);
-        match commands::models::run(&models.list(), &search, &mut out) {
+        match commands::models::run(&models.list(), search, &mut out) {
             Ok(0) => {
                 return Err(format!(
                     "no model matches `{search}`: `osier models` lists them all"

@@ -107,7 +107,7 @@ pub(super) struct Task {
     pub(super) jobs: mpsc::UnboundedSender<Job>,
     pub(super) session: Option<OpenSession>,
     /// Ops that need the whole session, while it is still being read.
-    waiting: Vec<Op>,
+    pub(super) waiting: Vec<Op>,
     shell: Option<RunningShell>,
     pub(super) login: Option<RunningLogin>,
     /// What the open session has used since it was opened.
@@ -115,7 +115,7 @@ pub(super) struct Task {
     /// What it had used before, once that was asked for and counted.
     pub(super) spent_before: Option<Spending>,
     /// The level that was asked for last; the agent's own state lags behind its ops.
-    level: ThinkingLevel,
+    pub(super) level: ThinkingLevel,
     /// Ends the walk for `@` completion when the host ends.
     walk: CancellationToken,
 }
@@ -170,7 +170,7 @@ impl Task {
     }
 
     /// Passes on what the agent says.
-    fn forward(&mut self, events: impl IntoIterator<Item = Event>) {
+    pub(super) fn forward(&mut self, events: impl IntoIterator<Item = Event>) {
         for event in events {
             if let Event::Agent(agent::Event::Accounting { entry }) = &event {
                 self.spending.add(entry);
@@ -179,7 +179,7 @@ impl Task {
         }
     }
 
-    async fn apply(&mut self, op: Op) {
+    pub(super) async fn apply(&mut self, op: Op) {
         let unread = self
             .session
             .as_ref()
@@ -291,41 +291,6 @@ impl Task {
                 let message = error.to_string();
                 self.publish(Event::SessionFailed { message });
             }
-        }
-    }
-
-    /// Has the loop told when the rest of the session has been read.
-    fn await_index(&self, session: &OpenSession) {
-        let (store, jobs) = (session.store.clone(), self.jobs.clone());
-        tokio::spawn(async move {
-            let findings = store.findings().await.map_err(|error| error.to_string());
-            let _ = jobs.send(Job::Indexed(store.id().to_owned(), findings));
-        });
-    }
-
-    /// The rest of the session has been read: what waited for it is done now.
-    async fn indexed(&mut self, findings: Result<Findings, String>) {
-        let Some(session) = self.session.as_mut().filter(|session| !session.indexed) else {
-            return;
-        };
-        match findings {
-            Ok(findings) => {
-                let before = self.models.chosen().reference();
-                let now = session.now_indexed(&self.setup, &mut self.models, findings);
-                let (events, level) = now.await;
-                self.forward(events);
-                if level != self.level || self.models.chosen().reference() != before {
-                    self.level = level;
-                    self.publish_selected(level);
-                }
-            }
-            Err(message) => {
-                session.indexed = true;
-                self.notice(Severity::Error, message);
-            }
-        }
-        for op in std::mem::take(&mut self.waiting) {
-            Box::pin(self.apply(op)).await;
         }
     }
 
@@ -549,7 +514,7 @@ impl Task {
         });
     }
 
-    fn publish_selected(&self, level: ThinkingLevel) {
+    pub(super) fn publish_selected(&self, level: ThinkingLevel) {
         let model = self.models.chosen();
         let level = model.clamp(level);
         self.publish(Event::ModelSelected {

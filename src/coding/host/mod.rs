@@ -7,6 +7,7 @@ pub mod event;
     reason = "the handle of a host is called Host"
 )]
 mod host;
+mod indexing;
 mod login;
 pub mod op;
 mod session;

@@ -12,6 +12,8 @@ const ACTIONS: &[&str] = &[
     "newline",
     "follow_up",
     "recall_queue",
+    "browse",
+    "search",
     "model_picker",
     "cycle_model",
     "cycle_thinking",

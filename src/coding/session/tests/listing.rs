@@ -42,7 +42,7 @@ async fn a_file_without_its_name_is_not_listed_and_not_in_the_way() {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     let mut unnamed = path.clone().into_os_string();
     unnamed.push(".new");
-    std::fs::copy("/dev/null", &unnamed).unwrap();
+    std::fs::File::create(&unnamed).unwrap();
     assert_eq!(place.sessions.list(Scope::All), []);
     let store = SessionStore::create(path, header).unwrap();
     store.append(user("hello")).await.unwrap();

@@ -132,7 +132,7 @@ mod tests {
             Span::new("say he", Token::Text),
             Span::new("llo to", Token::Code),
         ];
-        let marked = marked(spans, &[4..9]);
+        let marked = marked(spans, std::slice::from_ref(&(4..9)));
         let shown: Vec<(&str, Token)> = marked
             .iter()
             .map(|span| (&*span.text, span.face.token))
