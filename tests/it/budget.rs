@@ -43,7 +43,7 @@ fn streamed(count: usize) -> (usize, Screen) {
 fn a_streamed_answer() {
     let (bytes, _) = streamed(3000);
     let per_byte = bytes as f64 / answer::text(3000).len() as f64;
-    holds("bytes per byte of the answer", per_byte, 1.95);
+    holds("bytes per byte of the answer", per_byte, 1.85);
 }
 
 #[test]
@@ -67,9 +67,9 @@ fn ticks_keys_and_rows() {
     let mut ticks: Vec<usize> = ticks.collect();
     ticks.sort_unstable();
     let at = |part: usize| ticks[(ticks.len() - 1) * part / 100] as f64;
-    holds("bytes of a spinner tick", at(50), 18.0);
-    holds("bytes of a tick at which a second is over", at(95), 25.0);
-    holds("bytes of a tick that moves the line", at(100), 44.0);
+    holds("bytes of a spinner tick", at(50), 15.0);
+    holds("bytes of a tick at which a second is over", at(95), 19.0);
+    holds("bytes of a tick that moves the line", at(100), 21.0);
     screen.end_answer(&answer::text(3000));
     screen.frame();
     screen.press("a");

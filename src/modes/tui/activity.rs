@@ -134,8 +134,8 @@ impl Activity {
         let seconds = seconds.replace(".0s", "s").replace("0ms", "0s");
         match &self.work {
             Work::Idle => String::new(),
-            Work::Working { .. } => format!("Working {seconds} · esc interrupts"),
-            Work::Shell { .. } => format!("Running {seconds} · esc stops it"),
+            Work::Working { .. } => format!("Working · esc interrupts · {seconds}"),
+            Work::Shell { .. } => format!("Running · esc stops it · {seconds}"),
             Work::Retrying {
                 until,
                 attempt,

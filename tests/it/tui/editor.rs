@@ -308,7 +308,7 @@ async fn esc_stops_a_command_of_the_user() {
         .send("!echo begun; sleep 1000")
         .shows("\n  begun")
         .await;
-    assert!(screen.screen().contains("Running 0s · esc stops it"));
+    assert!(screen.screen().contains("Running · esc stops it · 0s"));
     screen.press("esc").shows("interrupted").await;
     assert!(!screen.screen().contains("esc stops it"));
 }
@@ -325,7 +325,7 @@ async fn esc_stops_a_command_that_outlived_a_run() {
         .await;
     screen.send("meanwhile").settled().await;
     assert!(
-        screen.screen().contains("Running 0s · esc stops it"),
+        screen.screen().contains("Running · esc stops it · 0s"),
         "{}",
         screen.screen()
     );

@@ -23,7 +23,7 @@ async fn a_streamed_answer_is_markdown_and_ends_the_same() {
     });
     let mut screen = Screen::new(60, 24).script(script).start().await;
     screen.send("hi").shows("two").await;
-    assert!(screen.screen().contains("Working 0s · esc interrupts"));
+    assert!(screen.screen().contains("Working · esc interrupts · 0s"));
     gate.open();
     screen.settled().await;
     insta::assert_snapshot!("answer", screen.styled());
