@@ -6,11 +6,12 @@ use super::action::Action;
 use super::activity::TOAST_TIME;
 use super::app::{App, Effect};
 use super::command::Command;
+use super::editor::Missing;
 use super::overlays;
 use super::slash;
 use crate::agent::Op as AgentOp;
 use crate::base::clock;
-use crate::coding::host::{ModelInfo, Op};
+use crate::coding::host::Op;
 use crate::term::component::{Cx, Handled};
 
 /// Two presses of Ctrl+C within this time exit: as long as the line that says so stands.
@@ -154,7 +155,10 @@ impl App {
             Command::NextPrompt => self.transcript.go_prompt(true),
             Command::Browse => self.browsing = true,
             Command::Search => self.open_search(),
-            Command::Complete if self.layers.is_empty() => self.complete(),
+            Command::Complete if self.layers.is_empty() => {
+                let missing = self.editor.complete_path();
+                self.ask_for(missing);
+            }
             // The rest belongs to the editor and to lists.
             _ => return false,
         }
@@ -252,17 +256,18 @@ impl App {
         });
     }
 
-    /// Shows what the word at the cursor may become; asks for the file list when it is first needed.
+    /// Shows what the word at the cursor may become; asks for a list when it is first needed.
     pub(super) fn offer_completion(&mut self) {
-        let references: Vec<String> = self.models.iter().map(ModelInfo::reference).collect();
-        if self.editor.offer_completion(&references) {
-            self.ops.push(Op::ListFiles);
-        }
+        let missing = self.editor.offer_completion();
+        self.ask_for(missing);
     }
 
-    fn complete(&mut self) {
-        let references: Vec<String> = self.models.iter().map(ModelInfo::reference).collect();
-        self.editor.complete_path(&references);
+    fn ask_for(&mut self, missing: Option<Missing>) {
+        match missing {
+            Some(Missing::Files) => self.ops.push(Op::ListFiles),
+            Some(Missing::Models) => self.ops.push(Op::ListModels),
+            None => {}
+        }
     }
 }
 

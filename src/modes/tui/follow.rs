@@ -8,7 +8,7 @@ use super::overlays;
 use super::overlays::picker::Picker;
 use crate::agent::{self, AgentMessage, RunOutcome, UserMessage};
 use crate::base::clock;
-use crate::coding::host::{Event, Op, SessionContents};
+use crate::coding::host::{Event, ModelInfo, Op, SessionContents};
 
 /// Runs longer than this are worth a notification.
 const NOTIFY_AFTER: Duration = Duration::from_secs(5);
@@ -76,6 +76,8 @@ impl App {
             }
             Event::Models { models } => {
                 self.models.clone_from(models);
+                let references = models.iter().map(ModelInfo::reference);
+                self.editor.set_models(references.collect());
                 let picker = overlays::model::picker(&self.models, &self.footer);
                 self.renew(overlays::model::ID, picker);
             }

@@ -198,7 +198,6 @@ impl Screen {
         self.waiting = std::mem::take(&mut self.options.prompts);
         self.waiting.reverse();
         let (_watcher, mut changes) = self.watch();
-        self.host.send(Op::ListModels);
         self.host.send(Op::ListHistory);
         if self.options.pick_session {
             self.app.run_command(Command::SessionPicker, Instant::now());

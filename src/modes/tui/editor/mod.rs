@@ -17,6 +17,13 @@ use history::History;
 
 const PLACEHOLDER: &str = "Ask, or type / for commands";
 
+/// A list that completion needs and that nobody has brought yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Missing {
+    Files,
+    Models,
+}
+
 /// The editor and the lists that belong to it.
 #[derive(Debug)]
 pub struct Editor {
@@ -25,6 +32,9 @@ pub struct Editor {
     /// Where paths are completed from.
     files: Option<Arc<Vec<String>>>,
     files_asked: bool,
+    /// Not set before they were asked for.
+    models: Option<Vec<String>>,
+    models_asked: bool,
     completion: Option<Offer>,
     /// What relative paths are completed from.
     folder: PathBuf,
@@ -53,6 +63,8 @@ impl Editor {
             history: History::default(),
             files: None,
             files_asked: false,
+            models: None,
+            models_asked: false,
             completion: None,
             folder: PathBuf::new(),
             hidden: (0, 0),
@@ -131,7 +143,15 @@ impl Editor {
 
     pub fn set_files(&mut self, files: Arc<Vec<String>>) {
         self.files = Some(files);
-        self.offer_completion(&[]);
+        self.offer_completion();
+    }
+
+    /// References of the models that are known.
+    pub fn set_models(&mut self, models: Vec<String>) {
+        self.models = Some(models);
+        if self.completion.is_none() {
+            self.offer_completion();
+        }
     }
 
     /// Runs an editing command; false when it is not the editor's.
@@ -188,37 +208,44 @@ impl Editor {
         true
     }
 
-    /// Shows what the word at the cursor may become. True when the file list has to be asked for.
-    pub fn offer_completion(&mut self, models: &[String]) -> bool {
+    /// Shows what the word at the cursor may become; or says, once, which list has to be asked for first.
+    pub fn offer_completion(&mut self) -> Option<Missing> {
         self.completion = None;
         let before = self.area.before_cursor().to_owned();
         let first_line = self.area.cursor().line == 0;
         let word = complete::word(&before);
         let offered = match &word {
-            complete::Word::Command(_) | complete::Word::Argument { .. } if first_line => {
-                complete::commands(&word, models)
+            complete::Word::Argument { command, .. }
+                if first_line && *command == "model" && self.models.is_none() =>
+            {
+                let asked = std::mem::replace(&mut self.models_asked, true);
+                return (!asked).then_some(Missing::Models);
             }
-            complete::Word::File { .. } => match &self.files {
-                Some(files) => complete::files(&word, files),
-                None => return !std::mem::replace(&mut self.files_asked, true),
-            },
+            complete::Word::Command(_) | complete::Word::Argument { .. } if first_line => {
+                complete::commands(&word, self.models.as_deref().unwrap_or_default())
+            }
+            complete::Word::File { .. } => {
+                let Some(files) = &self.files else {
+                    let asked = std::mem::replace(&mut self.files_asked, true);
+                    return (!asked).then_some(Missing::Files);
+                };
+                complete::files(&word, files)
+            }
             _ => None,
         };
         self.offer(offered);
-        false
+        None
     }
 
     /// Completes on request: the offered list, else the path at the cursor.
-    pub fn complete_path(&mut self, models: &[String]) {
-        self.offer_completion(models);
-        if self.completion.is_some() {
-            return;
+    pub fn complete_path(&mut self) -> Option<Missing> {
+        let missing = self.offer_completion();
+        if missing.is_some() || self.completion.is_some() {
+            return missing;
         }
         let before = self.area.before_cursor().to_owned();
         let list = |name: &str| list_folder(&self.folder, name);
-        let Some(found) = complete::path(&complete::word(&before), list) else {
-            return;
-        };
+        let found = complete::path(&complete::word(&before), list)?;
         let shared = complete::common_prefix(&found.candidates).to_owned();
         if shared.len() > found.range.len() || found.candidates.len() == 1 {
             self.replace(found.range.clone(), &shared);
@@ -227,6 +254,7 @@ impl Editor {
             let range = found.range.start..found.range.start + shared.len();
             self.offer(Some(Completion { range, ..found }));
         }
+        None
     }
 
     /// The list above the editor.
