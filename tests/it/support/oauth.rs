@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
 pub(crate) const CLIENT: &str = "test-client";
 
@@ -60,8 +60,11 @@ struct State {
     access: HashMap<String, u64>,
     ended: HashSet<u64>,
     /// One line for each request: `token refresh_token`, `models 401`.
-    log: Vec<String>,
+    log: watch::Sender<Vec<String>>,
 }
+
+/// Only a test that fails waits as long.
+const PATIENCE: std::time::Duration = std::time::Duration::from_mins(1);
 
 /// A server that runs on a thread of its own until it is dropped.
 pub(crate) struct OAuth {
@@ -133,7 +136,7 @@ impl OAuth {
 
     /// What was asked so far.
     pub(crate) fn log(&self) -> Vec<String> {
-        self.state.lock().expect("the state").log.clone()
+        self.state.lock().expect("the state").log.borrow().clone()
     }
 
     /// Refresh tokens that still work.
@@ -159,13 +162,10 @@ impl OAuth {
 
     /// Waits until a request was logged.
     pub(crate) async fn saw(&self, line: &str) {
-        for _ in 0..60_000 {
-            if self.log().iter().any(|have| have == line) {
-                return;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
-        }
-        panic!("`{line}` was never asked: {:?}", self.log());
+        let mut log = self.state.lock().expect("the state").log.subscribe();
+        let seen = log.wait_for(|log| log.iter().any(|have| have == line));
+        let seen = tokio::time::timeout(PATIENCE, seen).await.is_ok();
+        assert!(seen, "`{line}` was never asked: {:?}", self.log());
     }
 
     /// What a browser does with `url`: asks, follows the redirect, and shows the page it ends at.
@@ -238,8 +238,8 @@ async fn answer(mut socket: TcpStream, state: &Mutex<State>) -> std::io::Result<
     };
     if path == "/token" && fields.contains_key("refresh_token") {
         let gate = {
-            let mut state = state.lock().expect("the state");
-            state.log.push("refresh asked".to_owned());
+            let state = state.lock().expect("the state");
+            state.note("refresh asked");
             state.behaviour.refresh_gate.clone()
         };
         if let Some(gate) = gate
@@ -290,13 +290,17 @@ fn failure(code: &str) -> Response {
 }
 
 impl State {
+    fn note(&self, line: &str) {
+        self.log.send_modify(|log| log.push(line.to_owned()));
+    }
+
     fn next(&mut self, kind: &str) -> String {
         self.count += 1;
         format!("{kind}-{:04}-secret", self.count)
     }
 
     fn authorize(&mut self, fields: &BTreeMap<String, String>) -> Response {
-        self.log.push("authorize".to_owned());
+        self.note("authorize");
         let get = |name: &str| fields.get(name).cloned().unwrap_or_default();
         let redirect = get("redirect_uri");
         let fits = get("response_type") == "code"
@@ -323,7 +327,7 @@ impl State {
     }
 
     fn device(&mut self, fields: &BTreeMap<String, String>) -> Response {
-        self.log.push("device".to_owned());
+        self.note("device");
         if fields.get("client_id").map(String::as_str) != Some(CLIENT) {
             return failure("invalid_client");
         }
@@ -341,10 +345,8 @@ impl State {
 
     fn token(&mut self, fields: &BTreeMap<String, String>) -> Response {
         let get = |name: &str| fields.get(name).map(String::as_str).unwrap_or_default();
-        self.log.push(format!(
-            "token {}",
-            get("grant_type").rsplit(':').next().unwrap_or("")
-        ));
+        let grant = get("grant_type").rsplit(':').next().unwrap_or("");
+        self.note(&format!("token {grant}"));
         if let Some((status, body)) = self.behaviour.token_answers.pop_front() {
             return (status.to_owned(), String::new(), body.to_owned());
         }
@@ -379,7 +381,7 @@ impl State {
                 if !self.used.insert(token) {
                     // Somebody has a copy: nobody goes on.
                     self.ended.insert(family);
-                    self.log.push("reuse".to_owned());
+                    self.note("reuse");
                 }
                 if self.ended.contains(&family) {
                     return failure("invalid_grant");
@@ -402,7 +404,7 @@ impl State {
 
     /// GitHub's second step: a lasting token becomes a short-lived one.
     fn exchange(&mut self, head: &str) -> Response {
-        self.log.push("exchange".to_owned());
+        self.note("exchange");
         if !self.knows_bearer(head) {
             return failure("invalid_client");
         }
@@ -417,8 +419,7 @@ impl State {
 
     fn model(&mut self, head: &str) -> Response {
         let known = self.knows_bearer(head);
-        self.log
-            .push(format!("model {}", if known { 200 } else { 401 }));
+        self.note(&format!("model {}", if known { 200 } else { 401 }));
         if !known {
             let error =
                 json!({"error": {"message": "the token is not valid", "code": "invalid_api_key"}});
