@@ -152,12 +152,11 @@ impl<'a> Source<'a> {
     }
 
     fn short_message(&mut self, number: usize, last: bool) {
-        let text = match number {
-            0 => FIRST_PROMPT.to_owned(),
-            _ => {
-                let count = 20 + self.below(40);
-                format!("Message {number}: {}.", self.words(count))
-            }
+        let text = if number == 0 {
+            FIRST_PROMPT.to_owned()
+        } else {
+            let count = 20 + self.below(40);
+            format!("Message {number}: {}.", self.words(count))
         };
         if number.is_multiple_of(2) {
             self.user(&text);

@@ -35,7 +35,7 @@ pub struct Ending {
 
 /// What became of one try.
 enum Try {
-    Enough(Ending),
+    Enough(Box<Ending>),
     /// More of the file is needed.
     More,
     /// The end of the file cannot be trusted.
@@ -72,7 +72,7 @@ pub(super) fn read(file: &File, limit: u64) -> Option<Ending> {
         let mut bytes = vec![0; (length - start) as usize];
         file.read_exact_at(&mut bytes, start).ok()?;
         match follow(&bytes, &header) {
-            Try::Enough(ending) => return Some(ending),
+            Try::Enough(ending) => return Some(*ending),
             Try::More if start > 0 => {}
             Try::More | Try::Unclear => return None,
         }
@@ -99,15 +99,17 @@ fn read_header(file: &File, length: u64) -> Option<Header> {
 /// The path from the leaf backwards, as far as it was followed.
 struct Path<'a> {
     header: &'a Header,
-    /// Not known before the last line was read.
-    leaf: Option<Option<String>>,
+    leaf: Option<String>,
+    /// The last line was read, so that `leaf` is known.
+    begun: bool,
     /// The entry that is looked for.
     wanted: Option<String>,
     messages: Vec<StoredMessage>,
     bytes: u64,
     state: StateSearch,
-    /// What the last naming said.
-    name: Option<Option<String>>,
+    /// What the last naming said, once it was met.
+    name: Option<String>,
+    named: bool,
     /// The oldest message is the result of a call that is still to be found.
     open: bool,
 }
@@ -120,11 +122,13 @@ fn follow(bytes: &[u8], header: &Header) -> Try {
     let mut path = Path {
         header,
         leaf: None,
+        begun: false,
         wanted: None,
         messages: Vec::new(),
         bytes: 0,
         state: StateSearch::default(),
         name: None,
+        named: false,
         open: false,
     };
     let mut end = bytes.len();
@@ -137,7 +141,7 @@ fn follow(bytes: &[u8], header: &Header) -> Try {
             return Try::Unclear;
         }
         if path.is_enough() {
-            return Try::Enough(path.finish());
+            return Try::Enough(Box::new(path.finish()));
         }
     }
     Try::More
@@ -148,7 +152,7 @@ impl Path<'_> {
     fn line(&mut self, line: &[u8]) -> bool {
         let envelope = Envelope::of(line);
         // Whether it is the wanted one is seen from its start alone.
-        if let (Some(_), Some(_), Some(wanted)) = (&envelope, &self.leaf, &self.wanted)
+        if let (Some(_), true, Some(wanted)) = (&envelope, self.begun, &self.wanted)
             && !line[b"{\"id\":\"".len()..].starts_with(wanted.as_bytes())
             && envelope.is_some_and(|envelope| envelope.tag != Tag::SessionInfo)
         {
@@ -162,16 +166,17 @@ impl Path<'_> {
     }
 
     fn entry(&mut self, entry: Entry, length: usize) {
-        if let EntryKind::SessionInfo { name } = &entry.kind {
-            self.name.get_or_insert_with(|| name.clone());
+        if let EntryKind::SessionInfo { name } = &entry.kind
+            && !std::mem::replace(&mut self.named, true)
+        {
+            self.name.clone_from(name);
         }
-        if self.leaf.is_none() {
-            let leaf = match &entry.kind {
+        if !std::mem::replace(&mut self.begun, true) {
+            self.leaf = match &entry.kind {
                 EntryKind::Leaf { target_id } => target_id.clone(),
                 _ => Some(entry.id.clone()),
             };
-            self.wanted.clone_from(&leaf);
-            self.leaf = Some(leaf);
+            self.wanted.clone_from(&self.leaf);
         }
         let is_move = matches!(entry.kind, EntryKind::Leaf { .. });
         if is_move || self.wanted.as_ref() != Some(&entry.id) {
@@ -194,7 +199,7 @@ impl Path<'_> {
 
     fn is_enough(&self) -> bool {
         let full = self.messages.len() >= PAGE_MESSAGES || self.bytes >= PAGE_BYTES;
-        self.leaf.is_some() && (self.wanted.is_none() || full && !self.open)
+        self.begun && (self.wanted.is_none() || full && !self.open)
     }
 
     fn finish(mut self) -> Ending {
@@ -203,8 +208,8 @@ impl Path<'_> {
             header: self.header.clone(),
             messages: self.messages,
             at_start: self.wanted.is_none(),
-            leaf: self.leaf.flatten(),
-            state: self.state.finish(self.name.flatten()),
+            leaf: self.leaf,
+            state: self.state.finish(self.name),
             complete: false,
         }
     }

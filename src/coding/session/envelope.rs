@@ -226,7 +226,7 @@ mod tests {
         let written = entry(None, EntryKind::Leaf { target_id: None });
         let line = serde_json::to_string(&written).unwrap();
         for other in [
-            line.replacen("{", "{ ", 1),
+            line.replacen('{', "{ ", 1),
             line.replacen("0123abcd", "0123\\\"cd", 1),
             line.replacen("leaf", "hologram", 1),
             line.replacen("null", "\"1\"", 1),

@@ -43,10 +43,6 @@ impl<'a> Lines<'a> {
     }
 
     /// The next line, or `None` at the end of the file.
-    #[expect(
-        clippy::should_implement_trait,
-        reason = "a line borrows the reader's buffer, which `Iterator` cannot say"
-    )]
     pub(super) fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         self.next_within(usize::MAX)
     }

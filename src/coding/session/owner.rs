@@ -122,10 +122,8 @@ impl Owner {
 
     /// Takes over entries that are still to be stored.
     pub(super) fn with_pending(self, pending: Vec<Entry>) -> Self {
-        Self {
-            pending: pending.clone(),
-            ..self.with_kept(&pending)
-        }
+        let owner = self.with_kept(&pending);
+        Self { pending, ..owner }
     }
 
     /// Takes over what is stored already.

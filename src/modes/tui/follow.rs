@@ -26,7 +26,11 @@ impl App {
     }
 
     fn follow_host(&mut self, event: &Event, now: Instant) {
-        self.dirty = true;
+        // The transcript has said whether these change anything.
+        self.dirty |= !matches!(
+            event,
+            Event::MessageStored { .. } | Event::TranscriptPage { .. }
+        );
         match event {
             Event::SessionOpened {
                 session, messages, ..

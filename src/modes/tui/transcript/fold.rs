@@ -93,6 +93,7 @@ impl Transcript {
                 AgentMessage::Assistant(_) => {
                     self.open = Some(OpenMessage {
                         id: id.clone(),
+                        entry: None,
                         blocks: Vec::new(),
                     });
                     return false;
@@ -200,7 +201,8 @@ impl Transcript {
     /// The message `id` is stored: its cells can be let go and read again.
     fn stored(&mut self, id: &str, entry_id: &str) {
         let entry: Arc<str> = entry_id.into();
-        if let Some(open) = self.open.as_ref().filter(|open| open.id == id) {
+        if let Some(open) = self.open.as_mut().filter(|open| open.id == id) {
+            open.entry = Some(Arc::clone(&entry));
             for place in &open.blocks {
                 if let Some(cell) = self.near.cells.get_mut(*place) {
                     cell.entry = Some(Arc::clone(&entry));
@@ -296,7 +298,9 @@ impl Transcript {
 
     /// The message is final. Its blocks have streamed; only its ending is new.
     fn close_message(&mut self, message: &AssistantMessage) {
-        let streamed = self.open.take().is_some_and(|open| !open.blocks.is_empty());
+        let start = self.near.cells.len();
+        let open = self.open.take();
+        let streamed = open.as_ref().is_some_and(|open| !open.blocks.is_empty());
         if !streamed {
             for block in &message.content {
                 self.near.add_block(block);
@@ -323,6 +327,10 @@ impl Transcript {
             StopReason::Length | StopReason::Refusal
         ) {
             self.near.add_ending(message);
+        }
+        let entry = open.and_then(|open| open.entry);
+        for cell in &mut self.near.cells[start..] {
+            cell.entry.clone_from(&entry);
         }
     }
 

@@ -15,6 +15,7 @@ mod tool;
 mod view;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use pages::Asked;
 use strip::Strip;
@@ -66,6 +67,8 @@ pub struct Transcript {
 #[derive(Debug)]
 struct OpenMessage {
     id: String,
+    /// What it is stored as, once it is.
+    entry: Option<Arc<str>>,
     blocks: Vec<usize>,
 }
 

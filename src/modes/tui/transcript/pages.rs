@@ -15,8 +15,9 @@ use crate::coding::session::{PageAt, StoredMessage};
 /// Bytes of text, about, that a strip may hold before cells far away are dropped.
 const BUDGET: usize = 2 << 20;
 
-/// Cells that are kept on each side of the screen, as a multiple of its rows: a cell has two or more.
-const KEPT_SCREENS: usize = 4;
+/// Cells that are kept on each side of the screen, at least; otherwise as many as it has rows, which is
+/// two screens: a cell has two rows or more.
+const KEPT_CELLS: usize = 24;
 
 /// What a page is for when it comes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,12 +95,15 @@ impl Transcript {
         let Some(asked) = self.asked.take_if(|asked| asked.request == came.request) else {
             return false;
         };
-        if !came.found || came.messages.is_empty() {
+        if came.messages.is_empty() {
             // The branch has moved, or there was nothing: what is here is all there is.
-            if asked.purpose == Purpose::Earlier && came.found {
-                self.strip_mut().earlier = false;
+            match asked.purpose {
+                Purpose::Earlier => self.strip_mut().earlier = false,
+                Purpose::Later if came.found => self.join(),
+                Purpose::Later => self.go_bottom(),
+                Purpose::Start | Purpose::Show { .. } => return false,
             }
-            return false;
+            return true;
         }
         match asked.purpose {
             Purpose::Earlier => self.grow_up(&came),
@@ -175,6 +179,7 @@ impl Transcript {
     pub(super) fn trim(&mut self) {
         let ends = (self.strip().first.clone(), self.strip().last.clone());
         self.cut();
+        self.release_far();
         let strip = self.strip();
         // A page that goes on where there is an end no longer is of no use.
         let moved = (&strip.first, &strip.last) != (&ends.0, &ends.1);
@@ -184,8 +189,13 @@ impl Transcript {
         }
     }
 
+    /// Cells that stay on each side of the screen.
+    fn kept(&self) -> usize {
+        usize::from(self.viewport.1).max(KEPT_CELLS)
+    }
+
     fn cut(&mut self) {
-        let kept = KEPT_SCREENS * usize::from(self.viewport.1).max(24);
+        let kept = self.kept();
         if self.near.weight() > BUDGET {
             self.trim_near(kept);
         }
@@ -207,6 +217,16 @@ impl Transcript {
             away.cut_before(cell);
             *at -= cell;
         }
+    }
+
+    /// Drops the laid-out rows of cells that are far from the screen.
+    fn release_far(&mut self) {
+        let kept = 2 * self.kept();
+        let (top, _) = self.top();
+        let cells = &mut self.strip_mut().cells;
+        let (before, behind) = (top.saturating_sub(kept), cells.len().min(top + 2 * kept));
+        let far = (0..before).chain(behind..cells.len());
+        far.for_each(|cell| cells[cell].release());
     }
 
     fn trim_near(&mut self, kept: usize) {
@@ -238,7 +258,7 @@ impl Transcript {
 
     /// Who reads far above the end goes on in a strip of its own; what lies between is let go.
     fn part(&mut self, below: usize) {
-        let kept = KEPT_SCREENS * usize::from(self.viewport.1).max(24);
+        let kept = self.kept();
         let near = &self.near;
         let limit = near.cells.len().saturating_sub(kept).min(self.first_live());
         let low = (below..limit).find(|cell| near.begins_message(*cell));
@@ -277,5 +297,134 @@ fn before_end<'a>(came: &Came<'a>, first: Option<&str>) -> (&'a [StoredMessage],
     match reached {
         Some(place) => (&came.messages[..place], true),
         None => (came.messages, came.at_end),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::{AgentMessage, UserMessage};
+    use crate::coding::host::{Event, SessionInfo};
+
+    const PAGE: usize = 40;
+
+    /// A transcript over many heavy messages, and the host that answers it.
+    struct Reader {
+        all: Vec<StoredMessage>,
+        transcript: Transcript,
+    }
+
+    impl Reader {
+        fn new(count: usize) -> Self {
+            let text = "word ".repeat(2000);
+            let message = |number: usize| StoredMessage {
+                entry_id: format!("{number:08x}"),
+                message: Arc::new(AgentMessage::User(UserMessage::new(
+                    format!("<{number}> {text}"),
+                    0,
+                ))),
+            };
+            let all: Vec<StoredMessage> = (0..count).map(message).collect();
+            let mut transcript = Transcript::new(false);
+            transcript.apply(&Event::SessionOpened {
+                session: Box::<SessionInfo>::default(),
+                messages: all[count - PAGE..].to_vec(),
+                at_start: false,
+            });
+            Self { all, transcript }
+        }
+
+        /// Answers what was asked for, until nothing is.
+        fn answer(&mut self) {
+            loop {
+                let ops = self.transcript.take_ops();
+                if ops.is_empty() {
+                    break;
+                }
+                for op in ops {
+                    let Op::ReadTranscript { request, page } = op else {
+                        panic!("{op:?}");
+                    };
+                    let place = |id: &str| usize::from_str_radix(id, 16).unwrap();
+                    let range = match &page {
+                        PageAt::Start => 0..PAGE,
+                        PageAt::Before { entry_id } => {
+                            let end = place(entry_id);
+                            end.saturating_sub(PAGE)..end
+                        }
+                        PageAt::After { entry_id } => {
+                            let start = place(entry_id) + 1;
+                            start..(start + PAGE).min(self.all.len())
+                        }
+                        other => panic!("{other:?}"),
+                    };
+                    self.transcript.apply(&Event::TranscriptPage {
+                        request,
+                        found: true,
+                        messages: self.all[range.clone()].to_vec(),
+                        at_start: range.start == 0,
+                        at_end: range.end == self.all.len(),
+                    });
+                }
+            }
+            let away = self.transcript.away.as_ref().map_or(0, Strip::weight);
+            let weight = self.transcript.near.weight() + away;
+            assert!(weight < 3 * BUDGET, "{weight}");
+        }
+
+        /// Number of the message at the top, and the row of it.
+        fn top(&mut self) -> (usize, usize) {
+            let (cell, row) = self.transcript.top();
+            let entry = self.transcript.strip().cells[cell].entry.clone();
+            (usize::from_str_radix(&entry.unwrap(), 16).unwrap(), row)
+        }
+    }
+
+    #[test]
+    fn however_far_somebody_reads_little_is_held_and_no_row_is_left_out() {
+        let mut reader = Reader::new(2000);
+        let (mut at, mut row) = reader.top();
+        while at > 0 {
+            // A cell has many more rows than a page: its number falls by one at most.
+            reader.transcript.page(false);
+            reader.answer();
+            let now = reader.top();
+            assert!(
+                now.0 == at && now.1 < row || now.0 + 1 == at,
+                "{at} {row} {now:?}"
+            );
+            (at, row) = now;
+        }
+        while !reader.transcript.follows() {
+            reader.transcript.page(true);
+            reader.answer();
+            let now = reader.top();
+            assert!(
+                now.0 == at && now.1 > row || now.0 == at + 1,
+                "{at} {row} {now:?}"
+            );
+            (at, row) = now;
+        }
+        assert_eq!(reader.top().0, 1999);
+    }
+
+    #[test]
+    fn a_page_for_a_place_that_was_left_changes_nothing() {
+        let mut reader = Reader::new(400);
+        reader.transcript.go_top();
+        reader.answer();
+        assert_eq!(reader.top(), (0, 0));
+        reader.transcript.scroll(5);
+        reader.transcript.go_bottom();
+        let cells = reader.transcript.near.cells.len();
+        let late = Event::TranscriptPage {
+            request: reader.transcript.requests,
+            found: true,
+            messages: reader.all[40..80].to_vec(),
+            at_start: false,
+            at_end: false,
+        };
+        assert!(!reader.transcript.apply(&late));
+        assert_eq!(reader.transcript.near.cells.len(), cells);
     }
 }
