@@ -32,6 +32,7 @@ const ACTIONS: &[&str] = &[
     "bottom",
     "previous_prompt",
     "next_prompt",
+    "search",
     "left",
     "right",
     "up",
