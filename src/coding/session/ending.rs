@@ -96,41 +96,20 @@ fn read_header(file: &File, length: u64) -> Option<Header> {
     }
 }
 
-/// What the lines read so far say of something that may be set or not.
-#[derive(Debug, PartialEq, Eq)]
-enum Told {
-    Nothing,
-    Is(Option<String>),
-}
-
-impl Told {
-    /// What stands further behind in the file was heard first, and counts.
-    fn hear(&mut self, said: Option<&String>) {
-        if *self == Self::Nothing {
-            *self = Self::Is(said.cloned());
-        }
-    }
-
-    fn into_option(self) -> Option<String> {
-        match self {
-            Self::Nothing => None,
-            Self::Is(said) => said,
-        }
-    }
-}
-
 /// The path from the leaf backwards, as far as it was followed.
 struct Path<'a> {
     header: &'a Header,
-    /// Not known before the last line was read.
-    leaf: Told,
+    leaf: Option<String>,
+    /// The last line was read, so that `leaf` is known.
+    begun: bool,
     /// The entry that is looked for.
     wanted: Option<String>,
     messages: Vec<StoredMessage>,
     bytes: u64,
     state: StateSearch,
-    /// What the last naming said.
-    name: Told,
+    /// What the last naming said, once it was met.
+    name: Option<String>,
+    named: bool,
     /// The oldest message is the result of a call that is still to be found.
     open: bool,
 }
@@ -142,12 +121,14 @@ fn follow(bytes: &[u8], header: &Header) -> Try {
     };
     let mut path = Path {
         header,
-        leaf: Told::Nothing,
+        leaf: None,
+        begun: false,
         wanted: None,
         messages: Vec::new(),
         bytes: 0,
         state: StateSearch::default(),
-        name: Told::Nothing,
+        name: None,
+        named: false,
         open: false,
     };
     let mut end = bytes.len();
@@ -171,7 +152,7 @@ impl Path<'_> {
     fn line(&mut self, line: &[u8]) -> bool {
         let envelope = Envelope::of(line);
         // Whether it is the wanted one is seen from its start alone.
-        if let (Some(_), Told::Is(_), Some(wanted)) = (&envelope, &self.leaf, &self.wanted)
+        if let (Some(_), true, Some(wanted)) = (&envelope, self.begun, &self.wanted)
             && !line[b"{\"id\":\"".len()..].starts_with(wanted.as_bytes())
             && envelope.is_some_and(|envelope| envelope.tag != Tag::SessionInfo)
         {
@@ -185,16 +166,17 @@ impl Path<'_> {
     }
 
     fn entry(&mut self, entry: Entry, length: usize) {
-        if let EntryKind::SessionInfo { name } = &entry.kind {
-            self.name.hear(name.as_ref());
+        if let EntryKind::SessionInfo { name } = &entry.kind
+            && !std::mem::replace(&mut self.named, true)
+        {
+            self.name.clone_from(name);
         }
-        if self.leaf == Told::Nothing {
-            let leaf = match &entry.kind {
+        if !std::mem::replace(&mut self.begun, true) {
+            self.leaf = match &entry.kind {
                 EntryKind::Leaf { target_id } => target_id.clone(),
                 _ => Some(entry.id.clone()),
             };
-            self.wanted.clone_from(&leaf);
-            self.leaf = Told::Is(leaf);
+            self.wanted.clone_from(&self.leaf);
         }
         let is_move = matches!(entry.kind, EntryKind::Leaf { .. });
         if is_move || self.wanted.as_ref() != Some(&entry.id) {
@@ -217,7 +199,7 @@ impl Path<'_> {
 
     fn is_enough(&self) -> bool {
         let full = self.messages.len() >= PAGE_MESSAGES || self.bytes >= PAGE_BYTES;
-        self.leaf != Told::Nothing && (self.wanted.is_none() || full && !self.open)
+        self.begun && (self.wanted.is_none() || full && !self.open)
     }
 
     fn finish(mut self) -> Ending {
@@ -226,8 +208,8 @@ impl Path<'_> {
             header: self.header.clone(),
             messages: self.messages,
             at_start: self.wanted.is_none(),
-            leaf: self.leaf.into_option(),
-            state: self.state.finish(self.name.into_option()),
+            leaf: self.leaf,
+            state: self.state.finish(self.name),
             complete: false,
         }
     }

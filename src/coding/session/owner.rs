@@ -122,8 +122,8 @@ impl Owner {
 
     /// Takes over entries that are still to be stored.
     pub(super) fn with_pending(self, pending: Vec<Entry>) -> Self {
-        let kept = self.with_kept(&pending);
-        Self { pending, ..kept }
+        let owner = self.with_kept(&pending);
+        Self { pending, ..owner }
     }
 
     /// Takes over what is stored already.
