@@ -23,6 +23,9 @@ use self::unit::{Body, Definitions, Shown, Unit};
 use super::row::Row;
 use crate::base::text;
 
+/// Blocks on each side of what is shown, and at the end, that keep their rows.
+const KEPT_BLOCKS: usize = 64;
+
 /// A streamed document.
 #[derive(Debug, Clone, Default)]
 pub struct Markdown {
@@ -46,6 +49,8 @@ pub struct Markdown {
     partial: String,
     /// The blocks that `rows` showed last.
     visible: Range<usize>,
+    /// The blocks before this one keep no rows but around `visible`.
+    trimmed: usize,
     /// The block, and the code block in it, that a highlighter's key is for.
     keys: HashMap<u64, (usize, usize)>,
 }
@@ -130,7 +135,22 @@ impl Markdown {
             }
             index += 1;
         }
-        self.visible = first..index;
+        let left = std::mem::replace(&mut self.visible, first..index);
+        self.trim(left);
+    }
+
+    /// Lets the rows of blocks go that are far from what is shown and from the end: those that were shown
+    /// before, `left`, and those that have come since the last time. Heights stay.
+    fn trim(&mut self, left: Range<usize>) {
+        let end = self.units.len().saturating_sub(KEPT_BLOCKS);
+        let near = self.visible.start.saturating_sub(KEPT_BLOCKS)..self.visible.end + KEPT_BLOCKS;
+        let left = left.start.saturating_sub(KEPT_BLOCKS)..left.end + KEPT_BLOCKS;
+        for index in (self.trimmed.min(end)..end).chain(left) {
+            if index < end && !near.contains(&index) {
+                self.units[index].release();
+            }
+        }
+        self.trimmed = end;
     }
 
     /// Drops the rows that are kept; heights stay. For documents that are far off the screen.

@@ -29,6 +29,43 @@ fn shown(source: &str, width: usize) -> String {
     lines.join("\n")
 }
 
+/// Blocks whose rows are held.
+fn held(document: &Markdown) -> usize {
+    let units = document.units.iter();
+    units
+        .filter(|unit| matches!(&unit.body, Body::Text(text) if text.rows.is_some()))
+        .count()
+}
+
+#[test]
+fn rows_far_from_what_is_shown_are_let_go_and_come_back() {
+    let paragraphs = |range: Range<usize>| -> String {
+        range
+            .map(|number| format!("paragraph {number}\n\n"))
+            .collect()
+    };
+    let mut document = Markdown::new();
+    let show = |document: &mut Markdown, from: usize| {
+        document.height(80);
+        let mut rows = Vec::new();
+        document.rows(80, from..from + 20, &mut rows);
+        rows.iter().map(Row::text).collect::<Vec<_>>()
+    };
+    for start in (0..4000).step_by(100) {
+        document.push(&paragraphs(start..start + 100));
+        let end = document.height(80);
+        show(&mut document, end - 20);
+        assert!(held(&document) <= 3 * KEPT_BLOCKS, "{}", held(&document));
+    }
+    let top = show(&mut document, 0);
+    assert_eq!((&*top[0], &*top[18]), ("paragraph 0", "paragraph 9"));
+    for row in (0..6000).step_by(20) {
+        let shown = show(&mut document, row);
+        assert_eq!(shown[0], format!("paragraph {}", row / 2));
+        assert!(held(&document) <= 5 * KEPT_BLOCKS, "{}", held(&document));
+    }
+}
+
 fn spans(source: &str) -> Vec<Span> {
     let rows = all_rows(&mut Markdown::from_text(source), 80);
     rows.into_iter().flat_map(|row| row.spans).collect()
