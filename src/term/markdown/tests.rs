@@ -39,11 +39,7 @@ fn held(document: &Markdown) -> usize {
 
 #[test]
 fn rows_far_from_what_is_shown_are_let_go_and_come_back() {
-    let paragraphs = |range: Range<usize>| -> String {
-        range
-            .map(|number| format!("paragraph {number}\n\n"))
-            .collect()
-    };
+    let paragraph = |number: usize| format!("paragraph {number}\n\n");
     let mut document = Markdown::new();
     let show = |document: &mut Markdown, from: usize| {
         document.height(80);
@@ -52,7 +48,9 @@ fn rows_far_from_what_is_shown_are_let_go_and_come_back() {
         rows.iter().map(Row::text).collect::<Vec<_>>()
     };
     for start in (0..4000).step_by(100) {
-        document.push(&paragraphs(start..start + 100));
+        for number in start..start + 100 {
+            document.push(&paragraph(number));
+        }
         let end = document.height(80);
         show(&mut document, end - 20);
         assert!(held(&document) <= 3 * KEPT_BLOCKS, "{}", held(&document));
