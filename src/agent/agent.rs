@@ -8,6 +8,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::change::{Change, Desk};
 use super::core::{Core, Next};
 use super::event::{Event, RunOutcome};
 use super::history::History;
@@ -21,7 +22,7 @@ use super::state::StateSnapshot;
 use super::tool::ToolSet;
 use super::transport::Transport;
 use super::turn;
-use crate::llm::{Model, ThinkingLevel};
+use crate::llm::{Model, ThinkingLevel, ToolSpec};
 
 /// Everything an agent starts with.
 #[derive(Debug, Clone)]
@@ -72,23 +73,34 @@ impl AgentConfig {
 /// A running agent. Cheap to clone; needs a tokio runtime.
 #[derive(Debug, Clone)]
 pub struct Agent {
-    ops: mpsc::UnboundedSender<Op>,
+    commands: mpsc::UnboundedSender<Command>,
     core: Arc<Core>,
+}
+
+/// What the task of an agent receives.
+enum Command {
+    Op(Op),
+    Change(Box<dyn Change>),
 }
 
 impl Agent {
     /// Starts the agent's task on the current runtime.
     pub fn spawn(config: AgentConfig) -> Self {
         let core = Arc::new(Core::new(config));
-        let (ops, received) = mpsc::unbounded_channel();
+        let (commands, received) = mpsc::unbounded_channel();
         tokio::spawn(serve(Arc::clone(&core), received));
-        Self { ops, core }
+        Self { commands, core }
     }
 
     /// Tells the agent to do something. Never blocks.
     pub fn send(&self, op: Op) {
         // The task lives as long as a sender does.
-        let _ = self.ops.send(op);
+        let _ = self.commands.send(Command::Op(op));
+    }
+
+    /// Has the conversation changed, behind what was said before. Refused while a run is on.
+    pub fn change(&self, change: Box<dyn Change>) {
+        let _ = self.commands.send(Command::Change(change));
     }
 
     /// Every event from now on.
@@ -99,6 +111,15 @@ impl Agent {
     /// The state at this moment.
     pub fn state(&self) -> StateSnapshot {
         self.core.state().snapshot()
+    }
+
+    pub fn system_prompt(&self) -> String {
+        self.core.state().system_prompt.clone()
+    }
+
+    /// The tools that are offered.
+    pub fn tool_specs(&self) -> Vec<ToolSpec> {
+        Desk::new(&self.core).tools()
     }
 
     /// What stands before the messages and was not read yet.
@@ -141,24 +162,52 @@ impl Agent {
     }
 }
 
-/// The agent's task: applies ops in order, one run at a time, until every handle is gone.
-async fn serve(core: Arc<Core>, mut ops: mpsc::UnboundedReceiver<Op>) {
-    while let Some(op) = ops.recv().await {
-        if let Next::Run(input) = core.apply(op).await {
-            run_until_settled(&core, &mut ops, input).await;
+/// The agent's task: applies commands in order, one run or change at a time, until every handle is gone.
+async fn serve(core: Arc<Core>, mut commands: mpsc::UnboundedReceiver<Command>) {
+    while let Some(command) = commands.recv().await {
+        match command {
+            Command::Op(op) => {
+                if let Next::Run(input) = core.apply(op).await {
+                    run_until_settled(&core, &mut commands, input).await;
+                }
+            }
+            Command::Change(change) => change_alone(&core, &mut commands, change).await,
         }
+    }
+}
+
+/// Changes the conversation while nothing else does. What was said meanwhile starts a run.
+async fn change_alone(
+    core: &Core,
+    commands: &mut mpsc::UnboundedReceiver<Command>,
+    change: Box<dyn Change>,
+) {
+    core.state().running = true;
+    let cancel = CancellationToken::new();
+    let work = change.perform(Desk::new(core), &cancel);
+    if let Some(history) = beside_commands(core, commands, &cancel, work).await {
+        let mut state = core.state();
+        state.messages.clear();
+        state.history = Some(history);
+    }
+    core.settle(&RunOutcome::Completed).await;
+    let waiting = core.take_queued();
+    if !waiting.is_empty() {
+        run_until_settled(core, commands, waiting).await;
     }
 }
 
 /// Runs, and runs again while a message arrived too late for the run before.
 async fn run_until_settled(
     core: &Core,
-    ops: &mut mpsc::UnboundedReceiver<Op>,
+    commands: &mut mpsc::UnboundedReceiver<Command>,
     mut input: Vec<UserMessage>,
 ) {
     core.state().running = true;
     let outcome = loop {
-        let outcome = run_beside_ops(core, ops, input).await;
+        let cancel = CancellationToken::new();
+        let run = turn::run(core, &cancel, input);
+        let outcome = beside_commands(core, commands, &cancel, run).await;
         input = match outcome {
             RunOutcome::Completed => core.take_queued(),
             _ => Vec::new(),
@@ -174,31 +223,31 @@ async fn run_until_settled(
     core.publish(Event::AgentSettled { outcome });
 }
 
-/// One run, while ops keep being applied.
-async fn run_beside_ops(
+/// Waits for `work` while commands keep being applied; an abort cancels it.
+async fn beside_commands<T>(
     core: &Core,
-    ops: &mut mpsc::UnboundedReceiver<Op>,
-    input: Vec<UserMessage>,
-) -> RunOutcome {
-    let cancel = CancellationToken::new();
-    let run = turn::run(core, &cancel, input);
-    tokio::pin!(run);
+    commands: &mut mpsc::UnboundedReceiver<Command>,
+    cancel: &CancellationToken,
+    work: impl Future<Output = T>,
+) -> T {
+    tokio::pin!(work);
     let mut abandoned = false;
     loop {
         tokio::select! {
             biased;
-            op = ops.recv(), if !abandoned => match op {
+            command = commands.recv(), if !abandoned => match command {
                 None => {
                     abandoned = true;
                     cancel.cancel();
                 }
-                Some(op) => {
+                Some(Command::Change(change)) => change.refused(),
+                Some(Command::Op(op)) => {
                     if core.apply(op).await == Next::Abort {
                         cancel.cancel();
                     }
                 }
             },
-            outcome = &mut run => return outcome,
+            end = &mut work => return end,
         }
     }
 }

@@ -75,8 +75,9 @@ pub(super) async fn call_model(run: &mut Run<'_>) -> Result<CallEnd, StopRun> {
         };
         let (next, delay) = match policy.next(failure) {
             RetryStep::GiveUp => {
+                let fatal = !run.compacts_after(&attempt.status);
                 run.recorder
-                    .call_failed(run.turn, &model, &attempt.status, true);
+                    .call_failed(run.turn, &model, &attempt.status, fatal);
                 return store(run, attempt).await;
             }
             RetryStep::Switch { model } => (model, Duration::ZERO),
@@ -97,7 +98,7 @@ pub(super) async fn call_model(run: &mut Run<'_>) -> Result<CallEnd, StopRun> {
 }
 
 /// Reads the earlier part of the conversation before the first request; false when the user interrupts.
-async fn load_history(run: &Run<'_>) -> Result<bool, StopRun> {
+pub(super) async fn load_history(run: &Run<'_>) -> Result<bool, StopRun> {
     let Some(history) = run.core.state().history.clone() else {
         return Ok(true);
     };

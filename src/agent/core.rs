@@ -106,6 +106,13 @@ impl Core {
         state.messages.splice(..0, earlier);
     }
 
+    /// Goes on with another conversation.
+    pub(super) fn replace(&self, messages: Vec<AgentMessage>) {
+        let mut state = self.state();
+        state.history = None;
+        state.messages = messages.into_iter().map(Arc::new).collect();
+    }
+
     /// Publishes the queues as they are.
     pub(super) fn publish_queues(&self) {
         let (steering, follow_up) = {
@@ -157,11 +164,7 @@ impl Core {
             }
             Op::ReplaceMessages { messages } => {
                 let count = messages.len();
-                {
-                    let mut state = self.state();
-                    state.history = None;
-                    state.messages = messages.into_iter().map(Arc::new).collect();
-                }
+                self.replace(messages);
                 self.publish(Event::MessagesReplaced { count });
                 Next::Nothing
             }

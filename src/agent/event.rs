@@ -9,6 +9,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::compaction::{CompactionOutcome, CompactionReason};
 use super::log::{AccountingEntry, LogEntry};
 use super::mailbox::Coalesce;
 use super::message::{AgentMessage, Severity, ToolResultMessage, UserMessage};
@@ -100,6 +101,13 @@ pub enum Event {
     },
     /// The conversation was replaced.
     MessagesReplaced { count: usize },
+    /// A model makes a summary of the earlier part of the conversation.
+    CompactionStart { reason: CompactionReason },
+    /// The compaction has ended. When it is done its summary has come as a message before.
+    CompactionEnd {
+        reason: CompactionReason,
+        outcome: CompactionOutcome,
+    },
     /// Something the person should know.
     Notice { severity: Severity, text: String },
     /// What goes to the log of a headless run.

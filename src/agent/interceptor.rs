@@ -7,6 +7,8 @@ use futures_util::future::{BoxFuture, FutureExt, ready};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use super::change::{Desk, Moment};
+use super::compaction::{CompactionDecision, CompactionOutcome, CompactionPlan, CompactionReason};
 use super::event::RunOutcome;
 use super::message::{AgentMessage, ToolResultMessage, UserMessage};
 use super::tool::ToolOutput;
@@ -76,6 +78,34 @@ pub trait Interceptor: Send + Sync + fmt::Debug {
         &'a self,
         _call: &'a ToolCall,
         _output: &'a mut ToolOutput,
+    ) -> BoxFuture<'a, ()> {
+        ready(()).boxed()
+    }
+
+    /// The conversation may have become too long. `Some` is what it goes on with; the others are not
+    /// asked then. Interrupted or in vain is `None`.
+    fn make_room<'a>(
+        &'a self,
+        _desk: Desk<'a>,
+        _moment: Moment,
+        _cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Result<Option<Vec<AgentMessage>>, StopRun>> {
+        ready(Ok(None)).boxed()
+    }
+
+    /// A summary is about to take the place of the earlier part of the conversation.
+    fn before_compact<'a>(
+        &'a self,
+        _plan: &'a CompactionPlan,
+    ) -> BoxFuture<'a, CompactionDecision> {
+        ready(CompactionDecision::Proceed).boxed()
+    }
+
+    /// A compaction has ended, however it did.
+    fn after_compact<'a>(
+        &'a self,
+        _reason: CompactionReason,
+        _outcome: &'a CompactionOutcome,
     ) -> BoxFuture<'a, ()> {
         ready(()).boxed()
     }

@@ -7,6 +7,8 @@
 )]
 mod agent;
 mod call;
+pub mod change;
+pub mod compaction;
 mod core;
 pub mod event;
 pub mod history;
@@ -27,6 +29,8 @@ pub mod transport;
 mod turn;
 
 pub use agent::{Agent, AgentConfig};
+pub use change::{Change, Desk, Moment};
+pub use compaction::{CompactionDecision, CompactionOutcome, CompactionPlan, CompactionReason};
 pub use event::{Event, RunOutcome};
 pub use history::History;
 pub use interceptor::{Interceptor, StopRun, ToolDecision};

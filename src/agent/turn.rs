@@ -8,7 +8,8 @@ use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 
-use super::call::{CallEnd, call_model};
+use super::call::{CallEnd, call_model, load_history};
+use super::change::{Desk, Moment};
 use super::core::Core;
 use super::event::{Event, RunOutcome};
 use super::interceptor::StopRun;
@@ -29,6 +30,8 @@ pub(super) struct Run<'a> {
     pub turn: u32,
     /// The last allowed turn: no tools are offered and none runs.
     pub last_turn: bool,
+    /// The conversation was compacted because it did not fit, and no call has succeeded since.
+    pub overflowed: bool,
     pub recorder: Recorder<'a>,
 }
 
@@ -44,6 +47,7 @@ pub(super) async fn run(
         cancel,
         turn: 0,
         last_turn: false,
+        overflowed: false,
         recorder: Recorder::new(core),
     };
     let outcome = match run.drive(input).await {
@@ -68,6 +72,7 @@ impl Run<'_> {
         }
         loop {
             self.deliver_waiting().await?;
+            self.make_room(Moment::BeforeRequest).await?;
             self.turn += 1;
             self.last_turn = self
                 .core
@@ -81,6 +86,13 @@ impl Run<'_> {
                 None => Vec::new(),
             };
             self.end_turn(&results, status.clone()).await?;
+            if self.compacts_after(&status) && self.make_room(Moment::Overflow).await? {
+                self.overflowed = true;
+                // The call that did not fit was none of the turns allowed.
+                self.turn -= 1;
+                continue;
+            }
+            self.overflowed &= !status.is_success();
             if self.cancel.is_cancelled() {
                 return Ok(RunOutcome::Interrupted);
             }
@@ -92,9 +104,30 @@ impl Run<'_> {
             }
             let called_tools = !results.is_empty();
             if !called_tools && !self.has_more_to_do().await? {
+                self.make_room(Moment::AfterRun).await?;
                 return Ok(RunOutcome::Completed);
             }
         }
+    }
+
+    /// Whether a failed call is made once more when room can be made for it.
+    pub(super) fn compacts_after(&self, status: &TurnStatus) -> bool {
+        !self.overflowed && matches!(status, TurnStatus::ContextOverflow { .. })
+    }
+
+    /// Lets whoever can shorten the conversation; whether somebody did.
+    async fn make_room(&mut self, moment: Moment) -> Result<bool, StopRun> {
+        if !load_history(self).await? {
+            return Ok(false);
+        }
+        for interceptor in self.core.interceptors() {
+            let desk = Desk::new(self.core);
+            if let Some(messages) = interceptor.make_room(desk, moment, self.cancel).await? {
+                self.core.replace(messages);
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Takes a message of the user into the conversation.

@@ -6,20 +6,21 @@ use futures_util::future::{BoxFuture, FutureExt};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::session::{EntryKind, SessionError, SessionStore};
+use super::writer::Writer;
 use crate::agent::{AgentMessage, History, Interceptor, RunOutcome, StopRun, ToolResultMessage};
 use crate::llm::{AssistantMessage, Delta};
 
 /// The interceptor of one session.
 #[derive(Debug)]
 pub struct Keeper {
-    store: SessionStore,
+    writer: Writer,
     /// Told the entry of every message, in the order of their `MessageEnd`s.
     stored: UnboundedSender<String>,
 }
 
 impl Keeper {
-    pub fn new(store: SessionStore, stored: UnboundedSender<String>) -> Self {
-        Self { store, stored }
+    pub fn new(writer: Writer, stored: UnboundedSender<String>) -> Self {
+        Self { writer, stored }
     }
 }
 
@@ -27,12 +28,16 @@ impl Interceptor for Keeper {
     fn commit<'a>(&'a self, message: &'a AgentMessage) -> BoxFuture<'a, Result<(), StopRun>> {
         async move {
             let entry = self
-                .store
+                .writer
                 .append(EntryKind::message(message.clone()))
                 .await
                 .map_err(|error| stop(&error))?;
             if matches!(message, AgentMessage::User(_)) {
-                self.store.sync().await.map_err(|error| stop(&error))?;
+                self.writer
+                    .store()
+                    .sync()
+                    .await
+                    .map_err(|error| stop(&error))?;
             }
             // Nobody may be left to listen.
             let _ = self.stored.send(entry.id);
@@ -42,24 +47,37 @@ impl Interceptor for Keeper {
     }
 
     fn on_answer(&self, partial: &AssistantMessage) {
-        self.store.begin_draft(partial.clone());
+        if self.writer.is_at_leaf() {
+            self.writer.store().begin_draft(partial.clone());
+        }
     }
 
     fn on_delta(&self, delta: &Delta) {
-        self.store.draft(delta);
+        if self.writer.is_at_leaf() {
+            self.writer.store().draft(delta);
+        }
     }
 
     fn on_turn_end<'a>(
         &'a self,
         _results: &'a [ToolResultMessage],
     ) -> BoxFuture<'a, Result<(), StopRun>> {
-        async move { self.store.sync().await.map_err(|error| stop(&error)) }.boxed()
+        async move {
+            self.writer
+                .store()
+                .sync()
+                .await
+                .map_err(|error| stop(&error))
+        }
+        .boxed()
     }
 
     fn on_settled<'a>(&'a self, _outcome: &'a RunOutcome) -> BoxFuture<'a, ()> {
         async move {
             // A draft that is left belongs to an answer that was given up.
-            let _ = self.store.clear_draft().await;
+            if self.writer.is_at_leaf() {
+                let _ = self.writer.store().clear_draft().await;
+            }
         }
         .boxed()
     }
@@ -93,7 +111,7 @@ impl History for StoredHistory {
 }
 
 /// The sentence a person reads when the session cannot be written.
-fn stop(error: &SessionError) -> StopRun {
+pub(super) fn stop(error: &SessionError) -> StopRun {
     let message = match error.hint() {
         Some(hint) => format!("{error}; {hint}"),
         None => error.to_string(),

@@ -3,6 +3,7 @@
 
 pub mod accounts;
 pub mod attachment;
+pub mod compaction;
 pub mod files;
 pub mod folders;
 pub mod history;
@@ -18,3 +19,4 @@ pub mod settings;
 pub mod spending;
 pub mod tools;
 pub mod tour;
+pub mod writer;

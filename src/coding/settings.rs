@@ -28,6 +28,8 @@ pub struct Settings {
     pub reduced_motion: bool,
     pub notifications: bool,
     pub max_retries: u32,
+    /// Whether a window that is nearly full is compacted without being asked.
+    pub auto_compact: bool,
     pub discover_local_models: bool,
     /// Whether credentials go into the system's keyring.
     pub keyring: bool,
@@ -56,6 +58,7 @@ impl Default for Settings {
             reduced_motion: false,
             notifications: true,
             max_retries: 5,
+            auto_compact: true,
             discover_local_models: true,
             keyring: false,
         }
@@ -159,6 +162,12 @@ pub const SETTINGS: &[Setting] = &[
             settings.max_retries = u32::try_from(value.as_integer()?).ok()?;
             Some(())
         },
+    },
+    Setting {
+        name: "auto_compact",
+        accepts: "true or false",
+        description: "Whether the earlier part of a conversation is summarised when the window is nearly full.",
+        take: |settings, value| value.as_bool().map(|value| settings.auto_compact = value),
     },
     Setting {
         name: "discover_local_models",

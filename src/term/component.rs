@@ -102,6 +102,11 @@ pub trait Component<C: Copy, A> {
         None
     }
 
+    /// The component itself, for an owner that hands it news after it was put on a stack.
+    fn as_any(&mut self) -> Option<&mut dyn std::any::Any> {
+        None
+    }
+
     /// Commands worth showing in the footer, with a word for each.
     fn hints(&self) -> &[(C, &'static str)] {
         &[]

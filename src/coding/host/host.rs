@@ -6,13 +6,15 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::event::{Event, KeyState};
+use super::choice::level_entry;
+use super::event::Event;
 use super::login::RunningLogin;
 use super::op::Op;
 use super::session::{OpenError, OpenSession};
 use super::setup::{HostSetup, SessionChoice};
 use super::shell::RunningShell;
 use super::transcript::missing_page;
+use super::tree::TreeJob;
 use crate::agent::{self, AgentMessage, Publisher, Severity, Subscription};
 use crate::coding::models::{ModelError, Models, discover};
 use crate::coding::questions::{Questions, Request, Waiting};
@@ -50,6 +52,8 @@ pub(super) enum Job {
     },
     /// The rest of the session with this id has been read.
     Indexed(String, Result<Findings, String>),
+    /// Work on the tree has come to something.
+    Tree(TreeJob),
     /// What the session with this id had used when it was opened.
     Counted(String, Box<Spending>),
 }
@@ -207,6 +211,7 @@ impl Task {
         }
         match op {
             Op::Agent(op) => self.apply_agent(op).await,
+            Op::Tree(op) => self.apply_tree(op).await,
             Op::NewSession => {
                 self.close().await;
                 let unstored = self.setup.session == SessionChoice::Unstored;
@@ -292,7 +297,7 @@ impl Task {
     }
 
     /// Opens a session. When that fails none is open: whoever asked decides what comes next.
-    async fn open(&mut self, choice: SessionChoice) {
+    pub(super) async fn open(&mut self, choice: SessionChoice) {
         let publisher = Arc::clone(&self.publisher);
         match OpenSession::open(&self.setup, &mut self.models, choice, publisher).await {
             Ok(mut session) => {
@@ -314,7 +319,7 @@ impl Task {
     }
 
     /// Ends what runs and gives the file up.
-    async fn close(&mut self) {
+    pub(super) async fn close(&mut self) {
         if !self.waiting.is_empty()
             && let Some(session) = &self.session
         {
@@ -371,55 +376,6 @@ impl Task {
         self.publish(Event::SessionRenamed { name });
     }
 
-    async fn select_model(&mut self, reference: &str) {
-        match self.models.find(reference) {
-            Ok((model, level)) => self.choose(model, level).await,
-            Err(error) => self.notice(Severity::Error, error.to_string()),
-        }
-    }
-
-    /// The model of the next request.
-    pub(super) async fn choose(&mut self, model: Arc<Model>, level: Option<ThinkingLevel>) {
-        if self.models.key_state(&model) == KeyState::Absent {
-            self.notice(Severity::Warning, self.models.missing_key(&model));
-        }
-        self.models.choose(&model);
-        let (provider, model_id) = (model.provider.clone(), model.id.clone());
-        self.store(EntryKind::ModelChange { provider, model_id })
-            .await;
-        let Some(session) = &self.session else { return };
-        let models = self
-            .models
-            .call_order()
-            .iter()
-            .map(|model| (**model).clone())
-            .collect();
-        session.agent.send(agent::Op::SetModels { models });
-        let level = level.unwrap_or(self.level);
-        self.level = level;
-        session.agent.send(agent::Op::SetThinkingLevel { level });
-        self.publish_selected(level);
-    }
-
-    async fn cycle_thinking(&mut self) {
-        let Some(session) = &self.session else { return };
-        let model = self.models.chosen();
-        if !model.can_think() {
-            self.notice(
-                Severity::Info,
-                format!("{} has no thinking levels", model.reference()),
-            );
-            return;
-        }
-        let now = model.clamp(self.level);
-        let levels = &model.thinking_levels;
-        let place = levels.iter().position(|level| *level == now).unwrap_or(0);
-        let level = levels[(place + 1) % levels.len()];
-        self.level = level;
-        session.agent.send(agent::Op::SetThinkingLevel { level });
-        self.store(level_entry(level)).await;
-    }
-
     fn run_shell(&mut self, command: String, exclude_from_context: bool) {
         if self.shell.is_some() {
             self.notice(
@@ -451,6 +407,7 @@ impl Task {
                 }
             }
             Job::Publish(event) => self.publish(*event),
+            Job::Tree(job) => self.finish_tree(job).await,
             Job::Discovered(found) => {
                 if self.models.discovered(found) {
                     self.publish_models();
@@ -527,33 +484,16 @@ impl Task {
         }
     }
 
-    pub(super) fn publish_models(&self) {
-        self.publish(Event::Models {
-            models: self.models.list(),
-        });
-    }
-
-    pub(super) fn publish_selected(&self, level: ThinkingLevel) {
-        let model = self.models.chosen();
-        let level = model.clamp(level);
-        self.publish(Event::ModelSelected {
-            model: Box::new(self.models.info(&model)),
-            level,
-        });
-    }
-
     /// Stores an entry that is no message. A failure is told; the change itself stays.
-    async fn store(&self, kind: EntryKind) {
-        let Some(session) = &self.session else { return };
-        if let Err(error) = session.store.append(kind).await {
+    pub(super) async fn store(&self, kind: EntryKind) -> bool {
+        let Some(session) = &self.session else {
+            return false;
+        };
+        let stored = session.store.append(kind).await;
+        if let Err(error) = &stored {
             self.notice(Severity::Warning, format!("not stored: {error}"));
         }
-    }
-}
-
-fn level_entry(level: ThinkingLevel) -> EntryKind {
-    EntryKind::ThinkingLevelChange {
-        thinking_level: level,
+        stored.is_ok()
     }
 }
 
@@ -572,6 +512,7 @@ fn needs_whole_session(op: &Op) -> bool {
     matches!(
         op,
         Op::Agent(_)
+            | Op::Tree(_)
             | Op::RenameSession { .. }
             | Op::SelectModel { .. }
             | Op::CycleModel { .. }

@@ -1,6 +1,7 @@
 //! The one thing a mode receives: an agent wired to tools, a session, models and settings. Ops go in,
 //! events come out; nothing reaches around them.
 
+mod choice;
 pub mod event;
 #[expect(
     clippy::module_inception,
@@ -9,12 +10,15 @@ pub mod event;
 mod host;
 mod indexing;
 mod login;
+mod moves;
 pub mod op;
 mod questions;
 mod session;
 mod setup;
 mod shell;
 mod transcript;
+mod tree;
+mod tree_op;
 mod usage;
 mod workspace;
 
@@ -25,3 +29,4 @@ pub use host::{Host, HostError};
 pub use op::{LoginMethod, Op, Typed};
 pub use session::{find as find_session, list as list_sessions};
 pub use setup::{HostSetup, SessionChoice};
+pub use tree_op::{TreeEvent, TreeOp};

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::tree_op::TreeOp;
 use crate::agent;
 use crate::coding::questions::Answer;
 use crate::coding::session::PageAt;
@@ -77,6 +78,9 @@ pub enum Op {
     Reload,
     /// Stops what runs, stores everything and ends; `Event::ShutDown` is the last event.
     ShutDown,
+    /// An instruction about the session's tree.
+    #[serde(untagged)]
+    Tree(TreeOp),
     /// An instruction of the agent.
     #[serde(untagged)]
     Agent(agent::Op),

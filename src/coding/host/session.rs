@@ -8,9 +8,11 @@ use tokio::sync::mpsc;
 use super::event::{Event, SessionContents, SessionInfo, SessionSummary};
 use super::setup::{HostSetup, SessionChoice};
 use super::transcript::Transcript;
+use super::tree::TreeState;
 use crate::agent::{
     self, Agent, AgentConfig, History, ProviderTransport, Publisher, RetryPolicy, Subscription,
 };
+use crate::coding::compaction::Compactor;
 use crate::coding::keeper::{Keeper, StoredHistory};
 use crate::coding::models::Models;
 use crate::coding::prompt::{PromptParts, system_prompt};
@@ -19,6 +21,7 @@ use crate::coding::session::{
     State, StoredMessage,
 };
 use crate::coding::tools::{self, UnknownTool, Workspace};
+use crate::coding::writer::Writer;
 use crate::llm::ThinkingLevel;
 
 /// One open session.
@@ -29,6 +32,7 @@ pub(super) struct OpenSession {
     pub events: Subscription<agent::Event>,
     pub workspace: Arc<Workspace>,
     pub transcript: Transcript,
+    pub tree: TreeState,
     /// The whole file is indexed.
     pub indexed: bool,
     /// Entries of the messages whose `MessageEnd` is on its way.
@@ -86,6 +90,8 @@ impl OpenSession {
             None => (Vec::new(), true, State::default()),
         };
         let thinking = adopt(setup, models, &state);
+        let chosen = models.chosen();
+        let first = (Some((chosen.provider.clone(), chosen.id.clone())), thinking);
         let workspace = Arc::new(Workspace::new(&setup.cwd));
         let tools = tools::build(&workspace, setup.tools.as_deref())
             .map_err(|error| OpenError::Tools(error.to_string()))?;
@@ -97,6 +103,9 @@ impl OpenSession {
             tools: &names,
         });
         let (tell_stored, stored) = mpsc::unbounded_channel();
+        let writer = Writer::at_leaf(store.clone());
+        let automatic = setup.settings.auto_compact;
+        let compactor = Compactor::new(writer.clone(), tell_stored.clone(), automatic);
         let config = AgentConfig {
             transport: Arc::new(ProviderTransport::new(
                 models.provider(),
@@ -106,7 +115,10 @@ impl OpenSession {
             thinking,
             system_prompt: prompt,
             tools,
-            interceptors: vec![Arc::new(Keeper::new(store.clone(), tell_stored))],
+            interceptors: vec![
+                Arc::new(Keeper::new(writer, tell_stored)),
+                Arc::new(compactor.clone()),
+            ],
             messages: Vec::new(),
             history,
             retry: RetryPolicy {
@@ -122,6 +134,7 @@ impl OpenSession {
         Ok(Self {
             events: agent.subscribe(),
             transcript: Transcript::new(store.clone(), publisher),
+            tree: TreeState::new(compactor, first),
             store,
             agent,
             workspace,

@@ -114,6 +114,11 @@ pub enum EntryKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         label: Option<String>,
     },
+    /// Takes an entry and what hangs on it out of sight, or brings it back. Nothing is removed.
+    Hide {
+        target_id: String,
+        hidden: bool,
+    },
     /// Names the session; without a name it takes the name away.
     SessionInfo {
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -155,6 +160,7 @@ const KNOWN: &[&str] = &[
     "compaction",
     "branch_summary",
     "label",
+    "hide",
     "session_info",
     "checkpoint",
     "usage",

@@ -4,13 +4,16 @@
 //! first bytes of a line however long it is. A line that begins otherwise says nothing here and is
 //! read as a whole.
 
+use serde::{Deserialize, Serialize};
+
 use super::entry::EntryKind;
 use super::key::Key;
 use crate::agent::AgentMessage;
 
 /// What an entry is, as far as the index tells entries apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tag {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tag {
     User,
     Assistant,
     ToolResult,
@@ -21,8 +24,10 @@ pub(super) enum Tag {
     Compaction,
     BranchSummary,
     Label,
+    Hide,
     SessionInfo,
     Usage,
+    /// Moves the leaf; no part of the tree.
     Leaf,
     /// A kind that only its readers care for, or one of a newer version.
     Other,
@@ -35,6 +40,7 @@ const TYPES: &[(&[u8], Tag)] = &[
     (b"compaction", Tag::Compaction),
     (b"branch_summary", Tag::BranchSummary),
     (b"label", Tag::Label),
+    (b"hide", Tag::Hide),
     (b"session_info", Tag::SessionInfo),
     (b"usage", Tag::Usage),
     (b"checkpoint", Tag::Other),
@@ -84,6 +90,7 @@ impl Tag {
             EntryKind::Compaction { .. } => Self::Compaction,
             EntryKind::BranchSummary { .. } => Self::BranchSummary,
             EntryKind::Label { .. } => Self::Label,
+            EntryKind::Hide { .. } => Self::Hide,
             EntryKind::SessionInfo { .. } => Self::SessionInfo,
             EntryKind::Usage { .. } => Self::Usage,
             EntryKind::Leaf { .. } => Self::Leaf,
@@ -94,11 +101,11 @@ impl Tag {
     }
 
     /// Whether a transcript shows the entry.
-    pub(super) fn is_shown(self) -> bool {
+    pub fn is_shown(self) -> bool {
         self.is_message() || matches!(self, Self::Compaction | Self::BranchSummary)
     }
 
-    pub(super) fn is_message(self) -> bool {
+    pub fn is_message(self) -> bool {
         matches!(
             self,
             Self::User | Self::Assistant | Self::ToolResult | Self::Message
@@ -109,7 +116,7 @@ impl Tag {
     pub(super) fn is_read_whole(self) -> bool {
         matches!(
             self,
-            Self::Label | Self::SessionInfo | Self::Usage | Self::Leaf
+            Self::Label | Self::Hide | Self::SessionInfo | Self::Usage | Self::Leaf
         )
     }
 }

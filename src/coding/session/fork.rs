@@ -3,7 +3,7 @@
 //! Ids and times stay, so references inside the path keep their meaning. Labels leave the path and are
 //! given again at its end; what referred to a dropped entry refers to the next one kept.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use super::entry::{Entry, EntryKind, Header};
@@ -36,7 +36,7 @@ pub fn fork_entries(source: &SessionTree, leaf: Option<&str>) -> Vec<Entry> {
     let mut moved = HashMap::new();
     let mut dropped: Vec<String> = Vec::new();
     for entry in path {
-        if matches!(entry.kind, EntryKind::Label { .. }) {
+        if matches!(entry.kind, EntryKind::Label { .. } | EntryKind::Hide { .. }) {
             dropped.push(entry.id);
             continue;
         }
@@ -67,9 +67,7 @@ fn append_labels(source: &SessionTree, kept: &mut Vec<Entry>) {
         .iter()
         .filter_map(|entry| source.label_entry(&entry.id))
         .collect();
-    for label in labels {
-        push(kept, label);
-    }
+    append(kept, labels);
 }
 
 /// The name may have been given on another branch.
@@ -81,16 +79,20 @@ fn append_name(source: &SessionTree, kept: &mut Vec<Entry>) {
     if on_path.flatten() == source.name() {
         return;
     }
-    if let Some(entry) = source.name_entry() {
-        push(kept, entry);
-    }
+    append(kept, source.name_entry().into_iter().collect());
 }
 
-/// Adds `entry` at the end of the chain; under a new id should its own be on the path.
-fn push(kept: &mut Vec<Entry>, mut entry: Entry) {
-    while kept.iter().any(|other| other.id == entry.id) {
-        entry.id = ids::entry_id();
+/// Adds entries at the end of the chain; under new ids should theirs be on the path.
+fn append(kept: &mut Vec<Entry>, entries: Vec<Entry>) {
+    if entries.is_empty() {
+        return;
     }
-    entry.parent_id = kept.last().map(|parent| parent.id.clone());
-    kept.push(entry);
+    let mut taken: HashSet<String> = kept.iter().map(|entry| entry.id.clone()).collect();
+    for mut entry in entries {
+        while !taken.insert(entry.id.clone()) {
+            entry.id = ids::entry_id();
+        }
+        entry.parent_id = kept.last().map(|parent| parent.id.clone());
+        kept.push(entry);
+    }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use super::page::{Page, PageAt};
 use super::tree::SessionTree;
-use super::walk::State;
+use super::walk::{ContextEntry, State, into_message};
 use crate::agent::AgentMessage;
 use crate::llm::Usage;
 
@@ -48,6 +48,32 @@ impl SessionIndex {
     pub fn context(&self, leaf: Option<&str>) -> Vec<AgentMessage> {
         let (plan, bodies) = self.look(|tree| (tree.context_plan(leaf), tree.bodies().clone()));
         plan.read(&bodies)
+    }
+
+    /// The same with the entries the messages stand in.
+    pub fn context_entries(&self, leaf: Option<&str>) -> Vec<ContextEntry> {
+        let (plan, bodies) = self.look(|tree| (tree.context_plan(leaf), tree.bodies().clone()));
+        plan.read_entries(&bodies)
+    }
+
+    /// The messages that a move to `target` leaves, oldest first.
+    pub fn left_behind(&self, target: Option<&str>) -> Vec<AgentMessage> {
+        let (records, bodies) = self.look(|tree| {
+            let path = |id: Option<u32>| tree.path_numbers(id);
+            let (here, there) = (
+                path(tree.leaf_number()),
+                path(target.and_then(|id| tree.number(id))),
+            );
+            let both = here.iter().zip(&there);
+            let shared = both.take_while(|(one, other)| one == other).count();
+            let left = here[shared..]
+                .iter()
+                .filter(|number| tree.tag(**number).is_shown());
+            let records: Vec<_> = left.map(|number| tree.record(*number)).collect();
+            (records, tree.bodies().clone())
+        });
+        let entries = records.iter().filter_map(|record| bodies.try_read(record));
+        entries.filter_map(into_message).collect()
     }
 
     /// The page at a place; `None` when its entry is not on the current branch.

@@ -44,6 +44,15 @@ impl Keys {
         Key(number)
     }
 
+    /// Adds the id that `key` stands for to `text`.
+    pub(super) fn write(&self, key: Key, text: &mut String) {
+        let bytes = key.0.to_be_bytes();
+        match std::str::from_utf8(&bytes) {
+            Ok(plain) if key.0 & KEPT == 0 => text.push_str(plain),
+            _ => text.push_str(&self.text(key)),
+        }
+    }
+
     /// The id that `key` stands for.
     pub(super) fn text(&self, key: Key) -> String {
         if key.0 & KEPT == 0 {

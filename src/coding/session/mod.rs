@@ -6,6 +6,7 @@
 //! Nothing here ever rewrites a stored line.
 
 mod bodies;
+mod compare;
 mod directory;
 mod draft;
 mod ending;
@@ -13,6 +14,7 @@ mod entry;
 mod envelope;
 mod error;
 mod fork;
+mod glimpse;
 mod index;
 mod key;
 mod lines;
@@ -20,6 +22,7 @@ mod list;
 mod load;
 mod lock;
 mod log_file;
+mod outline;
 mod owner;
 mod page;
 mod search;
@@ -31,17 +34,21 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
+pub use compare::{BranchFacts, Comparison, FileChanges};
 pub use directory::SessionDirectory;
 pub use ending::Ending;
 pub use entry::{Entry, EntryKind, Header, VERSION};
+pub use envelope::Tag;
 pub use error::SessionError;
 pub use fork::{fork, fork_entries};
+pub use glimpse::{Glimpse, TreeQuery};
 pub use index::SessionIndex;
 pub use list::Scope;
 pub use load::{Findings, Loaded, load};
+pub use outline::{Outline, OutlineEntry};
 pub use page::{Page, PageAt, StoredMessage};
 pub use search::{HIT_LIMIT, Needle, SearchHit};
 pub use store::SessionStore;
 pub use summary::{SessionSummary, summarize};
 pub use tree::SessionTree;
-pub use walk::State;
+pub use walk::{ContextEntry, State};

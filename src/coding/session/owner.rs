@@ -51,6 +51,8 @@ pub(super) enum Command {
 pub(super) enum Parent {
     Leaf,
     Entry(Option<String>),
+    /// The same without moving the leaf: others write to the session at the same time.
+    Beside(Option<String>),
 }
 
 /// What the entries are written to.
@@ -245,9 +247,10 @@ impl Owner {
     }
 
     fn append(&mut self, parent: Parent, kind: EntryKind) -> Result<Entry, SessionError> {
+        let is_aside = matches!(parent, Parent::Beside(_));
         let parent_id = match parent {
             Parent::Leaf => self.index.leaf(),
-            Parent::Entry(id) => self.checked(id)?,
+            Parent::Entry(id) | Parent::Beside(id) => self.checked(id)?,
         };
         if let EntryKind::Leaf {
             target_id: Some(target),
@@ -255,12 +258,10 @@ impl Owner {
         {
             self.checked(Some(target.clone()))?;
         }
-        let entry = Entry {
-            id: self.new_id(),
-            parent_id,
-            timestamp: clock::rfc3339(clock::now_ms()),
-            kind,
-        };
+        let entry = self.entry(parent_id, kind);
+        if is_aside {
+            return self.append_aside(entry);
+        }
         let place = self.store(&entry)?;
         self.index.change(|tree| {
             let parent = entry.parent_id.as_deref().and_then(|id| tree.number(id));
@@ -268,6 +269,38 @@ impl Owner {
             tree.settle();
         });
         Ok(entry)
+    }
+
+    /// Stores an entry and, in the same write, that the leaf stays where it is.
+    fn append_aside(&mut self, entry: Entry) -> Result<Entry, SessionError> {
+        let target_id = self.index.leaf();
+        let stays = self.entry(None, EntryKind::Leaf { target_id });
+        let kept = |entry: &Entry| Place::Kept(Arc::new(entry.clone()));
+        let places = match &self.backend {
+            Backend::Memory => None,
+            Backend::ReadOnly(path) => {
+                return Err(SessionError::ReadOnly { path: path.clone() });
+            }
+            Backend::File(..) => self.write(&[&entry, &stays])?,
+        };
+        let mut places = places.into_iter().flatten();
+        self.index.change(|tree| {
+            let parent = entry.parent_id.as_deref().and_then(|id| tree.number(id));
+            let place = places.next().unwrap_or_else(|| kept(&entry));
+            tree.add_aside(&entry, parent, place);
+            let place = places.next().unwrap_or_else(|| kept(&stays));
+            tree.add_entry(&stays, None, place);
+        });
+        Ok(entry)
+    }
+
+    fn entry(&self, parent_id: Option<String>, kind: EntryKind) -> Entry {
+        Entry {
+            id: self.new_id(),
+            parent_id,
+            timestamp: clock::rfc3339(clock::now_ms()),
+            kind,
+        }
     }
 
     /// Writes `entry` and whatever waits before it, or lets it wait as well. Returns where it is.
@@ -280,7 +313,10 @@ impl Owner {
                 self.pending.push(entry.clone());
                 Ok(kept())
             }
-            Backend::File(..) => Ok(self.write(Some(entry))?.unwrap_or_else(kept)),
+            Backend::File(..) => {
+                let places = self.write(&[entry])?.unwrap_or_default();
+                Ok(places.into_iter().next().unwrap_or_else(kept))
+            }
         }
     }
 
@@ -288,12 +324,12 @@ impl Owner {
         match &self.backend {
             Backend::Memory | Backend::ReadOnly(_) => Ok(()),
             Backend::File(file, _) if file.exists() && self.pending.is_empty() => Ok(()),
-            Backend::File(..) => self.write(None).map(drop),
+            Backend::File(..) => self.write(&[]).map(drop),
         }
     }
 
-    /// Writes what waits, then `entry`. Returns where `entry` stands, if it can be read back from there.
-    fn write(&mut self, entry: Option<&Entry>) -> Result<Option<Place>, SessionError> {
+    /// Writes what waits, then `entries`. Returns where these stand, if they can be read back from there.
+    fn write(&mut self, entries: &[&Entry]) -> Result<Option<Vec<Place>>, SessionError> {
         let Backend::File(file, draft) = &mut self.backend else {
             return Ok(None);
         };
@@ -301,15 +337,16 @@ impl Owner {
         if !file.exists() {
             jsonl::encode(&self.header, &mut records)?;
         }
-        let mut places = Vec::with_capacity(self.pending.len() + 1);
-        for entry in self.pending.iter().chain(entry) {
+        let mut places = Vec::with_capacity(self.pending.len() + entries.len());
+        for entry in self.pending.iter().chain(entries.iter().copied()) {
             let start = records.len();
             jsonl::encode(entry, &mut records)?;
             places.push((start as u64, (records.len() - start - 1) as u32));
         }
         let begin = file.write(records)?;
         self.wrote = true;
-        if matches!(entry, Some(entry) if matches!(entry.kind, EntryKind::SessionInfo { .. })) {
+        let names = |entry: &&Entry| matches!(entry.kind, EntryKind::SessionInfo { .. });
+        if entries.iter().any(names) {
             self.name_at = file.length();
         }
         let path = file.path().to_owned();
@@ -322,15 +359,16 @@ impl Owner {
             }
             readable
         });
+        let written = places.split_off(self.pending.len());
         self.pending.clear();
         if std::mem::take(&mut self.recovered) {
             draft.remove();
         }
-        let last = places.last().filter(|_| readable && entry.is_some());
-        Ok(last.map(|(start, length)| Place::Stored {
+        let place = |(start, length): (u64, u32)| Place::Stored {
             offset: begin + start,
-            length: *length,
-        }))
+            length,
+        };
+        Ok(readable.then(|| written.into_iter().map(place).collect()))
     }
 
     /// Lists read the ends of a file only: a name that was said far from its end is said again, and

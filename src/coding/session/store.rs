@@ -194,6 +194,17 @@ impl SessionStore {
         self.append_under(parent, kind).await
     }
 
+    /// Stores an entry under `parent`; the leaf stays where it is. For a writer beside the one that goes
+    /// on at the leaf: it names what its entries hang on itself.
+    pub async fn append_beside(
+        &self,
+        parent: Option<&str>,
+        kind: EntryKind,
+    ) -> Result<Entry, SessionError> {
+        let parent = Parent::Beside(parent.map(str::to_owned));
+        self.append_under(parent, kind).await
+    }
+
     /// Moves the current leaf (`None`: before every root) and stores that it was moved.
     pub async fn set_leaf(&self, target: Option<&str>) -> Result<Entry, SessionError> {
         let target_id = target.map(str::to_owned);

@@ -4,7 +4,7 @@
 //! What holds for the whole session (name, labels, usage) is kept here. Walks go by number and never
 //! recurse: a session is as deep as it is long. A parent always has a smaller number than its children.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::bodies::{Bodies, Place, Record};
@@ -37,6 +37,8 @@ pub struct SessionTree {
     /// `shown` is that of an earlier leaf.
     stale: bool,
     labels: HashMap<Key, (String, u32)>,
+    /// Entries that are out of sight with what hangs on them.
+    hidden: BTreeSet<u32>,
     name: Option<String>,
     /// The entry that gave the name or took it away.
     named: Option<u32>,
@@ -173,6 +175,15 @@ impl SessionTree {
                     None => self.labels.remove(&target),
                 };
             }
+            EntryKind::Hide { target_id, hidden } => {
+                if let Some(target) = self.number(target_id) {
+                    if *hidden {
+                        self.hidden.insert(target);
+                    } else {
+                        self.hidden.remove(&target);
+                    }
+                }
+            }
             EntryKind::SessionInfo { name } => {
                 self.name.clone_from(name);
                 self.named = Some(number);
@@ -183,6 +194,15 @@ impl SessionTree {
             } => self.usage += message.usage,
             _ => {}
         }
+    }
+
+    /// Takes an entry that was made under `parent`; the leaf stays where it is.
+    pub(super) fn add_aside(&mut self, entry: &Entry, parent: Option<u32>, place: Place) {
+        let (leaf, stale) = (self.leaf, self.stale);
+        let shown = self.shown.len();
+        self.add_entry(entry, parent, place);
+        self.shown.truncate(shown);
+        (self.leaf, self.stale) = (leaf, stale);
     }
 
     /// Counts the usage of an answer that was not read.
@@ -347,6 +367,16 @@ impl SessionTree {
         ids
     }
 
+    pub fn has_entry(&self, id: &str) -> bool {
+        self.number(id).is_some()
+    }
+
+    /// The last entry of a kind on the current branch.
+    pub fn last_of(&self, tag: Tag) -> Option<String> {
+        let found = self.walk(self.leaf).find(|number| self.tag(*number) == tag);
+        found.map(|number| self.id(number))
+    }
+
     /// The entries from a root down to `leaf`; empty for `None` and unknown ids. Reads them all.
     pub fn path(&self, leaf: Option<&str>) -> Vec<Entry> {
         let leaf = leaf.and_then(|id| self.number(id));
@@ -375,6 +405,41 @@ impl SessionTree {
             number = newest;
         }
         Some(self.id(number))
+    }
+
+    /// What the entry `number` hangs on.
+    pub(super) fn parent(&self, number: u32) -> Option<u32> {
+        let node = &self.nodes[number as usize];
+        node.parent.get()
+    }
+
+    pub(super) fn key(&self, number: u32) -> Key {
+        self.nodes[number as usize].key
+    }
+
+    /// Adds the id that `key` stands for to `ids`.
+    pub(super) fn write_id(&self, key: Key, ids: &mut String) {
+        self.keys.write(key, ids);
+    }
+
+    /// The number of the current leaf.
+    pub(super) fn leaf_number(&self) -> Option<u32> {
+        self.leaf
+    }
+
+    /// Every name that was given and holds, with the number of its entry.
+    pub(super) fn labels(&self) -> Vec<(u32, String)> {
+        let named = self.labels.iter();
+        let mut labels: Vec<(u32, String)> = named
+            .filter_map(|(key, (label, _))| Some((self.node(*key)?, label.clone())))
+            .collect();
+        labels.sort_unstable();
+        labels
+    }
+
+    /// Entries that are out of sight with what hangs on them.
+    pub(super) fn hidden(&self) -> &BTreeSet<u32> {
+        &self.hidden
     }
 
     /// The name given to the entry `id`.

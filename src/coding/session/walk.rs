@@ -19,6 +19,15 @@ pub struct State {
     pub name: Option<String>,
 }
 
+/// A message of a conversation and the entry it stands in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ContextEntry {
+    pub id: String,
+    pub message: AgentMessage,
+    /// What a compaction knows beside its summary.
+    pub details: serde_json::Value,
+}
+
 /// The entries a conversation consists of, still to be read.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ContextPlan {
@@ -78,21 +87,41 @@ impl SessionTree {
 impl ContextPlan {
     /// Reads the messages. What can no longer be read is left out.
     pub(super) fn read(&self, bodies: &Bodies) -> Vec<AgentMessage> {
+        let entries = self.read_entries(bodies);
+        entries.into_iter().map(|entry| entry.message).collect()
+    }
+
+    /// The same with their entries.
+    pub(super) fn read_entries(&self, bodies: &Bodies) -> Vec<ContextEntry> {
         let mut context = Vec::with_capacity(self.messages.len() + 1);
         if let Some((record, root)) = &self.summary
             && let Some(entry) = bodies.try_read(record)
             && let Some(AgentMessage::CompactionSummary(summary)) = message_of(&entry)
         {
-            context.push(AgentMessage::CompactionSummary(Summary {
-                from_id: root.clone(),
-                ..summary
-            }));
+            let details = match entry.kind {
+                EntryKind::Compaction { details, .. } => details,
+                _ => serde_json::Value::Null,
+            };
+            context.push(ContextEntry {
+                id: entry.id,
+                message: AgentMessage::CompactionSummary(Summary {
+                    from_id: root.clone(),
+                    ..summary
+                }),
+                details,
+            });
         }
         let entries = self
             .messages
             .iter()
             .filter_map(|record| bodies.try_read(record));
-        context.extend(entries.filter_map(into_message));
+        context.extend(entries.filter_map(|entry| {
+            Some(ContextEntry {
+                id: entry.id.clone(),
+                message: into_message(entry)?,
+                details: serde_json::Value::Null,
+            })
+        }));
         context
     }
 }

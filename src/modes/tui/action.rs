@@ -1,6 +1,7 @@
 //! What components want done. `App::apply` is the only place that does it.
 
 use super::command::Command;
+use super::tree::TreeMemory;
 use crate::coding::host::Op;
 
 /// One intent.
@@ -19,6 +20,10 @@ pub enum Action {
         text: String,
     },
     CloseLayer,
+    /// Tells about the open session.
+    ShowSession,
+    /// Keeps what the tree view looked like.
+    RememberTree(TreeMemory),
     /// Lists the providers to sign in to, or those to sign out of.
     PickAccount {
         sign_out: bool,

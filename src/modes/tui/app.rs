@@ -21,6 +21,7 @@ use super::editor::Editor;
 use super::footer::Footer;
 use super::search::Search;
 use super::transcript::Transcript;
+use super::tree::TreeMemory;
 
 /// Rows a turn of the wheel scrolls.
 const WHEEL_ROWS: isize = 3;
@@ -70,6 +71,8 @@ pub struct App {
     pub sessions: Vec<SessionSummary>,
     pub highlighter: Highlighter,
     pub(super) search: Search,
+    /// What the tree view looked like when it was last open.
+    pub(super) tree: TreeMemory,
     /// Keys of a sequence that has begun.
     pub(super) pending_keys: Vec<KeyPress>,
     pub(super) actions: Vec<Action>,
@@ -125,6 +128,7 @@ impl App {
             sessions: Vec::new(),
             highlighter: options.highlighter,
             search: Search::default(),
+            tree: TreeMemory::default(),
             pending_keys: Vec::new(),
             actions: Vec::new(),
             ops: Vec::new(),
@@ -155,6 +159,8 @@ impl App {
     /// Ops for the host since the last call.
     pub fn take_ops(&mut self) -> Vec<Op> {
         self.ops.extend(self.transcript.take_ops());
+        let tree = self.take_tree_ops();
+        self.ops.extend(tree);
         std::mem::take(&mut self.ops)
     }
 

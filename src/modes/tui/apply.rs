@@ -68,6 +68,8 @@ impl App {
             Action::CloseLayer => {
                 self.layers.pop();
             }
+            Action::ShowSession => self.show_session(),
+            Action::RememberTree(memory) => self.tree = memory,
             Action::PickAccount { sign_out } => {
                 self.layers.push(
                     overlays::account::id(sign_out),
@@ -124,6 +126,9 @@ impl App {
                 );
                 self.ops.push(Op::ListSessions { all: false });
             }
+            Command::Tree => self.open_tree(),
+            Command::RetryModel => self.pick_retry_model(),
+            Command::Context => self.ask_context(),
             Command::Palette => {
                 self.layers.push(
                     overlays::palette::ID,

@@ -22,6 +22,7 @@ impl App {
             Event::Agent(event) => self.follow_agent(event, now),
             event => self.follow_host(event, now),
         }
+        self.refresh_tree(event);
         self.apply_actions(now);
     }
 
@@ -80,6 +81,8 @@ impl App {
                 self.editor.set_models(references.collect());
                 let picker = overlays::model::picker(&self.models, &self.footer);
                 self.renew(overlays::model::ID, picker);
+                let picker = overlays::model::retry_picker(&self.models);
+                self.renew(overlays::model::RETRY_ID, picker);
             }
             Event::ModelSelected { model, level } => {
                 self.footer.model = Some((**model).clone());
@@ -99,6 +102,7 @@ impl App {
                 self.footer.cwd.clone_from(cwd);
                 self.footer.branch.clone_from(branch);
             }
+            Event::Tree(event) => self.follow_tree(event, now),
             Event::ShutDown => self.effects.push(Effect::Quit),
             event => self.follow_accounts(event, now),
         }
@@ -172,6 +176,9 @@ impl App {
                 };
             }
             agent::Event::AgentSettled { outcome } => self.settled(outcome, now),
+            agent::Event::CompactionStart { .. } | agent::Event::CompactionEnd { .. } => {
+                self.follow_compaction(event, now);
+            }
             agent::Event::QueueUpdate {
                 steering,
                 follow_up,
@@ -225,9 +232,16 @@ impl App {
         if let AgentMessage::Assistant(message) = message {
             self.usage += message.usage;
             self.footer.total = self.usage;
-            if message.usage.total_tokens() > 0 {
-                self.footer.context_tokens = message.usage.total_tokens();
-            }
+        }
+        self.show_tokens(message);
+    }
+
+    /// How full the window is, as far as an answer says it.
+    pub(super) fn show_tokens(&mut self, message: &AgentMessage) {
+        if let AgentMessage::Assistant(message) = message
+            && message.usage.total_tokens() > 0
+        {
+            self.footer.context_tokens = message.usage.total_tokens();
         }
     }
 

@@ -19,6 +19,7 @@ mod run;
 mod search;
 pub mod slash;
 pub mod transcript;
+pub mod tree;
 mod usage;
 
 pub use app::{App, AppOptions, Effect};

@@ -3,7 +3,7 @@
 use super::action::Action;
 use super::command::Command;
 use crate::agent::Op as AgentOp;
-use crate::coding::host::Op;
+use crate::coding::host::{Op, TreeOp};
 use crate::llm::ThinkingLevel;
 
 /// One slash command.
@@ -32,11 +32,50 @@ fn levels() -> Vec<&'static str> {
 /// Every slash command in alphabetical order.
 pub const SLASH_COMMANDS: &[SlashCommand] = &[
     SlashCommand {
+        name: "clone",
+        argument: "",
+        description: "go on in a new session with a copy of this branch",
+        values: none,
+        run: |_| Ok(vec![Action::Tell(Op::Tree(TreeOp::Clone))]),
+    },
+    SlashCommand {
+        name: "compact",
+        argument: "[INSTRUCTIONS]",
+        description: "summarise the earlier part of the conversation; the summary can be edited before it is stored",
+        values: none,
+        run: |argument| {
+            let instructions = Some(argument.to_owned()).filter(|text| !text.is_empty());
+            let review = true;
+            Ok(vec![Action::Tell(Op::Tree(TreeOp::Compact {
+                instructions,
+                review,
+            }))])
+        },
+    },
+    SlashCommand {
+        name: "context",
+        argument: "",
+        description: "what fills the context window",
+        values: none,
+        run: |_| Ok(vec![Action::Run(Command::Context)]),
+    },
+    SlashCommand {
         name: "copy",
         argument: "",
         description: "copy the last answer",
         values: none,
         run: |_| Ok(vec![Action::Run(Command::CopyAnswer)]),
+    },
+    SlashCommand {
+        name: "fork",
+        argument: "",
+        description: "go on in a new session from before the last prompt",
+        values: none,
+        run: |_| {
+            Ok(vec![Action::Tell(Op::Tree(TreeOp::Fork {
+                entry_id: None,
+            }))])
+        },
     },
     SlashCommand {
         name: "help",
@@ -121,6 +160,13 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
         run: |_| Ok(vec![Action::Quit]),
     },
     SlashCommand {
+        name: "redo",
+        argument: "",
+        description: "take the last `/undo` back",
+        values: none,
+        run: |_| Ok(vec![Action::Tell(Op::Tree(TreeOp::RedoPrompt))]),
+    },
+    SlashCommand {
         name: "reload",
         argument: "",
         description: "read settings, models, themes and keys again",
@@ -143,10 +189,24 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
     },
     SlashCommand {
         name: "retry",
-        argument: "",
-        description: "go on from where a failed run stopped",
+        argument: "[MODEL]",
+        description: "go on from where a failed run stopped; with a model, send it the last prompt as a branch",
         values: none,
-        run: |_| Ok(vec![Action::Tell(Op::Agent(AgentOp::Continue))]),
+        run: |argument| {
+            Ok(vec![Action::Tell(match argument {
+                "" => Op::Agent(AgentOp::Continue),
+                model => Op::Tree(TreeOp::RetryPrompt {
+                    model: Some(model.to_owned()),
+                }),
+            })])
+        },
+    },
+    SlashCommand {
+        name: "session",
+        argument: "",
+        description: "the open session: its file, size and place",
+        values: none,
+        run: |_| Ok(vec![Action::ShowSession]),
     },
     SlashCommand {
         name: "theme",
@@ -173,6 +233,20 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
                 levels().join(", ")
             )),
         },
+    },
+    SlashCommand {
+        name: "tree",
+        argument: "",
+        description: "the session as a tree",
+        values: none,
+        run: |_| Ok(vec![Action::Run(Command::Tree)]),
+    },
+    SlashCommand {
+        name: "undo",
+        argument: "",
+        description: "go back to before the last prompt; its text comes back",
+        values: none,
+        run: |_| Ok(vec![Action::Tell(Op::Tree(TreeOp::UndoPrompt))]),
     },
     SlashCommand {
         name: "usage",

@@ -1,7 +1,15 @@
 use super::*;
 use crate::term::input::{KeyCode, KeyModifiers};
 
-const CONTEXTS: &[&str] = &["global", "editor", "list", "search", "transcript"];
+const CONTEXTS: &[&str] = &[
+    "global",
+    "editor",
+    "list",
+    "search",
+    "summary",
+    "transcript",
+    "tree",
+];
 
 const ACTIONS: &[&str] = &[
     "interrupt",
@@ -59,6 +67,20 @@ const ACTIONS: &[&str] = &[
     "last",
     "accept",
     "cancel",
+    "tree",
+    "retry_model",
+    "context",
+    "fold",
+    "unfold",
+    "pan_left",
+    "pan_right",
+    "tree_filter",
+    "tree_summarize",
+    "tree_fork",
+    "tree_compare",
+    "tree_label",
+    "tree_delete",
+    "tree_restore",
 ];
 
 fn load(texts: &[&str]) -> (Keymap, Vec<String>) {

@@ -19,5 +19,6 @@ mod overlays;
 mod running;
 mod sessions;
 mod transcript;
+mod tree;
 
 mod pty;

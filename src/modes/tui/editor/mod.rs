@@ -163,38 +163,9 @@ impl Editor {
             Command::Up => self.area.move_by(Motion::Up(1)) || self.recall(true),
             Command::Down => self.area.move_by(Motion::Down(1)) || self.recall(false),
             Command::DeleteForward if self.area.is_empty() => return false,
-            command => self.edit(command),
+            command => edit(&mut self.area, command),
         };
         moved || is_editing(command)
-    }
-
-    fn edit(&mut self, command: Command) -> bool {
-        let area = &mut self.area;
-        match command {
-            Command::Newline => {
-                area.insert("\n");
-                true
-            }
-            Command::Left => area.move_by(Motion::Left),
-            Command::Right => area.move_by(Motion::Right),
-            Command::WordLeft => area.move_by(Motion::WordLeft),
-            Command::WordRight => area.move_by(Motion::WordRight),
-            Command::LineStart => area.move_by(Motion::LineStart),
-            Command::LineEnd => area.move_by(Motion::LineEnd),
-            Command::BufferStart => area.move_by(Motion::BufferStart),
-            Command::BufferEnd => area.move_by(Motion::BufferEnd),
-            Command::DeleteBackward => area.delete(Motion::Left),
-            Command::DeleteForward => area.delete(Motion::Right),
-            Command::DeleteWordBackward => area.kill(Motion::WordLeft),
-            Command::DeleteWordForward => area.kill(Motion::WordRight),
-            Command::KillToLineStart => area.kill(Motion::LineStart),
-            Command::KillToLineEnd => area.kill(Motion::LineEnd),
-            Command::Yank => area.yank(),
-            Command::YankPop => area.yank_pop(),
-            Command::Undo => area.undo(),
-            Command::Redo => area.redo(),
-            _ => false,
-        }
     }
 
     fn recall(&mut self, earlier: bool) -> bool {
@@ -352,6 +323,35 @@ fn item((place, candidate): (usize, &Candidate)) -> Item {
         label: candidate.label.clone(),
         detail: candidate.detail.clone(),
         ..Item::default()
+    }
+}
+
+/// Runs an editing command on any text; whether it changed something.
+pub fn edit(area: &mut TextArea, command: Command) -> bool {
+    match command {
+        Command::Newline => {
+            area.insert("\n");
+            true
+        }
+        Command::Left => area.move_by(Motion::Left),
+        Command::Right => area.move_by(Motion::Right),
+        Command::WordLeft => area.move_by(Motion::WordLeft),
+        Command::WordRight => area.move_by(Motion::WordRight),
+        Command::LineStart => area.move_by(Motion::LineStart),
+        Command::LineEnd => area.move_by(Motion::LineEnd),
+        Command::BufferStart => area.move_by(Motion::BufferStart),
+        Command::BufferEnd => area.move_by(Motion::BufferEnd),
+        Command::DeleteBackward => area.delete(Motion::Left),
+        Command::DeleteForward => area.delete(Motion::Right),
+        Command::DeleteWordBackward => area.kill(Motion::WordLeft),
+        Command::DeleteWordForward => area.kill(Motion::WordRight),
+        Command::KillToLineStart => area.kill(Motion::LineStart),
+        Command::KillToLineEnd => area.kill(Motion::LineEnd),
+        Command::Yank => area.yank(),
+        Command::YankPop => area.yank_pop(),
+        Command::Undo => area.undo(),
+        Command::Redo => area.redo(),
+        _ => false,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Layers above the main screen. Most are pickers: a query, a list, and what taking an item does.
 
 pub mod account;
+pub mod context;
 pub mod help;
 pub mod history;
 pub mod login;
@@ -9,3 +10,4 @@ pub mod palette;
 pub mod picker;
 pub mod search;
 pub mod session;
+pub mod summary;

@@ -1,13 +1,14 @@
 //! Choosing a model: window, price, abilities, and whether there is a key.
 
 use super::picker::Picker;
-use crate::coding::host::{KeyState, ModelInfo, Op};
+use crate::coding::host::{KeyState, ModelInfo, Op, TreeOp};
 use crate::llm::Modality;
 use crate::modes::tui::action::Action;
 use crate::modes::tui::footer::{Footer, tokens};
 use crate::term::widgets::select::Item;
 
 pub const ID: &str = "model";
+pub const RETRY_ID: &str = "retry_model";
 
 /// The picker over `models`, with the one in use selected.
 pub fn picker(models: &[ModelInfo], footer: &Footer) -> Picker {
@@ -22,6 +23,17 @@ pub fn picker(models: &[ModelInfo], footer: &Footer) -> Picker {
         Some(model) => picker.with_selected(&model.reference()),
         None => picker,
     }
+}
+
+/// The picker whose model answers the last prompt once more.
+pub fn retry_picker(models: &[ModelInfo]) -> Picker {
+    let items = models.iter().map(item).collect();
+    let take = |reference: &str| {
+        let model = Some(reference.to_owned());
+        vec![Action::Tell(Op::Tree(TreeOp::RetryPrompt { model }))]
+    };
+    let title = "Send the last prompt to";
+    Picker::new(title, "no model matches", items, Box::new(take))
 }
 
 fn item(model: &ModelInfo) -> Item {

@@ -9,7 +9,7 @@ use super::strip::Strip;
 use super::tool::{Phase, ToolCell};
 use super::{OpenMessage, Position, Started, Transcript};
 use crate::agent::{self, AgentMessage, Severity};
-use crate::coding::host::Event;
+use crate::coding::host::{Event, TreeEvent};
 use crate::coding::session::StoredMessage;
 use crate::llm::{AssistantMessage, Delta, StopReason};
 use crate::term::markdown::Markdown;
@@ -24,6 +24,7 @@ impl Transcript {
         let is_live = !matches!(
             event,
             Event::SessionOpened { .. }
+                | Event::Tree(_)
                 | Event::TranscriptPage { .. }
                 | Event::MessageStored { .. }
         );
@@ -39,6 +40,9 @@ impl Transcript {
             Event::SessionOpened {
                 messages, at_start, ..
             } => self.reset(messages, *at_start),
+            Event::Tree(TreeEvent::Moved {
+                messages, at_start, ..
+            }) => self.reset(messages, *at_start),
             Event::TranscriptPage {
                 request,
                 found,

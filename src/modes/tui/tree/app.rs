@@ -1,0 +1,213 @@
+//! What the app does about the tree: opens it, hands it what the host says, and goes where it was told.
+
+use std::time::Instant;
+
+use super::compare::CompareView;
+use super::{ID, TreeMemory, TreeView, compare};
+use crate::agent::{CompactionOutcome, CompactionReason, Event as AgentEvent, Severity};
+use crate::coding::host::{Event, Op, TreeEvent, TreeOp};
+use crate::modes::tui::activity::Work;
+use crate::modes::tui::app::App;
+use crate::modes::tui::overlays;
+
+impl App {
+    /// Opens the tree of the session.
+    pub(crate) fn open_tree(&mut self) {
+        if self.tree.session != self.session.id {
+            self.tree = TreeMemory {
+                session: self.session.id.clone(),
+                ..TreeMemory::default()
+            };
+        }
+        self.layers.push_modal(ID, TreeView::new(self.tree.clone()));
+    }
+
+    /// The tree that is open.
+    fn tree_view(&mut self) -> Option<&mut TreeView> {
+        self.layers.get_mut(ID)?.as_any()?.downcast_mut()
+    }
+
+    /// What the open tree wants from the host.
+    pub(crate) fn take_tree_ops(&mut self) -> Vec<Op> {
+        self.tree_view().map(TreeView::take_ops).unwrap_or_default()
+    }
+
+    /// Lets the open tree see what was stored.
+    pub(crate) fn refresh_tree(&mut self, event: &Event) {
+        let stores = matches!(
+            event,
+            Event::MessageStored { .. }
+                | Event::Tree(
+                    TreeEvent::Moved { .. }
+                        | TreeEvent::EntryLabelled { .. }
+                        | TreeEvent::BranchHidden { .. }
+                )
+        );
+        if stores && let Some(view) = self.tree_view() {
+            view.refresh();
+        }
+    }
+
+    pub(crate) fn follow_tree(&mut self, event: &TreeEvent, now: Instant) {
+        match event {
+            TreeEvent::Tree { outline, .. } => {
+                if let Some(view) = self.tree_view() {
+                    view.set_outline(outline);
+                }
+            }
+            TreeEvent::Entries { entries, .. } => {
+                if let Some(view) = self.tree_view() {
+                    view.set_glimpses(entries);
+                }
+            }
+            TreeEvent::TreeHits {
+                request,
+                entries,
+                done,
+            } => {
+                if let Some(view) = self.tree_view() {
+                    view.set_hits(*request, entries, *done);
+                }
+            }
+            TreeEvent::BranchesCompared { comparison, .. } => {
+                self.layers
+                    .push_modal(compare::ID, CompareView::new((**comparison).clone()));
+            }
+            TreeEvent::Moved {
+                messages, prompt, ..
+            } => {
+                self.activity.work = Work::Idle;
+                self.footer.context_tokens = 0;
+                for stored in messages {
+                    self.show_tokens(&stored.message);
+                }
+                if let Some(prompt) = prompt {
+                    self.editor.set_text(&prompt.text);
+                }
+            }
+            TreeEvent::Forked { prompt, .. } => {
+                if let Some(prompt) = prompt {
+                    self.editor.set_text(&prompt.text);
+                }
+                self.toast(
+                    "this is a copy: the session it came from is as it was",
+                    false,
+                    now,
+                );
+            }
+            TreeEvent::BranchSummaryStart => {
+                self.activity.work = Work::Working { since: now };
+                self.toast("summarising the branch that is left", false, now);
+            }
+            TreeEvent::BranchSummaryFailed { message } => {
+                self.activity.work = Work::Idle;
+                let text = format!("nothing moved: {message}");
+                self.transcript.notice(Severity::Warning, &text);
+            }
+            TreeEvent::EntryLabelled { .. } => {}
+            TreeEvent::BranchHidden { hidden, .. } => {
+                let text = if *hidden {
+                    "deleted from sight; it can be brought back"
+                } else {
+                    "brought back"
+                };
+                self.toast(text, false, now);
+            }
+            TreeEvent::SummaryDrafted {
+                summary,
+                tokens_before,
+                goes,
+                stays,
+            } => {
+                let view =
+                    overlays::summary::SummaryView::new(summary, (*tokens_before, *goes, *stays));
+                self.layers.push_modal(overlays::summary::ID, view);
+            }
+            TreeEvent::AutoCompactChanged { enabled } => {
+                let state = if *enabled { "on" } else { "off" };
+                self.toast(&format!("automatic compaction is {state}"), false, now);
+            }
+            TreeEvent::Context { report } => {
+                let view = overlays::context::ContextView::new((**report).clone());
+                self.layers.push(overlays::context::ID, view);
+            }
+        }
+    }
+
+    /// What a compaction shows while it runs and when it has ended.
+    pub(crate) fn follow_compaction(&mut self, event: &AgentEvent, now: Instant) {
+        match event {
+            AgentEvent::CompactionStart { reason } => {
+                if *reason == CompactionReason::Manual {
+                    self.activity.work = Work::Working { since: now };
+                }
+                self.toast(
+                    "summarising the earlier part of the conversation",
+                    false,
+                    now,
+                );
+            }
+            AgentEvent::CompactionEnd { reason, outcome } => {
+                if *reason == CompactionReason::Manual {
+                    self.activity.work = Work::Idle;
+                }
+                self.tell_compaction(outcome, now);
+            }
+            _ => {}
+        }
+    }
+
+    fn tell_compaction(&mut self, outcome: &CompactionOutcome, now: Instant) {
+        match outcome {
+            CompactionOutcome::Done {
+                tokens_before,
+                tokens_after,
+                ..
+            } => {
+                self.footer.context_tokens = *tokens_after;
+                let text = format!(
+                    "compacted: about {tokens_before} tokens became {tokens_after}; the earlier messages are in the tree"
+                );
+                self.transcript.notice(Severity::Info, &text);
+            }
+            CompactionOutcome::Drafted => {}
+            CompactionOutcome::Interrupted => self.toast("not compacted: interrupted", false, now),
+            CompactionOutcome::Refused { message } => self.toast(message, true, now),
+            CompactionOutcome::Failed { message } => {
+                let text = format!("not compacted: {message}");
+                self.transcript.notice(Severity::Error, &text);
+            }
+        }
+    }
+
+    /// Retries the last prompt on another model, chosen from the list.
+    pub(crate) fn pick_retry_model(&mut self) {
+        let picker = overlays::model::retry_picker(&self.models);
+        self.layers.push(overlays::model::RETRY_ID, picker);
+        self.ops.push(Op::ListModels);
+    }
+
+    /// Tells about the open session.
+    pub(crate) fn show_session(&mut self) {
+        let session = &self.session;
+        let name = session.name.as_deref().unwrap_or("(no name)");
+        let path = session.path.as_deref().unwrap_or("(not stored)");
+        let mut lines = vec![
+            format!("session {}: {name}", session.id),
+            format!("file: {path}"),
+            format!("directory: {}", session.cwd),
+        ];
+        if let Some(contents) = session.contents {
+            lines.push(format!("{} messages when it was opened", contents.messages));
+        }
+        for line in lines {
+            self.transcript.notice(Severity::Info, &line);
+        }
+        self.ops.push(Op::GetUsage);
+    }
+
+    /// Asks what fills the window.
+    pub(crate) fn ask_context(&mut self) {
+        self.ops.push(Op::Tree(TreeOp::GetContext));
+    }
+}

@@ -1,0 +1,204 @@
+//! Two branches beside each other: what they answered, what they cost and took, and which files they
+//! changed. Below each other where the screen is narrow.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use crate::base::{clock, text};
+use crate::coding::session::{BranchFacts, Comparison};
+use crate::modes::tui::action::Action;
+use crate::modes::tui::command::Command;
+use crate::modes::tui::footer::tokens;
+use crate::term::component::{Component, Cx, Handled, View};
+use crate::term::face::{Emphasis, Face, Token};
+use crate::term::row::{Row, Span};
+use crate::term::widgets::paint::paint_rows;
+use crate::term::wrap::Wrap;
+
+pub const ID: &str = "compare";
+
+/// From this width on the branches stand beside each other.
+const BESIDE: u16 = 72;
+
+/// The overlay.
+#[derive(Debug)]
+pub struct CompareView {
+    comparison: Comparison,
+    top: usize,
+    page: usize,
+    count: usize,
+    /// The rows of the last width.
+    laid_out: Option<(u16, Vec<Row>)>,
+}
+
+impl CompareView {
+    pub fn new(comparison: Comparison) -> Self {
+        Self {
+            comparison,
+            top: 0,
+            page: 10,
+            count: 0,
+            laid_out: None,
+        }
+    }
+
+    fn scroll(&mut self, rows: isize) {
+        let last = self.count.saturating_sub(self.page);
+        self.top = self.top.saturating_add_signed(rows).min(last);
+    }
+
+    fn rows(&mut self, width: u16) -> &[Row] {
+        if self.laid_out.as_ref().is_none_or(|(old, _)| *old != width) {
+            let (left, right) = (&self.comparison.left, &self.comparison.right);
+            let rows = if width >= BESIDE {
+                let half = usize::from(width - 3) / 2;
+                beside(
+                    &column(left, "left", half),
+                    &column(right, "right", half),
+                    half,
+                )
+            } else {
+                let width = usize::from(width);
+                let mut rows = column(left, "left", width);
+                rows.push(Row::plain("─".repeat(width), Token::Border));
+                rows.extend(column(right, "right", width));
+                rows
+            };
+            self.laid_out = Some((width, rows));
+        }
+        self.laid_out.as_ref().map_or(&[], |(_, rows)| rows)
+    }
+}
+
+/// Rows of both in one; the shorter is filled up.
+fn beside(left: &[Row], right: &[Row], half: usize) -> Vec<Row> {
+    let rows = (0..left.len().max(right.len())).map(|place| {
+        let mut row = left.get(place).cloned().unwrap_or_default();
+        let gap = half.saturating_sub(row.width());
+        row.push(" ".repeat(gap), Token::Text);
+        row.push(" │ ", Token::Border);
+        if let Some(right) = right.get(place) {
+            row.spans.extend(right.spans.iter().cloned());
+        }
+        row
+    });
+    rows.collect()
+}
+
+fn column(facts: &BranchFacts, name: &str, width: usize) -> Vec<Row> {
+    let bold = |token: Token| Face::from(token).emphasised(Emphasis::BOLD);
+    let mut rows = Vec::new();
+    let models: Vec<&str> = facts.models.iter().map(String::as_str).collect();
+    let title = if models.is_empty() {
+        name.to_owned()
+    } else {
+        models.join(", ")
+    };
+    let title = text::truncate(&text::single_line(&title), width).into_owned();
+    rows.push(Row::plain(title, bold(Token::Title)));
+    let numbers = format!(
+        "{} messages · {} tool calls · ↑{} ↓{} · ${:.4} · {}",
+        facts.messages,
+        facts.tool_calls,
+        tokens(facts.usage.context_tokens()),
+        tokens(facts.usage.output),
+        facts.usage.cost.total,
+        clock::human_duration(facts.duration_ms),
+    );
+    Wrap::new(width).text(&numbers, Token::Muted, &mut rows);
+    if !facts.prompt.is_empty() {
+        rows.push(Row::default());
+        let mark = [Span::new("❯ ", Token::UserMarker)];
+        let rest = [Span::new("  ", Token::UserMarker)];
+        wrapped(&facts.prompt, width, (&mark, &rest), Token::User, &mut rows);
+    }
+    rows.push(Row::default());
+    let answer = match facts.answer.trim() {
+        "" => "(no answer)",
+        answer => answer,
+    };
+    wrapped(answer, width, (&[], &[]), Token::Text, &mut rows);
+    for (path, changes) in &facts.files {
+        rows.push(Row::default());
+        let counts = format!(" +{} -{}", changes.added, changes.removed);
+        let room = width.saturating_sub(text::width(&counts));
+        let path = text::single_line(path);
+        let mut row = Row::plain(
+            text::truncate_start(&path, room).into_owned(),
+            bold(Token::Heading),
+        );
+        row.push(counts, Token::Muted);
+        rows.push(row);
+        for line in text::sanitize(&changes.diff).lines() {
+            let token = match line.as_bytes().first() {
+                Some(b'+') => Token::DiffAdded,
+                Some(b'-') => Token::DiffRemoved,
+                Some(b'@') => Token::DiffHunk,
+                _ => Token::DiffContext,
+            };
+            let line = text::expand_tabs(line);
+            rows.push(Row::plain(text::truncate(&line, width).into_owned(), token));
+        }
+    }
+    rows
+}
+
+fn wrapped(
+    source: &str,
+    width: usize,
+    (first, rest): (&[Span], &[Span]),
+    token: Token,
+    rows: &mut Vec<Row>,
+) {
+    let clean = text::sanitize(source);
+    for (place, line) in text::expand_tabs(&clean).lines().enumerate() {
+        let first = if place == 0 { first } else { rest };
+        Wrap::new(width)
+            .hanging(first, rest)
+            .text(line, token, rows);
+    }
+}
+
+impl Component<Command, Action> for CompareView {
+    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
+        let (top, page) = (self.top, usize::from(area.height.saturating_sub(2)));
+        let all = self.rows(area.width);
+        let count = all.len();
+        let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
+        let mut head = Row::plain(" Compare branches ", bold);
+        let line = usize::from(area.width).saturating_sub(head.width());
+        head.push("─".repeat(line), Token::Border);
+        let mut rows = vec![head];
+        let first = top.min(count.saturating_sub(page));
+        rows.extend(all.iter().skip(first).take(page).cloned());
+        while rows.len() <= page {
+            rows.push(Row::default());
+        }
+        rows.push(Row::plain(" ↑↓ scroll · esc back", Token::Muted));
+        (self.count, self.page, self.top) = (count, page, first);
+        paint_rows(&rows, area, buffer, view.links, |face| {
+            view.theme.style(face)
+        });
+    }
+
+    fn on_command(&mut self, command: Command, cx: &mut Cx<'_, Action>) -> Handled {
+        let page = isize::try_from(self.page.saturating_sub(1).max(1)).unwrap_or(1);
+        match command {
+            Command::Up => self.scroll(-1),
+            Command::Down => self.scroll(1),
+            Command::PageUp => self.scroll(-page),
+            Command::PageDown => self.scroll(page),
+            Command::First => self.top = 0,
+            Command::Last => self.scroll(isize::MAX / 2),
+            Command::Accept | Command::Cancel | Command::Interrupt | Command::ClearOrExit => {
+                cx.push(Action::CloseLayer);
+            }
+            _ => {}
+        }
+        Handled::Yes
+    }
+
+    fn context(&self) -> &'static str {
+        "list"
+    }
+}

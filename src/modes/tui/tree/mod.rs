@@ -1,0 +1,14 @@
+//! The session as a tree on the screen: walked with the keys, folded, filtered, searched; going on from
+//! any place of it. `flat` turns the outline into rows, `view` is the overlay, `rows` draws it, `compare`
+//! shows two branches beside each other.
+//!
+//! The overlay holds the outline, which is two megabytes for a hundred thousand entries, and the first
+//! lines of what was on the screen; everything else stays with the host.
+
+mod app;
+pub mod compare;
+pub mod flat;
+mod rows;
+pub mod view;
+
+pub use view::{ID, TreeMemory, TreeView};

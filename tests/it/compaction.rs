@@ -1,0 +1,353 @@
+//! Making room in the window through a whole host.
+
+use osier::agent::{self, CompactionOutcome, CompactionReason};
+use osier::coding::host::{Event, Op, SessionChoice, TreeEvent, TreeOp};
+use osier::llm::scripted::Gate;
+use osier::llm::{Script, StopReason, TurnStatus, Usage};
+use serde_json::json;
+
+use crate::support::agent::model;
+use crate::support::host::{Open, Place};
+
+const SUMMARISE: &str = "Use exactly these headings";
+
+/// A host whose model has a window of `window` tokens.
+async fn open(place: &Place, window: u64, script: Script) -> Open {
+    place
+        .open_with(SessionChoice::New, script, |setup| {
+            let (_, provider) = setup.embedded.take().unwrap();
+            let mut model = model("test/one");
+            model.context_window = window;
+            model.max_tokens = 1_000;
+            setup.embedded = Some((model, provider));
+            setup.system_prompt = Some("Be brief.".to_owned());
+            setup.tools = Some(vec!["bash".to_owned()]);
+        })
+        .await
+}
+
+fn ended(events: &[Event]) -> Vec<(CompactionReason, CompactionOutcome)> {
+    let ends = events.iter().filter_map(|event| match event {
+        Event::Agent(agent::Event::CompactionEnd { reason, outcome }) => {
+            Some((*reason, outcome.clone()))
+        }
+        _ => None,
+    });
+    ends.collect()
+}
+
+async fn until_ended(open: &mut Open) -> CompactionOutcome {
+    let seen = open
+        .until(|event| matches!(event, Event::Agent(agent::Event::CompactionEnd { .. })))
+        .await;
+    ended(&seen).pop().unwrap().1
+}
+
+fn overflow() -> TurnStatus {
+    TurnStatus::ContextOverflow {
+        message: "too long".to_owned(),
+    }
+}
+
+fn long(word: &str) -> String {
+    format!("{word} ").repeat(600)
+}
+
+#[tokio::test]
+async fn a_window_of_4000_tokens_is_kept_by_summaries() {
+    let place = Place::new();
+    let script = Script::new()
+        .turn(|turn| {
+            turn.when_user(SUMMARISE)
+                .text("## Goal\nkeep going")
+                .repeat()
+        })
+        .turn(|turn| turn.text(long("answer")).repeat());
+    let mut open = open(&place, 4_000, script).await;
+    let mut all = Vec::new();
+    for number in 0..8 {
+        all.extend(
+            open.run(&format!("prompt {number}: {}", long("word")))
+                .await,
+        );
+    }
+    let ends = ended(&all);
+    assert!(ends.len() >= 3, "{ends:?}");
+    for (reason, outcome) in &ends {
+        assert_eq!(*reason, CompactionReason::Threshold);
+        let CompactionOutcome::Done {
+            tokens_before,
+            tokens_after,
+            ..
+        } = outcome
+        else {
+            panic!("{outcome:?}");
+        };
+        assert!(tokens_after < tokens_before, "{outcome:?}");
+    }
+    for request in open.provider.requests() {
+        let bytes: usize = serde_json::to_string(&request.context).unwrap().len();
+        assert!(bytes < 4_000 * 4, "{bytes}");
+    }
+    // The summaries are wrapped, and every entry is still there.
+    let last = open.last_request();
+    assert!(
+        last[0].starts_with("user: Summary of the conversation so far:\n<summary>\n"),
+        "{last:?}"
+    );
+    let stored = std::fs::read_to_string(open.path()).unwrap();
+    for number in 0..8 {
+        assert!(stored.contains(&format!("prompt {number}:")));
+    }
+}
+
+#[tokio::test]
+async fn a_call_and_its_result_stay_together() {
+    let place = Place::new();
+    let command = json!({"command": "for i in $(seq 900); do echo line; done"});
+    let script = Script::new()
+        .turn(|turn| turn.when_user(SUMMARISE).text("summary").repeat())
+        .turn(|turn| turn.when_user("run").tool("bash", command.clone()))
+        .turn(|turn| turn.when_result("line").tool("bash", command.clone()))
+        .turn(|turn| turn.when_result("line").tool("bash", command))
+        .turn(|turn| turn.text("done").repeat());
+    let mut open = open(&place, 6_000, script).await;
+    let events = open.run("run it").await;
+    assert!(!ended(&events).is_empty());
+    for request in open.provider.requests() {
+        let mut open_calls = Vec::new();
+        for message in &request.context.messages {
+            match message {
+                osier::llm::Message::Assistant(answer) => {
+                    open_calls = answer.tool_calls().map(|call| call.id.clone()).collect();
+                }
+                osier::llm::Message::ToolResult(result) => {
+                    let place = open_calls.iter().position(|id| *id == result.tool_call_id);
+                    open_calls.remove(place.expect("a result follows its call"));
+                }
+                osier::llm::Message::User(_) => assert_eq!(open_calls, [""; 0]),
+            }
+        }
+        assert_eq!(open_calls, [""; 0]);
+    }
+    // The prompt of the turn that was parted is not lost.
+    let last = open.last_request();
+    assert!(
+        last[0].contains("## Request in progress\nrun it"),
+        "{last:?}"
+    );
+}
+
+#[tokio::test]
+async fn what_does_not_fit_is_compacted_and_tried_once_more() {
+    let place = Place::new();
+    let script = Script::new()
+        .turn(|turn| turn.text("first"))
+        .turn(|turn| turn.when_user("two").fail(overflow()))
+        .turn(|turn| turn.when_user(SUMMARISE).text("summary"))
+        .turn(|turn| turn.text("second"))
+        .turn(|turn| turn.fail(overflow()))
+        .turn(|turn| turn.when_user(SUMMARISE).text("summary again"))
+        .turn(|turn| turn.fail(overflow()))
+        .turn(|turn| turn.text("never"));
+    let mut open = open(&place, 4_000, script).await;
+    open.run(&long("one")).await;
+    let events = open.run("two").await;
+    let reasons: Vec<CompactionReason> = ended(&events).iter().map(|end| end.0).collect();
+    assert_eq!(reasons, [CompactionReason::Overflow]);
+    assert!(matches!(
+        events.last(),
+        Some(Event::Agent(agent::Event::AgentSettled {
+            outcome: agent::RunOutcome::Completed
+        }))
+    ));
+    let events = open.run(&long("three")).await;
+    assert_eq!(ended(&events).len(), 1);
+    let Some(Event::Agent(agent::Event::AgentSettled { outcome })) = events.last() else {
+        panic!();
+    };
+    assert_eq!(*outcome, agent::RunOutcome::Failed { status: overflow() });
+}
+
+#[tokio::test]
+async fn a_summary_that_was_cut_off_is_never_stored() {
+    let place = Place::new();
+    let script = Script::new()
+        .turn(|turn| turn.text("first"))
+        .turn(|turn| {
+            turn.when_user(SUMMARISE)
+                .text("half")
+                .stop(StopReason::Length)
+        })
+        .turn(|turn| turn.when_user(SUMMARISE).text("   "))
+        .turn(|turn| {
+            turn.when_user(SUMMARISE)
+                .tool("bash", json!({"command": "true"}))
+        })
+        .turn(|turn| turn.text("second"));
+    let mut open = open(&place, 100_000, script).await;
+    open.run(&long("one")).await;
+    for fault in ["cut off", "said nothing", "called a tool"] {
+        open.host.send(Op::Tree(TreeOp::Compact {
+            instructions: None,
+            review: false,
+        }));
+        let outcome = until_ended(&mut open).await;
+        let CompactionOutcome::Failed { message } = outcome else {
+            panic!("{outcome:?}");
+        };
+        assert!(message.contains(fault), "{message}");
+    }
+    open.run("two").await;
+    assert_eq!(open.last_request().len(), 3);
+    let stored = std::fs::read_to_string(open.path()).unwrap();
+    assert!(!stored.contains("\"type\":\"compaction\""));
+}
+
+#[tokio::test]
+async fn a_compaction_by_hand_waits_to_be_edited() {
+    let place = Place::new();
+    let script = Script::new()
+        .turn(|turn| turn.text("first"))
+        .turn(|turn| turn.when_user(SUMMARISE).text("the model's words"))
+        .turn(|turn| turn.text("second"));
+    let mut open = open(&place, 100_000, script).await;
+    open.run("one").await;
+    open.host.send(Op::Tree(TreeOp::Compact {
+        instructions: Some("mind the names".to_owned()),
+        review: true,
+    }));
+    assert_eq!(until_ended(&mut open).await, CompactionOutcome::Drafted);
+    assert!(open.last_request().join("").contains("mind the names"));
+    open.until(|event| {
+        matches!(event, Event::Tree(TreeEvent::SummaryDrafted { summary, goes, .. })
+            if summary.starts_with("the model's words") && *goes == 1)
+    })
+    .await;
+    open.host.send(Op::Tree(TreeOp::StoreSummary {
+        summary: "my words".to_owned(),
+    }));
+    let outcome = until_ended(&mut open).await;
+    assert!(
+        matches!(&outcome, CompactionOutcome::Done { summary, .. } if summary == "my words"),
+        "{outcome:?}"
+    );
+    open.run("two").await;
+    assert_eq!(
+        open.last_request(),
+        [
+            "user: Summary of the conversation so far:\n<summary>\nmy words\n</summary>",
+            "first",
+            "user: two"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_compaction_is_interrupted_as_a_run_is_and_prompts_wait_for_it() {
+    let place = Place::new();
+    let gate = Gate::new();
+    let script = Script::new()
+        .turn(|turn| turn.text("first"))
+        .turn(|turn| turn.when_user(SUMMARISE).gate(&gate).text("never"))
+        .turn(|turn| turn.when_user(SUMMARISE).gate(&gate).text("late"))
+        .turn(|turn| turn.text("second"));
+    let mut open = open(&place, 100_000, script).await;
+    open.run("one").await;
+    let compact = Op::Tree(TreeOp::Compact {
+        instructions: None,
+        review: false,
+    });
+    let started =
+        |event: &Event| matches!(event, Event::Agent(agent::Event::CompactionStart { .. }));
+    open.host.send(compact.clone());
+    open.until(started).await;
+    open.host.send(agent::Op::Abort.into());
+    assert_eq!(until_ended(&mut open).await, CompactionOutcome::Interrupted);
+    // There is one at a time, and what is typed meanwhile goes out behind it.
+    open.host.send(compact.clone());
+    open.until(started).await;
+    open.host.send(compact);
+    open.until(|event| matches!(event, Event::HostNotice { .. }))
+        .await;
+    open.prompt("two");
+    gate.open();
+    gate.open();
+    open.settled().await;
+    assert_eq!(
+        open.last_request(),
+        [
+            "user: Summary of the conversation so far:\n<summary>\nlate\n</summary>",
+            "first",
+            "user: two"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn going_back_to_before_a_compaction_is_a_move() {
+    let place = Place::new();
+    let script = Script::new()
+        .turn(|turn| turn.text("first"))
+        .turn(|turn| turn.when_user(SUMMARISE).text("summary"))
+        .turn(|turn| turn.text("second"));
+    let mut open = open(&place, 100_000, script).await;
+    open.run("one").await;
+    open.host.send(Op::Tree(TreeOp::ReadTree {
+        request: 1,
+        since: 0,
+    }));
+    let seen = open
+        .until(|event| matches!(event, Event::Tree(TreeEvent::Tree { .. })))
+        .await;
+    let Some(Event::Tree(TreeEvent::Tree { outline, .. })) = seen.last() else {
+        panic!();
+    };
+    let before = outline.get(outline.leaf.unwrap()).unwrap().id.to_owned();
+    open.host.send(Op::Tree(TreeOp::Compact {
+        instructions: None,
+        review: false,
+    }));
+    until_ended(&mut open).await;
+    open.host.send(Op::Tree(TreeOp::Branch {
+        entry_id: Some(before),
+    }));
+    open.until(|event| matches!(event, Event::Tree(TreeEvent::Moved { .. })))
+        .await;
+    open.run("two").await;
+    assert_eq!(open.last_request(), ["user: one", "first", "user: two"]);
+}
+
+#[tokio::test]
+async fn the_person_is_warned_early_and_sees_what_fills_the_window() {
+    let place = Place::new();
+    let full = Usage {
+        input: 80_000,
+        output: 1_000,
+        ..Usage::default()
+    };
+    let script = Script::new().turn(|turn| turn.text("first").usage(full).repeat());
+    let mut open = open(&place, 100_000, script).await;
+    let events = open.run("one").await;
+    let warned = events.iter().any(|event| {
+        matches!(event, Event::Agent(agent::Event::Notice { text, .. })
+            if text.contains("81 % full") && text.contains("/compact"))
+    });
+    assert!(warned, "{events:#?}");
+    open.host.send(Op::Tree(TreeOp::GetContext));
+    let seen = open
+        .until(|event| matches!(event, Event::Tree(TreeEvent::Context { .. })))
+        .await;
+    let Some(Event::Tree(TreeEvent::Context { report })) = seen.last() else {
+        panic!();
+    };
+    assert_eq!((report.window, report.used), (100_000, 81_000));
+    let kinds: Vec<&str> = report.parts.iter().map(|part| part.kind.name()).collect();
+    assert_eq!(kinds, ["system prompt", "tools", "prompts", "answers"]);
+    assert_eq!((report.goes.0, report.stays.0), (0, 2));
+    assert!(report.automatic);
+    open.host
+        .send(Op::Tree(TreeOp::SetAutoCompact { enabled: false }));
+    open.until(|event| *event == Event::Tree(TreeEvent::AutoCompactChanged { enabled: false }))
+        .await;
+}

@@ -1,0 +1,515 @@
+//! Moving in a session's tree through a whole host.
+
+use std::sync::Arc;
+
+use osier::agent;
+use osier::coding::host::{Event, Op, SessionChoice, TreeEvent, TreeOp};
+use osier::coding::session::{Outline, Tag};
+use osier::llm::scripted::Gate;
+use osier::llm::{Script, ThinkingLevel};
+use serde_json::json;
+
+use crate::support::agent::model;
+use crate::support::host::{Open, Place};
+
+impl Open {
+    fn tree(&self, op: TreeOp) {
+        self.host.send(Op::Tree(op));
+    }
+
+    async fn tree_event(&mut self, wanted: impl Fn(&TreeEvent) -> bool) -> TreeEvent {
+        let seen = self
+            .until(|event| matches!(event, Event::Tree(event) if wanted(event)))
+            .await;
+        match seen.into_iter().next_back() {
+            Some(Event::Tree(event)) => event,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn outline(&mut self) -> Arc<Outline> {
+        let op = TreeOp::ReadTree {
+            request: 1,
+            since: 0,
+        };
+        self.tree(op);
+        let event = self
+            .tree_event(|event| matches!(event, TreeEvent::Tree { .. }))
+            .await;
+        match event {
+            TreeEvent::Tree { outline, .. } => outline,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Ids of the entries of a kind, oldest first.
+    async fn ids(&mut self, tag: Tag) -> Vec<String> {
+        let outline = self.outline().await;
+        (0..outline.end())
+            .filter_map(|number| outline.get(number))
+            .filter(|entry| entry.tag == tag)
+            .map(|entry| entry.id.to_owned())
+            .collect()
+    }
+
+    /// Waits for a move: what the conversation shows then, and the prompt that came back.
+    async fn moved(&mut self) -> (Vec<String>, Option<String>) {
+        let event = self
+            .tree_event(|event| matches!(event, TreeEvent::Moved { .. }))
+            .await;
+        match event {
+            TreeEvent::Moved {
+                messages, prompt, ..
+            } => {
+                let texts = messages.iter().map(|stored| stored.message.text());
+                (texts.collect(), prompt.map(|prompt| prompt.text))
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn noticed(&mut self) -> String {
+        let seen = self
+            .until(|event| matches!(event, Event::HostNotice { .. }))
+            .await;
+        match seen.last() {
+            Some(Event::HostNotice { text, .. }) => text.clone(),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn to(entry: &str) -> TreeOp {
+    TreeOp::MoveTo {
+        entry_id: Some(entry.to_owned()),
+        summarize: false,
+        instructions: None,
+    }
+}
+
+fn answers() -> Script {
+    Script::new()
+        .turn(|turn| turn.when_user("one").text("first").repeat())
+        .turn(|turn| turn.when_user("two").text("second").repeat())
+        .turn(|turn| turn.text("other").repeat())
+}
+
+#[tokio::test]
+async fn a_prompt_is_gone_on_before_and_sent_again_as_a_sibling() {
+    let place = Place::new();
+    let mut open = place.open(SessionChoice::New, answers()).await;
+    open.run("one").await;
+    open.run("two").await;
+    let prompts = open.ids(Tag::User).await;
+    open.tree(to(&prompts[1]));
+    let (shown, prompt) = open.moved().await;
+    assert_eq!(shown, ["one", "first"]);
+    assert_eq!(prompt.as_deref(), Some("two"));
+    open.run("three").await;
+    assert_eq!(open.last_request(), ["user: one", "first", "user: three"]);
+    let outline = open.outline().await;
+    let parent = |id: &str| {
+        let entries = (0..outline.end()).filter_map(|number| outline.get(number));
+        let entry = entries.into_iter().find(|entry| entry.id == id).unwrap();
+        entry
+            .parent
+            .map(|number| outline.get(number).unwrap().id.to_owned())
+    };
+    let prompts = open.ids(Tag::User).await;
+    assert_eq!(parent(&prompts[1]), parent(&prompts[2]));
+    // The first prompt has nothing before it.
+    open.tree(to(&prompts[0]));
+    assert_eq!(open.moved().await, (vec![], Some("one".to_owned())));
+    // Behind an answer it goes on with that answer; and a reopened session is where it was left.
+    let given = open.ids(Tag::Assistant).await;
+    open.tree(to(&given[1]));
+    let (shown, prompt) = open.moved().await;
+    assert_eq!((shown.len(), prompt), (4, None));
+    let path = open.path();
+    open.close().await;
+    let mut again = place.open(SessionChoice::File(path), answers()).await;
+    again.run("four").await;
+    assert_eq!(
+        again.last_request(),
+        ["user: one", "first", "user: two", "second", "user: four"]
+    );
+}
+
+#[tokio::test]
+async fn model_and_level_belong_to_the_branch() {
+    let place = Place::new();
+    let script = Script::new().turn(|turn| turn.text("yes").repeat());
+    let mut open = place
+        .open_with(SessionChoice::New, script, |setup| {
+            let mut model = model("test/one");
+            model.thinking_levels = ThinkingLevel::ALL.to_vec();
+            let provider = setup.embedded.take().unwrap().1;
+            setup.embedded = Some((model, provider));
+        })
+        .await;
+    open.run("one").await;
+    let level = ThinkingLevel::High;
+    open.host.send(agent::Op::SetThinkingLevel { level }.into());
+    open.run("two").await;
+    let selected = |event: &Event| match event {
+        Event::ModelSelected { level, .. } => Some(*level),
+        _ => None,
+    };
+    for (place, expected) in [(0, ThinkingLevel::Off), (1, ThinkingLevel::High)] {
+        let given = open.ids(Tag::Assistant).await;
+        open.tree(to(&given[place]));
+        let seen = open.until(|event| selected(event).is_some()).await;
+        assert_eq!(seen.last().and_then(selected), Some(expected));
+        open.run("go on").await;
+        let request = open.provider.last_request().unwrap();
+        assert_eq!(request.options.thinking, expected);
+    }
+}
+
+#[tokio::test]
+async fn nothing_moves_while_the_agent_works() {
+    let place = Place::new();
+    let gate = Gate::new();
+    let script = Script::new()
+        .turn(|turn| turn.text("first"))
+        .turn(|turn| turn.text("slow ").gate(&gate).text("answer"));
+    let mut open = place.open(SessionChoice::New, script).await;
+    open.run("one").await;
+    let prompts = open.ids(Tag::User).await;
+    open.prompt("two");
+    open.said("slow").await;
+    open.tree(to(&prompts[0]));
+    assert!(open.noticed().await.contains("esc"));
+    gate.open();
+    open.settled().await;
+    assert_eq!(open.ids(Tag::Assistant).await.len(), 2);
+    let outline = open.outline().await;
+    let leaf = outline.get(outline.leaf.unwrap()).unwrap();
+    assert_eq!(leaf.tag, Tag::Assistant);
+}
+
+#[tokio::test]
+async fn undone_prompts_come_back_and_are_redone() {
+    let place = Place::new();
+    let mut open = place.open(SessionChoice::New, answers()).await;
+    open.run("one").await;
+    open.run("two").await;
+    open.tree(TreeOp::UndoPrompt);
+    assert_eq!(open.moved().await.1.as_deref(), Some("two"));
+    open.tree(TreeOp::UndoPrompt);
+    assert_eq!(open.moved().await.1.as_deref(), Some("one"));
+    open.tree(TreeOp::UndoPrompt);
+    assert_eq!(open.noticed().await, "there is no prompt to go back to");
+    open.tree(TreeOp::RedoPrompt);
+    assert_eq!(open.moved().await.0, ["one", "first"]);
+    open.tree(TreeOp::RedoPrompt);
+    assert_eq!(open.moved().await.0.len(), 4);
+    open.tree(TreeOp::RedoPrompt);
+    assert_eq!(open.noticed().await, "there is nothing to redo");
+    // What was done since cannot be redone over.
+    open.tree(TreeOp::UndoPrompt);
+    open.moved().await;
+    open.run("three").await;
+    open.tree(TreeOp::RedoPrompt);
+    assert_eq!(open.noticed().await, "there is nothing to redo");
+}
+
+#[tokio::test]
+async fn the_last_prompt_is_tried_again_as_a_sibling() {
+    let place = Place::new();
+    let script = Script::new()
+        .turn(|turn| turn.text("bad"))
+        .turn(|turn| turn.text("good"));
+    let mut open = place.open(SessionChoice::New, script).await;
+    open.run("one").await;
+    let model = Some("test/one".to_owned());
+    open.tree(TreeOp::RetryPrompt { model });
+    open.settled().await;
+    assert_eq!(open.last_request(), ["user: one"]);
+    assert_eq!(open.ids(Tag::User).await.len(), 2);
+    let model = Some("nobody/knows".to_owned());
+    open.tree(TreeOp::RetryPrompt { model });
+    assert!(open.noticed().await.contains("nobody/knows"));
+}
+
+#[tokio::test]
+async fn a_branch_that_is_left_is_summarised_or_nothing_moves() {
+    let place = Place::new();
+    let gate = Gate::new();
+    let script = Script::new()
+        .turn(|turn| turn.text("first"))
+        .turn(|turn| turn.text("second"))
+        .turn(|turn| turn.when_user("leaves this line").gate(&gate).text("never"))
+        .turn(|turn| {
+            turn.when_user("leaves this line")
+                .text("it came to nothing")
+        })
+        .turn(|turn| turn.text("third"));
+    let mut open = place.open(SessionChoice::New, script).await;
+    open.run("one").await;
+    open.run("two").await;
+    let given = open.ids(Tag::Assistant).await;
+    let leave = TreeOp::MoveTo {
+        entry_id: Some(given[0].clone()),
+        summarize: true,
+        instructions: Some("mind the tests".to_owned()),
+    };
+    open.tree(leave.clone());
+    open.tree_event(|event| *event == TreeEvent::BranchSummaryStart)
+        .await;
+    open.host.send(agent::Op::Abort.into());
+    open.tree_event(|event| matches!(event, TreeEvent::BranchSummaryFailed { .. }))
+        .await;
+    let outline = open.outline().await;
+    assert_eq!(outline.get(outline.leaf.unwrap()).unwrap().id, given[1]);
+    open.tree(leave);
+    let (shown, _) = open.moved().await;
+    assert_eq!(shown, ["one", "first", "it came to nothing"]);
+    let told = open.last_request().join("\n");
+    assert!(
+        told.contains("[User]: two") && !told.contains("[User]: one"),
+        "{told}"
+    );
+    assert!(told.contains("mind the tests"), "{told}");
+    open.run("three").await;
+    assert_eq!(
+        open.last_request()[2],
+        "user: Summary of a branch that was left:\n<summary>\nit came to nothing\n</summary>"
+    );
+}
+
+#[tokio::test]
+async fn a_truncated_branch_summary_is_not_stored() {
+    let place = Place::new();
+    let script = Script::new()
+        .turn(|turn| turn.text("first"))
+        .turn(|turn| turn.text("second"))
+        .turn(|turn| turn.text("half of").stop(osier::llm::StopReason::Length));
+    let mut open = place.open(SessionChoice::New, script).await;
+    open.run("one").await;
+    open.run("two").await;
+    let given = open.ids(Tag::Assistant).await;
+    open.tree(TreeOp::MoveTo {
+        entry_id: Some(given[0].clone()),
+        summarize: true,
+        instructions: None,
+    });
+    let failed = open
+        .tree_event(|event| matches!(event, TreeEvent::BranchSummaryFailed { .. }))
+        .await;
+    let TreeEvent::BranchSummaryFailed { message } = failed else {
+        panic!();
+    };
+    assert!(message.contains("cut off"), "{message}");
+    assert!(open.ids(Tag::BranchSummary).await.is_empty());
+}
+
+#[tokio::test]
+async fn forks_and_clones_are_sessions_of_their_own() {
+    let place = Place::new();
+    let mut open = place.open(SessionChoice::New, answers()).await;
+    open.run("one").await;
+    open.run("two").await;
+    let source = open.session.id.clone();
+    open.tree(TreeOp::Fork { entry_id: None });
+    open.opened().await;
+    let event = open
+        .tree_event(|event| matches!(event, TreeEvent::Forked { .. }))
+        .await;
+    let TreeEvent::Forked {
+        parent_session,
+        prompt,
+    } = event
+    else {
+        panic!();
+    };
+    assert_eq!(parent_session, source);
+    assert_eq!(prompt.unwrap().text, "two");
+    assert_ne!(open.session.id, source);
+    open.run("three").await;
+    assert_eq!(open.last_request(), ["user: one", "first", "user: three"]);
+    open.tree(TreeOp::Clone);
+    open.opened().await;
+    open.run("four").await;
+    assert_eq!(open.last_request().len(), 5);
+    let header = std::fs::read_to_string(open.path()).unwrap();
+    let header: serde_json::Value = serde_json::from_str(header.lines().next().unwrap()).unwrap();
+    assert!(header["parentSession"].is_string(), "{header}");
+}
+
+#[tokio::test]
+async fn branches_are_named_deleted_and_brought_back() {
+    let place = Place::new();
+    let mut open = place.open(SessionChoice::New, answers()).await;
+    open.run("one").await;
+    open.run("two").await;
+    let prompts = open.ids(Tag::User).await;
+    let entry_id = prompts[1].clone();
+    let hide = |hidden| TreeOp::HideBranch {
+        entry_id: entry_id.clone(),
+        hidden,
+    };
+    open.tree(hide(true));
+    assert!(open.noticed().await.contains("the branch you are on"));
+    open.tree(to(&prompts[1]));
+    open.moved().await;
+    open.tree(TreeOp::LabelEntry {
+        entry_id: entry_id.clone(),
+        label: " try ".to_owned(),
+    });
+    open.tree_event(|event| matches!(event, TreeEvent::EntryLabelled { .. }))
+        .await;
+    open.tree(hide(true));
+    open.tree_event(|event| matches!(event, TreeEvent::BranchHidden { .. }))
+        .await;
+    let outline = open.outline().await;
+    let named = |numbers: &[u32]| -> Vec<String> {
+        let ids = numbers
+            .iter()
+            .map(|number| outline.get(*number).unwrap().id);
+        ids.map(str::to_owned).collect()
+    };
+    assert_eq!(named(&outline.hidden), [entry_id.clone()]);
+    let labels: Vec<u32> = outline.labels.iter().map(|(number, _)| *number).collect();
+    assert_eq!(named(&labels), [entry_id.clone()]);
+    assert_eq!(outline.labels[0].1, "try");
+    // A reopened session knows both.
+    let path = open.path();
+    open.close().await;
+    let mut open = place.open(SessionChoice::File(path), answers()).await;
+    let again = open.outline().await;
+    assert_eq!(
+        (&again.hidden, &again.labels),
+        (&outline.hidden, &outline.labels)
+    );
+    open.tree(hide(false));
+    open.tree_event(|event| matches!(event, TreeEvent::BranchHidden { .. }))
+        .await;
+    assert!(open.outline().await.hidden.is_empty());
+    open.tree(TreeOp::LabelEntry {
+        entry_id: "nowhere1".to_owned(),
+        label: "x".to_owned(),
+    });
+    assert!(open.noticed().await.contains("nowhere1"));
+}
+
+#[tokio::test]
+async fn two_branches_are_compared_by_what_they_said_and_changed() {
+    let place = Place::new();
+    let write = |content: &str| json!({"file_path": "a.txt", "content": content});
+    let script = Script::new()
+        .turn(|turn| turn.text("ready"))
+        .turn(|turn| turn.tool("write", write("left\n")))
+        .turn(|turn| turn.text("wrote left"))
+        .turn(|turn| turn.text("only words"));
+    let mut open = place.open(SessionChoice::New, script).await;
+    open.run("begin").await;
+    open.run("do it").await;
+    let left = open.ids(Tag::Assistant).await.pop().unwrap();
+    let prompts = open.ids(Tag::User).await;
+    open.tree(to(&prompts[1]));
+    open.moved().await;
+    open.run("talk").await;
+    open.tree(TreeOp::CompareBranches {
+        request: 7,
+        left: Some(left),
+        right: None,
+    });
+    let event = open
+        .tree_event(|event| matches!(event, TreeEvent::BranchesCompared { .. }))
+        .await;
+    let TreeEvent::BranchesCompared {
+        request,
+        comparison,
+    } = event
+    else {
+        panic!();
+    };
+    assert_eq!(request, 7);
+    let (left, right) = (&comparison.left, &comparison.right);
+    assert_eq!(
+        (left.prompt.as_str(), left.answer.as_str()),
+        ("do it", "wrote left")
+    );
+    assert_eq!(
+        (right.prompt.as_str(), right.answer.as_str()),
+        ("talk", "only words")
+    );
+    assert_eq!((left.tool_calls, right.tool_calls), (1, 0));
+    let files: Vec<&str> = left.files.keys().map(String::as_str).collect();
+    assert!(files.len() == 1 && files[0].ends_with("a.txt"), "{files:?}");
+    assert!(left.files.values().next().unwrap().diff.contains("+left"));
+    assert!(comparison.ancestor.is_some());
+}
+
+#[tokio::test]
+async fn entries_are_glimpsed_and_found_on_every_branch() {
+    let place = Place::new();
+    let mut open = place.open(SessionChoice::New, answers()).await;
+    open.run("one needle").await;
+    let prompts = open.ids(Tag::User).await;
+    open.tree(to(&prompts[0]));
+    open.moved().await;
+    open.run("two").await;
+    let op = TreeOp::ReadEntries {
+        request: 1,
+        entry_ids: vec![prompts[0].clone(), "nowhere1".to_owned()],
+        bytes: 3,
+    };
+    open.tree(op);
+    let event = open
+        .tree_event(|event| matches!(event, TreeEvent::Entries { .. }))
+        .await;
+    let TreeEvent::Entries { entries, .. } = event else {
+        panic!();
+    };
+    let texts: Vec<&str> = entries.iter().map(|entry| entry.text.as_str()).collect();
+    assert_eq!(texts, ["one"]);
+    open.tree(TreeOp::SearchTree {
+        request: 2,
+        query: "needle".to_owned(),
+    });
+    let event = open
+        .tree_event(|event| matches!(event, TreeEvent::TreeHits { .. }))
+        .await;
+    let TreeEvent::TreeHits { entries, .. } = event else {
+        panic!();
+    };
+    let outline = open.outline().await;
+    let found: Vec<&str> = entries
+        .iter()
+        .map(|number| outline.get(*number).unwrap().id)
+        .collect();
+    assert_eq!(found, [prompts[0].as_str()]);
+}
+
+#[tokio::test]
+async fn ops_and_events_are_plain_json() {
+    let op: Op = serde_json::from_value(json!({"type": "move_to", "entryId": "0000000a"})).unwrap();
+    assert_eq!(op, Op::Tree(to("0000000a")));
+    let op: Op = serde_json::from_value(json!({"type": "abort"})).unwrap();
+    assert_eq!(op, Op::Agent(agent::Op::Abort));
+    let place = Place::new();
+    let mut open = place.open(SessionChoice::Unstored, answers()).await;
+    open.run("one").await;
+    let outline = open.outline().await;
+    let wire = serde_json::to_value(&*outline).unwrap();
+    assert_eq!(wire["entries"][0][2], "user");
+    let back: Outline = serde_json::from_value(wire).unwrap();
+    assert_eq!(back, *outline);
+    let part = open.outline_since(1).await;
+    assert_eq!((part.first(), part.end()), (1, outline.end()));
+}
+
+impl Open {
+    async fn outline_since(&mut self, since: u32) -> Arc<Outline> {
+        self.tree(TreeOp::ReadTree { request: 2, since });
+        let event = self
+            .tree_event(|event| matches!(event, TreeEvent::Tree { request: 2, .. }))
+            .await;
+        match event {
+            TreeEvent::Tree { outline, .. } => outline,
+            other => panic!("{other:?}"),
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! The tree on the screen, two branches beside each other, and what fills the window.
+
+use osier::coding::host::{Event, TreeEvent};
+use osier::llm::scripted::Script;
+use serde_json::json;
+
+use super::support::Screen;
+
+fn script() -> Script {
+    let write = json!({"file_path": "notes.txt", "content": "one\ntwo\n"});
+    Script::new()
+        .turn(|turn| {
+            turn.when_user("Use exactly these")
+                .text("## Goal\nShort.")
+                .repeat()
+        })
+        .turn(|turn| {
+            turn.when_user("first")
+                .text("Looked at the **parser**.")
+                .repeat()
+        })
+        .turn(|turn| turn.when_user("write").tool("write", write))
+        .turn(|turn| turn.when_result("notes").text("The notes are written."))
+        .turn(|turn| turn.text("Another way: no notes at all.").repeat())
+}
+
+fn moved(event: &Event) -> bool {
+    matches!(event, Event::Tree(TreeEvent::Moved { .. }))
+}
+
+/// Two branches below the first answer.
+async fn branched(columns: u16, rows: u16) -> Screen {
+    let mut screen = Screen::new(columns, rows).script(script()).start().await;
+    screen.send("first prompt").settled().await;
+    screen.send("write the notes").settled().await;
+    screen.send("/undo").until(moved).await;
+    assert_eq!(screen.editor(), "write the notes");
+    screen.press("ctrl+u");
+    screen.send("try something else").settled().await;
+    screen
+}
+
+async fn opened(columns: u16, rows: u16) -> Screen {
+    let mut screen = branched(columns, rows).await;
+    screen.press("alt+t").shows("◂ here").await;
+    screen.shows("Another way").await;
+    screen
+}
+
+/// Times differ from run to run.
+fn timeless(screen: &str) -> String {
+    let mut out = String::new();
+    for line in screen.lines() {
+        let line = match line.find(" 20") {
+            Some(at) if line.get(at + 11..at + 12) == Some(" ") && line.contains(':') => {
+                format!("{} TIME{}", &line[..at], &line[at + 17..])
+            }
+            _ => line.to_owned(),
+        };
+        out.push_str(&line);
+        out.push('\n');
+    }
+    out
+}
+
+#[tokio::test]
+async fn the_tree_at_three_widths() {
+    for (columns, rows) in [(40, 20), (80, 24), (120, 24)] {
+        let mut screen = opened(columns, rows).await;
+        let shown = timeless(&screen.screen());
+        insta::assert_snapshot!(format!("tree_{columns}"), shown);
+    }
+}
+
+#[tokio::test]
+async fn going_on_elsewhere_shows_that_branch() {
+    let mut screen = opened(80, 24).await;
+    screen.press("[ [").press("enter").until(moved).await;
+    let conversation = screen.conversation();
+    assert!(conversation.contains("first prompt"), "{conversation}");
+    assert!(!conversation.contains("something else"), "{conversation}");
+    assert_eq!(screen.editor(), "write the notes");
+    screen.press("enter").settled().await;
+    assert_eq!(screen.last_prompt(), "write the notes");
+}
+
+#[tokio::test]
+async fn folds_filters_and_searches_narrow_the_tree() {
+    let mut screen = opened(80, 24).await;
+    screen.press("tab tab");
+    let prompts = screen.screen();
+    assert!(prompts.contains("· prompts ─"), "{prompts}");
+    assert!(!prompts.contains("Looked at"), "{prompts}");
+    screen.press("tab tab tab").shows("Looked at").await;
+    // Everything below the first answer goes, and comes back; it is remembered.
+    screen.press("g down left");
+    assert!(screen.screen().contains("⊞"), "{}", screen.screen());
+    screen.press("esc").press("alt+t").shows("⊞").await;
+    screen
+        .press("g down right")
+        .shows("try something else")
+        .await;
+    screen.press("/").type_text("notes").shows("“notes”").await;
+    screen.hides("Looked at").await;
+    screen.press("enter esc").shows("Looked at").await;
+}
+
+#[tokio::test]
+async fn entries_are_named_and_branches_deleted_and_brought_back() {
+    let mut screen = opened(80, 24).await;
+    screen.press("[ [ L").type_text("idea").press("enter");
+    screen.shows("[idea]").await;
+    screen.press("x").hides("write the notes").await;
+    screen.press("u").shows("write the notes").await;
+    // The branch one is on stays.
+    screen.press("G x");
+    screen
+        .until(|event| matches!(event, Event::HostNotice { .. }))
+        .await;
+    assert!(screen.screen().contains("try something else"));
+}
+
+#[tokio::test]
+async fn two_branches_beside_each_other() {
+    for (columns, rows) in [(40, 30), (80, 24), (120, 24)] {
+        let mut screen = opened(columns, rows).await;
+        screen.press("d [ [ d").shows("Compare branches").await;
+        let work = screen.work().to_string_lossy().into_owned();
+        let shown = screen.screen().replace(&work, "WORK");
+        insta::assert_snapshot!(format!("compare_{columns}"), shown);
+        screen.press("esc");
+        assert!(screen.screen().contains("◂ here"));
+    }
+}
+
+#[tokio::test]
+async fn the_tree_grows_while_it_is_open_and_the_selection_stays() {
+    let mut screen = opened(80, 24).await;
+    screen.press("g");
+    let selected = |screen: &str| {
+        let line = screen.lines().find(|line| line.starts_with('›'));
+        line.unwrap_or_default().to_owned()
+    };
+    let before = selected(&screen.screen());
+    assert!(before.contains("first prompt"), "{before}");
+    screen.app.submit_text("and more", screen.now);
+    screen.settled().await;
+    screen.shows("and more").await;
+    assert_eq!(selected(&screen.screen()), before);
+}
+
+#[tokio::test]
+async fn a_summary_is_seen_and_changed_before_it_is_stored() {
+    let mut screen = branched(80, 24).await;
+    screen
+        .send("/compact keep it short")
+        .shows("ctrl+s stores it")
+        .await;
+    insta::assert_snapshot!("summary", screen.screen());
+    screen.press("ctrl+end").type_text("\u{20}And mine.");
+    screen.press("ctrl+s").shows("compacted: about").await;
+    screen.send("go on").settled().await;
+    let request = serde_json::to_string(&screen.request().context).unwrap();
+    assert!(request.contains("And mine."), "{request}");
+}
+
+#[tokio::test]
+async fn what_fills_the_window_is_drawn() {
+    for (columns, rows) in [(40, 24), (80, 24), (120, 30)] {
+        let mut screen = branched(columns, rows).await;
+        screen.send("/context").shows("free").await;
+        let shown = screen.screen();
+        assert!(shown.contains("tool"), "{shown}");
+        assert!(shown.contains("prompts"), "{shown}");
+        if columns == 80 {
+            assert!(
+                shown.contains("compacted by itself above 183k tokens"),
+                "{shown}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_last_prompt_goes_to_another_model() {
+    let mut screen = branched(80, 24).await;
+    screen.press("alt+r").shows("Send the last prompt to").await;
+    screen.type_text("mock/mock").press("enter").settled().await;
+    assert_eq!(screen.last_prompt(), "try something else");
+    let users = screen
+        .request()
+        .context
+        .messages
+        .iter()
+        .filter(|message| matches!(message, osier::llm::Message::User(_)))
+        .count();
+    assert_eq!(users, 2);
+    screen.send("/redo").shows("there is nothing to redo").await;
+    screen.send("/session").shows("file: ").await;
+    screen
+        .send("/clone")
+        .until(|event| matches!(event, Event::Tree(TreeEvent::Forked { .. })))
+        .await;
+    screen
+        .send("/fork")
+        .until(|event| matches!(event, Event::Tree(TreeEvent::Forked { .. })))
+        .await;
+    assert_eq!(screen.editor(), "try something else");
+}
