@@ -4,6 +4,7 @@
 pub mod accounts;
 pub mod attachment;
 pub mod compaction;
+pub mod fan;
 pub mod files;
 pub mod folders;
 pub mod history;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use osier::agent;
+use osier::coding::fan::{LaneState, LaneStatus};
 use osier::coding::host::{Event, Op, SessionChoice, TreeEvent, TreeOp};
 use osier::coding::session::{Outline, Tag};
 use osier::llm::scripted::Gate;
@@ -512,4 +513,149 @@ impl Open {
             other => panic!("{other:?}"),
         }
     }
+}
+
+/// Waits until every lane has ended.
+async fn fan_ended(open: &mut Open) -> Vec<LaneState> {
+    let event = open
+        .tree_event(|event| matches!(event, TreeEvent::FanEnded { .. }))
+        .await;
+    match event {
+        TreeEvent::FanEnded { lanes } => lanes,
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn fan(place: &Place) -> (Open, Vec<LaneState>) {
+    std::fs::write(place.work().join("a.txt"), "old\n").unwrap();
+    let write = |content: &str| json!({"file_path": "a.txt", "content": content});
+    let read = json!({"file_path": "a.txt"});
+    let script = Script::new()
+        .turn(|turn| turn.when_user("hello").text("hi"))
+        .turn(|turn| turn.when_user("do it").tool("read", read.clone()))
+        .turn(|turn| turn.when_user("do it").tool("read", read))
+        .turn(|turn| turn.when_result("old").tool("write", write("left\n")))
+        .turn(|turn| turn.when_result("old").tool("write", write("right\n")))
+        .turn(|turn| turn.text("finished").repeat());
+    let mut open = place.open(SessionChoice::New, script).await;
+    open.run("hello").await;
+    open.tree(TreeOp::FanOut {
+        models: vec!["test/one".to_owned(), "test/one".to_owned()],
+        prompt: Some("do it".to_owned()),
+    });
+    let lanes = fan_ended(&mut open).await;
+    (open, lanes)
+}
+
+#[tokio::test]
+async fn several_models_answer_in_files_and_branches_of_their_own() {
+    let place = Place::new();
+    let (mut open, lanes) = fan(&place).await;
+    let statuses: Vec<LaneStatus> = lanes.iter().map(|lane| lane.status).collect();
+    assert_eq!(statuses, [LaneStatus::Done, LaneStatus::Done], "{lanes:#?}");
+    let mut diffs: Vec<String> = lanes
+        .iter()
+        .map(|lane| lane.files[0].1.diff.lines().last().unwrap().to_owned())
+        .collect();
+    diffs.sort();
+    assert_eq!(diffs, ["+left", "+right"]);
+    // Neither the files nor the conversation have moved.
+    let file = place.work().join("a.txt");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "old\n");
+    let outline = open.outline().await;
+    let leaf = outline.get(outline.leaf.unwrap()).unwrap();
+    assert_eq!(leaf.tag, Tag::Assistant);
+    let fans = outline_children(&outline, leaf.id);
+    assert_eq!(fans, 2);
+    // Take the second: its file comes over, the conversation goes on with it.
+    open.tree(TreeOp::TakeLane {
+        lane: 1,
+        force: false,
+    });
+    let (shown, _) = open.moved().await;
+    assert_eq!(shown.last().map(String::as_str), Some("finished"));
+    let taken = std::fs::read_to_string(&file).unwrap();
+    assert!(
+        lanes[1].files[0].1.diff.ends_with(&format!("+{taken}")),
+        "{taken}"
+    );
+    open.run("go on").await;
+    assert_eq!(open.last_request()[0], "user: hello");
+    let path = open.path();
+    open.close().await;
+    assert!(!lanes.iter().any(|lane| lane.directory.exists()));
+    // Everything is in the file: both branches, and where it was left.
+    let mut again = place
+        .open(SessionChoice::File(path), Script::always("x"))
+        .await;
+    assert_eq!(again.ids(Tag::User).await.len(), 4);
+}
+
+/// How many entries hang on the entry.
+fn outline_children(outline: &Outline, id: &str) -> usize {
+    let all = (0..outline.end()).filter_map(|number| outline.get(number));
+    let parent = |number: Option<u32>| outline.get(number?).map(|entry| entry.id);
+    all.filter(|entry| parent(entry.parent) == Some(id)).count()
+}
+
+#[tokio::test]
+async fn files_changed_by_hand_are_not_overwritten_by_a_lane() {
+    let place = Place::new();
+    let (mut open, lanes) = fan(&place).await;
+    let file = place.work().join("a.txt");
+    std::fs::write(&file, "by hand, and longer\n").unwrap();
+    let take = |force| TreeOp::TakeLane { lane: 0, force };
+    open.tree(take(false));
+    let event = open
+        .tree_event(|event| matches!(event, TreeEvent::LaneConflicts { .. }))
+        .await;
+    let TreeEvent::LaneConflicts { files, .. } = event else {
+        panic!();
+    };
+    assert_eq!(files, [std::path::PathBuf::from("a.txt")]);
+    assert_eq!(
+        std::fs::read_to_string(&file).unwrap(),
+        "by hand, and longer\n"
+    );
+    open.tree(take(true));
+    let event = open
+        .tree_event(|event| matches!(event, TreeEvent::LaneTaken { .. }))
+        .await;
+    let TreeEvent::LaneTaken { kept, .. } = event else {
+        panic!();
+    };
+    let kept = std::fs::read_to_string(kept.unwrap().join("a.txt")).unwrap();
+    assert_eq!(kept, "by hand, and longer\n");
+    assert!(lanes.iter().all(|lane| lane.leaf.is_some()));
+}
+
+#[tokio::test]
+async fn a_fan_needs_models_and_is_interrupted_as_a_run_is() {
+    let place = Place::new();
+    let gate = Gate::new();
+    let script = Script::new()
+        .turn(|turn| turn.text("first"))
+        .turn(|turn| turn.text("slow").gate(&gate).text("er").repeat());
+    let mut open = place.open(SessionChoice::New, script).await;
+    let fan = |models: &[&str]| TreeOp::FanOut {
+        models: models.iter().map(|model| (*model).to_owned()).collect(),
+        prompt: None,
+    };
+    open.tree(fan(&["test/one"]));
+    assert!(open.noticed().await.contains("two"));
+    open.tree(fan(&["test/one", "nobody/knows"]));
+    assert!(open.noticed().await.contains("nobody/knows"));
+    open.run("one").await;
+    open.tree(fan(&["test/one", "test/one"]));
+    open.tree_event(|event| {
+        matches!(event, TreeEvent::LaneUpdate { state } if state.lane == 1 && state.turns == 1)
+    })
+    .await;
+    open.tree(TreeOp::UndoPrompt);
+    assert!(open.noticed().await.contains("esc"));
+    open.host.send(agent::Op::Abort.into());
+    let lanes = fan_ended(&mut open).await;
+    let stopped = |lane: &LaneState| lane.status == LaneStatus::Interrupted;
+    assert!(lanes.iter().all(stopped), "{lanes:#?}");
+    open.close().await;
 }

@@ -272,6 +272,13 @@ impl Coalesce for Event {
                 text.push_str(more);
                 true
             }
+            (
+                Self::Tree(TreeEvent::LaneUpdate { state }),
+                Self::Tree(TreeEvent::LaneUpdate { state: newer }),
+            ) if state.lane == newer.lane => {
+                state.clone_from(newer);
+                true
+            }
             _ => false,
         }
     }
@@ -279,7 +286,7 @@ impl Coalesce for Event {
     fn is_piece(&self) -> bool {
         match self {
             Self::Agent(event) => event.is_piece(),
-            Self::ShellUpdate { .. } => true,
+            Self::ShellUpdate { .. } | Self::Tree(TreeEvent::LaneUpdate { .. }) => true,
             _ => false,
         }
     }

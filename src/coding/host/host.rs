@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::choice::level_entry;
 use super::event::Event;
+use super::fan::EndedFan;
 use super::login::RunningLogin;
 use super::op::Op;
 use super::session::{OpenError, OpenSession};
@@ -90,6 +91,7 @@ impl Host {
             level: ThinkingLevel::default(),
             walk: CancellationToken::new(),
             questions_waiting: Waiting::default(),
+            fan: None,
         };
         tokio::spawn(task.serve(received, finished, asked));
         let host = Self {
@@ -137,6 +139,8 @@ pub(super) struct Task {
     /// Ends the walk for `@` completion when the host ends.
     walk: CancellationToken,
     pub(super) questions_waiting: Waiting,
+    /// Lanes whose files are still here.
+    pub(super) fan: Option<EndedFan>,
 }
 
 impl Task {
@@ -320,6 +324,7 @@ impl Task {
 
     /// Ends what runs and gives the file up.
     pub(super) async fn close(&mut self) {
+        self.end_fan().await;
         if !self.waiting.is_empty()
             && let Some(session) = &self.session
         {

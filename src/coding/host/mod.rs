@@ -3,6 +3,7 @@
 
 mod choice;
 pub mod event;
+mod fan;
 #[expect(
     clippy::module_inception,
     reason = "the handle of a host is called Host"

@@ -10,7 +10,8 @@ use super::setup::{HostSetup, SessionChoice};
 use super::transcript::Transcript;
 use super::tree::TreeState;
 use crate::agent::{
-    self, Agent, AgentConfig, History, ProviderTransport, Publisher, RetryPolicy, Subscription,
+    self, Agent, AgentConfig, History, Interceptor, ProviderTransport, Publisher, RetryPolicy,
+    Subscription,
 };
 use crate::coding::compaction::Compactor;
 use crate::coding::keeper::{Keeper, StoredHistory};
@@ -33,6 +34,8 @@ pub(super) struct OpenSession {
     pub workspace: Arc<Workspace>,
     pub transcript: Transcript,
     pub tree: TreeState,
+    /// What holds for every agent of the session, those of a fan included: permissions, hooks.
+    pub rules: Vec<Arc<dyn Interceptor>>,
     /// The whole file is indexed.
     pub indexed: bool,
     /// Entries of the messages whose `MessageEnd` is on its way.
@@ -106,6 +109,12 @@ impl OpenSession {
         let writer = Writer::at_leaf(store.clone());
         let automatic = setup.settings.auto_compact;
         let compactor = Compactor::new(writer.clone(), tell_stored.clone(), automatic);
+        let rules: Vec<Arc<dyn Interceptor>> = Vec::new();
+        let mut interceptors: Vec<Arc<dyn Interceptor>> = vec![
+            Arc::new(Keeper::new(writer, tell_stored)),
+            Arc::new(compactor.clone()),
+        ];
+        interceptors.extend(rules.iter().cloned());
         let config = AgentConfig {
             transport: Arc::new(ProviderTransport::new(
                 models.provider(),
@@ -115,10 +124,7 @@ impl OpenSession {
             thinking,
             system_prompt: prompt,
             tools,
-            interceptors: vec![
-                Arc::new(Keeper::new(writer, tell_stored)),
-                Arc::new(compactor.clone()),
-            ],
+            interceptors,
             messages: Vec::new(),
             history,
             retry: RetryPolicy {
@@ -135,6 +141,7 @@ impl OpenSession {
             events: agent.subscribe(),
             transcript: Transcript::new(store.clone(), publisher),
             tree: TreeState::new(compactor, first),
+            rules,
             store,
             agent,
             workspace,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::event::Event;
+use super::fan::EndedFan;
 use super::host::{Job, Task};
 use super::moves::{Compaction, Move, Moved, Place, StoreDraft, Then};
 use super::tree_op::{TreeEvent, TreeOp};
@@ -35,6 +36,7 @@ pub(super) struct TreeState {
 pub(super) enum TreeJob {
     Moved(Box<Moved>),
     Drafted(Box<Draft>),
+    Fanned(Box<EndedFan>),
     Refused,
 }
 
@@ -112,6 +114,9 @@ impl Task {
             TreeOp::RetryPrompt { model } => self.go(Place::LastPrompt, None, Then::Retry(model)),
             TreeOp::UndoPrompt => self.go(Place::LastPrompt, None, Then::Undone),
             TreeOp::RedoPrompt => self.redo(),
+            TreeOp::FanOut { models, prompt } => self.fan_out(&models, prompt).await,
+            TreeOp::TakeLane { lane, force } => self.take_lane(lane, force).await,
+            TreeOp::EndFan => self.end_fan().await,
             op => self.apply_compaction(op),
         }
     }
@@ -207,7 +212,7 @@ impl Task {
     }
 
     /// Has the agent go on elsewhere.
-    fn go(&self, place: Place, summary: Option<Option<String>>, then: Then) {
+    pub(super) fn go(&self, place: Place, summary: Option<Option<String>>, then: Then) {
         let Some(session) = &self.session else { return };
         session.agent.change(Box::new(Move {
             store: session.store.clone(),
@@ -237,6 +242,7 @@ impl Task {
     pub(super) async fn finish_tree(&mut self, job: TreeJob) {
         match job {
             TreeJob::Moved(moved) => self.moved(*moved).await,
+            TreeJob::Fanned(fan) => self.fanned(*fan),
             TreeJob::Refused => self.notice(
                 Severity::Warning,
                 "the agent is working: stop it with esc first",

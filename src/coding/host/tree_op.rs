@@ -1,11 +1,13 @@
 //! What can be told and heard about the session's tree: moving in it, branches, compaction.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::agent::UserMessage;
 use crate::coding::compaction::ContextReport;
+use crate::coding::fan::LaneState;
 use crate::coding::session::{Comparison, Glimpse, Outline, StoredMessage};
 
 /// Bytes of a glimpse when no other number is given.
@@ -95,6 +97,23 @@ pub enum TreeOp {
     SetAutoCompact { enabled: bool },
     /// What fills the window; answered by `TreeEvent::Context`.
     GetContext,
+    /// Sends a prompt, the last one again when none is given, to several models at once: each works in a
+    /// copy of the files and on a branch of its own. `Abort` stops them all.
+    FanOut {
+        models: Vec<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        prompt: Option<String>,
+    },
+    /// Goes on with a lane of the last fan: its files become those of the working directory. Files that
+    /// were changed by hand meanwhile are told by `TreeEvent::LaneConflicts` and nothing is written,
+    /// unless it is forced: then they are kept aside first.
+    TakeLane {
+        lane: usize,
+        #[serde(default)]
+        force: bool,
+    },
+    /// Removes the copies of the last fan; its branches stay.
+    EndFan,
 }
 
 /// What is heard about the tree.
@@ -169,6 +188,30 @@ pub enum TreeEvent {
     },
     AutoCompactChanged {
         enabled: bool,
+    },
+    /// Several models begin to answer, in this order of lanes.
+    FanStarted {
+        models: Vec<String>,
+    },
+    /// How far a lane is.
+    LaneUpdate {
+        state: Box<LaneState>,
+    },
+    /// Every lane has ended; none when they could not begin.
+    FanEnded {
+        lanes: Vec<LaneState>,
+    },
+    /// The lane's files are those of the working directory now.
+    LaneTaken {
+        lane: usize,
+        files: Vec<PathBuf>,
+        /// Where overwritten files are kept.
+        kept: Option<PathBuf>,
+    },
+    /// Nothing was written: these files were changed meanwhile.
+    LaneConflicts {
+        lane: usize,
+        files: Vec<PathBuf>,
     },
     /// Answer to `GetContext`.
     Context {

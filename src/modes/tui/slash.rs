@@ -67,6 +67,13 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
         run: |_| Ok(vec![Action::Run(Command::CopyAnswer)]),
     },
     SlashCommand {
+        name: "fan",
+        argument: "MODEL MODEL … [-- PROMPT]",
+        description: "send a prompt, or the last one again, to several models side by side",
+        values: none,
+        run: fan,
+    },
+    SlashCommand {
         name: "fork",
         argument: "",
         description: "go on in a new session from before the last prompt",
@@ -256,6 +263,22 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
         run: |_| Ok(vec![Action::Tell(Op::GetUsage)]),
     },
 ];
+
+/// Models, and what to send them behind `--`.
+fn fan(argument: &str) -> Result<Vec<Action>, String> {
+    let (names, prompt) = match argument.split_once("--") {
+        Some((names, prompt)) => (names, Some(prompt.trim().to_owned())),
+        None => (argument, None),
+    };
+    let models: Vec<String> = names.split_whitespace().map(str::to_owned).collect();
+    if models.len() < 2 {
+        return Err("name two models or more: `/fan MODEL MODEL`, then `-- PROMPT`".to_owned());
+    }
+    Ok(vec![Action::Tell(Op::Tree(TreeOp::FanOut {
+        models,
+        prompt,
+    }))])
+}
 
 /// What `/NAME ARGUMENT` means; `None` when the text is no slash command.
 ///

@@ -207,3 +207,27 @@ async fn the_last_prompt_goes_to_another_model() {
         .await;
     assert_eq!(screen.editor(), "try something else");
 }
+
+#[tokio::test]
+async fn several_models_work_side_by_side_and_one_is_taken() {
+    for (columns, rows) in [(40, 24), (80, 24), (120, 24)] {
+        let write = json!({"file_path": "notes.txt", "content": "one\n"});
+        let script = Script::new()
+            .turn(|turn| turn.when_user("do it").tool("write", write.clone()))
+            .turn(|turn| turn.when_user("do it").tool("write", write))
+            .turn(|turn| turn.text("It is done.").repeat());
+        let mut screen = Screen::new(columns, rows).script(script).start().await;
+        screen.send("/fan mock/mock mock/mock -- do it");
+        screen.shows("enter take it").await;
+        let shown = screen.screen();
+        let lines: Vec<&str> = shown.lines().collect();
+        assert!(lines[1].contains("› mock/mock"), "{shown}");
+        assert!(lines[2].contains("done"), "{shown}");
+        assert!(shown.contains("notes.txt +1 -0"), "{shown}");
+        assert!(!screen.work().join("notes.txt").exists());
+        screen.press("right enter").until(moved).await;
+        assert!(screen.work().join("notes.txt").exists());
+        screen.shows("taken: 1 files written").await;
+        assert!(screen.conversation().contains("It is done."));
+    }
+}

@@ -27,6 +27,12 @@ impl App {
         self.layers.get_mut(ID)?.as_any()?.downcast_mut()
     }
 
+    /// The models that answer side by side.
+    fn fan_view(&mut self) -> Option<&mut overlays::fan::FanView> {
+        let view = self.layers.get_mut(overlays::fan::ID)?;
+        view.as_any()?.downcast_mut()
+    }
+
     /// What the open tree wants from the host.
     pub(crate) fn take_tree_ops(&mut self) -> Vec<Op> {
         self.tree_view().map(TreeView::take_ops).unwrap_or_default()
@@ -126,6 +132,41 @@ impl App {
             TreeEvent::AutoCompactChanged { enabled } => {
                 let state = if *enabled { "on" } else { "off" };
                 self.toast(&format!("automatic compaction is {state}"), false, now);
+            }
+            TreeEvent::FanStarted { models } => {
+                self.activity.work = Work::Working { since: now };
+                let view = overlays::fan::FanView::new(models);
+                self.layers.push_modal(overlays::fan::ID, view);
+            }
+            TreeEvent::LaneUpdate { state } => {
+                if let Some(view) = self.fan_view() {
+                    view.set_lane(state);
+                }
+            }
+            TreeEvent::FanEnded { lanes } => {
+                self.activity.work = Work::Idle;
+                if lanes.is_empty() {
+                    self.layers.remove(overlays::fan::ID);
+                } else if let Some(view) = self.fan_view() {
+                    lanes.iter().for_each(|state| view.set_lane(state));
+                    view.end();
+                }
+            }
+            TreeEvent::LaneTaken { files, kept, .. } => {
+                self.layers.remove(overlays::fan::ID);
+                let mut text = format!("taken: {} files written", files.len());
+                if let Some(kept) = kept {
+                    text.push_str(&format!(
+                        "; what was overwritten is kept in {}",
+                        kept.display()
+                    ));
+                }
+                self.transcript.notice(Severity::Info, &text);
+            }
+            TreeEvent::LaneConflicts { files, .. } => {
+                if let Some(view) = self.fan_view() {
+                    view.set_conflicts(files);
+                }
             }
             TreeEvent::Context { report } => {
                 let view = overlays::context::ContextView::new((**report).clone());

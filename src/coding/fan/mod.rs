@@ -1,0 +1,13 @@
+//! One prompt to several models at once. Each works in a copy of the files (`copy`) and writes a branch
+//! of its own beside the leaf of the session (`lane`), so that none sees another. Afterwards one of them
+//! is taken: its files become those of the working directory (`apply`), the others stay as branches.
+
+mod apply;
+mod copy;
+mod lane;
+mod stamps;
+
+pub use apply::{Applied, ApplyError, apply, changes};
+pub use copy::{Copy, CopyError};
+pub use lane::{Lane, LaneParts, LaneState, LaneStatus};
+pub use stamps::Stamps;

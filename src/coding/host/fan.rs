@@ -1,0 +1,305 @@
+//! One prompt to several models at once. While they work the session's own agent does nothing else: the
+//! fan is a change of its task, so interrupting it interrupts them all, and nothing moves meanwhile.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use futures_util::future::{BoxFuture, FutureExt, join_all};
+use tokio::sync::mpsc::UnboundedSender;
+use tokio_util::sync::CancellationToken;
+
+use super::event::Event;
+use super::host::{Job, Task};
+use super::moves::{Place, Then};
+use super::tree::TreeJob;
+use super::tree_op::TreeEvent;
+use crate::agent::{Change, Desk, History, Interceptor, Severity, UserMessage};
+use crate::base::clock;
+use crate::coding::fan::{
+    ApplyError, Copy, Lane, LaneParts, LaneState, LaneStatus, Stamps, apply, changes,
+};
+use crate::coding::prompt::{PromptParts, system_prompt};
+use crate::coding::session::SessionStore;
+use crate::llm::{Model, ThinkingLevel};
+
+/// Lanes at most.
+const LANES: usize = 8;
+
+/// What a fan needs to know.
+#[derive(Debug)]
+struct Fan {
+    store: SessionStore,
+    lanes: Vec<(Arc<Model>, ThinkingLevel)>,
+    /// The prompt to send; the last one again when not set.
+    prompt: Option<String>,
+    cwd: PathBuf,
+    /// Where the copies go.
+    folder: PathBuf,
+    tools: Option<Vec<String>>,
+    prompts: (Option<String>, Option<String>),
+    rules: Vec<Arc<dyn Interceptor>>,
+    max_turns: Option<u32>,
+    automatic_compaction: bool,
+    jobs: UnboundedSender<Job>,
+}
+
+/// Lanes that have ended, and what the working directory looked like when they began.
+#[derive(Debug)]
+pub(super) struct EndedFan {
+    session: String,
+    lanes: Vec<Lane>,
+    before: Arc<Stamps>,
+}
+
+impl Task {
+    /// Sends a prompt to several models.
+    pub(super) async fn fan_out(&mut self, references: &[String], prompt: Option<String>) {
+        if references.len() < 2 || references.len() > LANES {
+            let text = format!("name two to {LANES} models: `/fan MODEL MODEL …`");
+            return self.notice(Severity::Warning, text);
+        }
+        let mut lanes = Vec::with_capacity(references.len());
+        for reference in references {
+            match self.models.find(reference) {
+                Ok((model, level)) => {
+                    let level = model.clamp(level.unwrap_or(self.level));
+                    lanes.push((model, level));
+                }
+                Err(error) => return self.notice(Severity::Error, error.to_string()),
+            }
+        }
+        self.end_fan().await;
+        let Some(session) = &self.session else { return };
+        session.agent.change(Box::new(Fan {
+            store: session.store.clone(),
+            lanes,
+            prompt: prompt.filter(|prompt| !prompt.trim().is_empty()),
+            cwd: self.setup.cwd.clone(),
+            folder: self.setup.folders.data.join("fans"),
+            tools: self.setup.tools.clone(),
+            prompts: (
+                self.setup.system_prompt.clone(),
+                self.setup.append_system_prompt.clone(),
+            ),
+            rules: session.rules.clone(),
+            max_turns: self.setup.max_turns,
+            automatic_compaction: session.tree.compactor.is_automatic(),
+            jobs: self.jobs.clone(),
+        }));
+    }
+
+    /// The lanes have ended.
+    pub(super) fn fanned(&mut self, fan: EndedFan) {
+        let states = fan.lanes.iter().map(|lane| lane.state.clone()).collect();
+        let is_open = self
+            .session
+            .as_ref()
+            .is_some_and(|session| session.store.id() == fan.session);
+        if is_open {
+            self.fan = Some(fan);
+        }
+        self.publish(Event::Tree(TreeEvent::FanEnded { lanes: states }));
+    }
+
+    /// One lane's files become those of the working directory, and the conversation goes on with it.
+    pub(super) async fn take_lane(&mut self, number: usize, force: bool) {
+        let Some(fan) = self.fan.take() else {
+            return self.notice(
+                Severity::Warning,
+                "there is no branch to take: `/fan` first",
+            );
+        };
+        if !fan.lanes.iter().any(|lane| lane.state.lane == number) {
+            self.notice(Severity::Warning, format!("there is no lane {number}"));
+            self.fan = Some(fan);
+            return;
+        }
+        let (cwd, data) = (self.setup.cwd.clone(), self.setup.folders.data.clone());
+        let applied = tokio::task::spawn_blocking(move || {
+            let lane = fan.lanes.iter().find(|lane| lane.state.lane == number);
+            let applied = lane.map(|lane| {
+                let stamp = clock::rfc3339(clock::now_ms()).replace(':', "-");
+                let keep = data.join("fans").join(format!("overwritten-{stamp}"));
+                apply(&lane.copy, &cwd, &fan.before, force, &keep)
+            });
+            (fan, applied)
+        });
+        let Ok((fan, Some(applied))) = applied.await else {
+            return;
+        };
+        let tip = fan
+            .lanes
+            .iter()
+            .find(|lane| lane.state.lane == number)
+            .and_then(|lane| lane.tip.clone());
+        self.fan = Some(fan);
+        match applied {
+            Ok(applied) => {
+                self.publish(Event::Tree(TreeEvent::LaneTaken {
+                    lane: number,
+                    files: applied.files,
+                    kept: applied.kept,
+                }));
+                self.go(Place::Behind(tip), None, Then::Nothing);
+                self.end_fan().await;
+            }
+            Err(ApplyError::Conflicts(files)) => {
+                let lane = number;
+                self.publish(Event::Tree(TreeEvent::LaneConflicts { lane, files }));
+            }
+            Err(error) => self.notice(Severity::Error, error.to_string()),
+        }
+    }
+
+    /// Forgets the copies; the branches stay.
+    pub(super) async fn end_fan(&mut self) {
+        for lane in self.fan.take().into_iter().flat_map(|fan| fan.lanes) {
+            lane.copy.remove().await;
+        }
+    }
+}
+
+impl Change for Fan {
+    fn perform<'a>(
+        self: Box<Self>,
+        desk: Desk<'a>,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Option<Arc<dyn History>>> {
+        async move {
+            if let Err(message) = self.run(desk, cancel).await {
+                self.publish(Event::HostNotice {
+                    severity: Severity::Error,
+                    text: message,
+                });
+                self.publish(Event::Tree(TreeEvent::FanEnded { lanes: Vec::new() }));
+            }
+            None
+        }
+        .boxed()
+    }
+
+    fn refused(self: Box<Self>) {
+        let _ = self.jobs.send(Job::Tree(TreeJob::Refused));
+    }
+}
+
+impl Fan {
+    fn publish(&self, event: Event) {
+        let _ = self.jobs.send(Job::Publish(Box::new(event)));
+    }
+
+    async fn run(&self, desk: Desk<'_>, cancel: &CancellationToken) -> Result<(), String> {
+        let (parent, prompt) = self.place().await?;
+        let models = self.lanes.iter().map(|(model, _)| model.reference());
+        self.publish(Event::Tree(TreeEvent::FanStarted {
+            models: models.collect(),
+        }));
+        let (cwd, store) = (self.cwd.clone(), self.store.clone());
+        let before = tokio::task::spawn_blocking(move || Stamps::of(&cwd)).await;
+        let before = Arc::new(before.map_err(|error| error.to_string())?);
+        // A branch beside the leaf needs a file to hang in.
+        store.flush().await.map_err(|error| error.to_string())?;
+        let mut copies = Vec::with_capacity(self.lanes.len());
+        for _ in &self.lanes {
+            if cancel.is_cancelled() {
+                break;
+            }
+            match Copy::new(&self.cwd, &self.folder).await {
+                Ok(copy) => copies.push(copy),
+                Err(error) => {
+                    for copy in copies {
+                        copy.remove().await;
+                    }
+                    return Err(error.to_string());
+                }
+            }
+        }
+        let lanes = copies.into_iter().enumerate().map(|(number, copy)| {
+            let parts = self.parts(number, desk, &copy, parent.clone());
+            let jobs = self.jobs.clone();
+            let tell = move |state: LaneState| {
+                let state = Box::new(state);
+                let event = Event::Tree(TreeEvent::LaneUpdate { state });
+                let _ = jobs.send(Job::Publish(Box::new(event)));
+            };
+            let model = Arc::clone(&parts.model);
+            let running = parts.run(copy, prompt.clone(), cancel.clone(), tell);
+            async move { (number, model, running.await) }
+        });
+        let ended = join_all(lanes).await;
+        let lanes = ended.into_iter().map(|(number, model, ended)| match ended {
+            Ok(lane) => lane,
+            Err((copy, message)) => failed(number, &model, copy, message),
+        });
+        let mut lanes: Vec<Lane> = lanes.collect();
+        let cwd = self.cwd.clone();
+        let looked = tokio::task::spawn_blocking(move || {
+            for lane in &mut lanes {
+                lane.state.files = changes(&lane.copy, &cwd);
+            }
+            lanes
+        });
+        let lanes = looked.await.map_err(|error| error.to_string())?;
+        let _ = self.store.sync().await;
+        let session = self.store.id().to_owned();
+        let fan = EndedFan {
+            session,
+            lanes,
+            before,
+        };
+        let _ = self.jobs.send(Job::Tree(TreeJob::Fanned(Box::new(fan))));
+        Ok(())
+    }
+
+    /// What the branches hang on, and the prompt.
+    async fn place(&self) -> Result<(Option<String>, UserMessage), String> {
+        let index = self.store.index().clone();
+        if let Some(text) = &self.prompt {
+            let prompt = UserMessage::new(text.clone(), clock::now_ms());
+            return Ok((index.leaf(), prompt));
+        }
+        let found = tokio::task::spawn_blocking(move || Place::LastPrompt.find(&index)).await;
+        let (parent, prompt) = found.unwrap_or_else(|error| Err(error.to_string()))?;
+        let prompt = prompt.ok_or("there is no prompt to send: `/fan MODEL MODEL -- PROMPT`")?;
+        Ok((parent, prompt))
+    }
+
+    fn parts(
+        &self,
+        number: usize,
+        desk: Desk<'_>,
+        copy: &Copy,
+        parent: Option<String>,
+    ) -> LaneParts {
+        let (model, thinking) = &self.lanes[number];
+        let tools: Vec<String> = desk.tools().into_iter().map(|tool| tool.name).collect();
+        LaneParts {
+            number,
+            model: Arc::clone(model),
+            thinking: *thinking,
+            transport: desk.transport(),
+            store: self.store.clone(),
+            parent,
+            system_prompt: system_prompt(PromptParts {
+                cwd: copy.cwd(),
+                replacement: self.prompts.0.as_deref(),
+                addition: self.prompts.1.as_deref(),
+                tools: &tools,
+            }),
+            tools: self.tools.clone(),
+            rules: self.rules.clone(),
+            retry: desk.retry(),
+            max_turns: self.max_turns,
+            automatic_compaction: self.automatic_compaction,
+        }
+    }
+}
+
+/// A lane that could not begin.
+fn failed(number: usize, model: &Model, copy: Copy, message: String) -> Lane {
+    let mut state = LaneState::new(number, model, copy.cwd().to_owned());
+    state.status = LaneStatus::Failed;
+    state.error = Some(message);
+    let tip = None;
+    Lane { state, copy, tip }
+}
