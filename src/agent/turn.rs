@@ -16,7 +16,7 @@ use super::interceptor::StopRun;
 use super::message::{AgentMessage, ToolResultMessage, UserMessage};
 use super::recorder::Recorder;
 use super::tool_run::run_tools;
-use crate::llm::{AssistantMessage, TurnStatus};
+use crate::llm::{AssistantMessage, StopReason, TurnStatus};
 
 /// What told the model that its last turn has come; sent with that request, never stored.
 pub const FINAL_TURN_MESSAGE: &str = "This is your last turn: tools are no longer available. \
@@ -86,13 +86,14 @@ impl Run<'_> {
                 None => Vec::new(),
             };
             self.end_turn(&results, status.clone()).await?;
-            if self.compacts_after(&status) && self.make_room(Moment::Overflow).await? {
+            let is_full = self.compacts_after(&status) || self.is_silently_full(answer.as_ref());
+            if is_full && self.make_room(Moment::Overflow).await? {
                 self.overflowed = true;
                 // The call that did not fit was none of the turns allowed.
                 self.turn -= 1;
                 continue;
             }
-            self.overflowed &= !status.is_success();
+            self.overflowed &= !status.is_success() || is_full;
             if self.cancel.is_cancelled() {
                 return Ok(RunOutcome::Interrupted);
             }
@@ -113,6 +114,19 @@ impl Run<'_> {
     /// Whether a failed call is made once more when room can be made for it.
     pub(super) fn compacts_after(&self, status: &TurnStatus) -> bool {
         !self.overflowed && matches!(status, TurnStatus::ContextOverflow { .. })
+    }
+
+    /// Whether the model had no room to say anything and its provider did not call that an error.
+    fn is_silently_full(&self, answer: Option<&AssistantMessage>) -> bool {
+        let models = self.core.state().models.clone();
+        let window = models.first().map_or(0, |model| model.context_window);
+        !self.overflowed
+            && window > 0
+            && answer.is_some_and(|answer| {
+                answer.stop_reason == StopReason::Length
+                    && answer.content.is_empty()
+                    && answer.usage.context_tokens() >= window / 100 * 99
+            })
     }
 
     /// Lets whoever can shorten the conversation; whether somebody did.

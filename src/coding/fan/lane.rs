@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::copy::Copy;
 use crate::agent::{
-    self, Agent, AgentConfig, AgentMessage, Interceptor, RetryPolicy, RunOutcome, Transport,
-    UserMessage,
+    self, AccountingEntry, Agent, AgentConfig, AgentMessage, Interceptor, RetryPolicy, RunOutcome,
+    Transport, UserMessage,
 };
 use crate::base::text::tail_bytes;
 use crate::coding::compaction::Compactor;
@@ -78,6 +78,13 @@ pub struct LaneState {
     pub files: Vec<(PathBuf, FileChanges)>,
     /// The end of its branch, once it has ended.
     pub leaf: Option<String>,
+}
+
+/// What a lane says while it works.
+#[derive(Debug)]
+pub enum LaneNews {
+    State(LaneState),
+    Spent(AccountingEntry),
 }
 
 /// How far a lane is.
@@ -165,11 +172,11 @@ impl LaneParts {
         copy: Copy,
         prompt: UserMessage,
         cancel: CancellationToken,
-        tell: impl Fn(LaneState) + Send,
+        tell: impl Fn(LaneNews) + Send,
     ) -> Result<Lane, (Copy, String)> {
         let cwd = copy.cwd().to_owned();
         let mut state = LaneState::new(self.number, &self.model, cwd);
-        tell(state.clone());
+        tell(LaneNews::State(state.clone()));
         let writer = Writer::beside(self.store.clone(), self.parent.clone());
         if let Err(error) = self.announce(&writer).await {
             return Err((copy, error.to_string()));
@@ -193,6 +200,10 @@ impl LaneParts {
                 event = events.recv() => event,
             };
             let Some(event) = event else { break };
+            if let agent::Event::Accounting { entry } = event {
+                tell(LaneNews::Spent(entry));
+                continue;
+            }
             let now = state.follow(&event);
             if matches!(event, agent::Event::AgentSettled { .. }) {
                 break;
@@ -200,7 +211,7 @@ impl LaneParts {
             if now || told.elapsed() > PACE {
                 told = Instant::now();
                 state.duration_ms = elapsed(started);
-                tell(state.clone());
+                tell(LaneNews::State(state.clone()));
             }
         }
         state.duration_ms = elapsed(started);

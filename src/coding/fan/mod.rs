@@ -9,5 +9,5 @@ mod stamps;
 
 pub use apply::{Applied, ApplyError, apply, changes};
 pub use copy::{Copy, CopyError};
-pub use lane::{Lane, LaneParts, LaneState, LaneStatus};
+pub use lane::{Lane, LaneNews, LaneParts, LaneState, LaneStatus};
 pub use stamps::Stamps;

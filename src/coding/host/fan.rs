@@ -11,12 +11,13 @@ use tokio_util::sync::CancellationToken;
 use super::event::Event;
 use super::host::{Job, Task};
 use super::moves::{Place, Then};
-use super::tree::TreeJob;
+use super::session::OpenSession;
+use super::tree::{BUSY, TreeJob};
 use super::tree_op::TreeEvent;
 use crate::agent::{Change, Desk, History, Interceptor, Severity, UserMessage};
 use crate::base::clock;
 use crate::coding::fan::{
-    ApplyError, Copy, Lane, LaneParts, LaneState, LaneStatus, Stamps, apply, changes,
+    ApplyError, Copy, Lane, LaneNews, LaneParts, LaneState, LaneStatus, Stamps, apply, changes,
 };
 use crate::coding::prompt::{PromptParts, system_prompt};
 use crate::coding::session::SessionStore;
@@ -109,6 +110,11 @@ impl Task {
                 "there is no branch to take: `/fan` first",
             );
         };
+        let is_busy = |open: &OpenSession| open.agent.state().is_streaming;
+        if self.session.as_ref().is_some_and(is_busy) {
+            self.fan = Some(fan);
+            return self.notice(Severity::Warning, BUSY);
+        }
         if !fan.lanes.iter().any(|lane| lane.state.lane == number) {
             self.notice(Severity::Warning, format!("there is no lane {number}"));
             self.fan = Some(fan);
@@ -217,10 +223,16 @@ impl Fan {
         let lanes = copies.into_iter().enumerate().map(|(number, copy)| {
             let parts = self.parts(number, desk, &copy, parent.clone());
             let jobs = self.jobs.clone();
-            let tell = move |state: LaneState| {
-                let state = Box::new(state);
-                let event = Event::Tree(TreeEvent::LaneUpdate { state });
-                let _ = jobs.send(Job::Publish(Box::new(event)));
+            let tell = move |news| {
+                let job = match news {
+                    LaneNews::Spent(entry) => Job::Tree(TreeJob::Spent(entry)),
+                    LaneNews::State(state) => {
+                        let state = Box::new(state);
+                        let event = Event::Tree(TreeEvent::LaneUpdate { state });
+                        Job::Publish(Box::new(event))
+                    }
+                };
+                let _ = jobs.send(job);
             };
             let model = Arc::clone(&parts.model);
             let running = parts.run(copy, prompt.clone(), cancel.clone(), tell);

@@ -9,13 +9,16 @@ use super::fan::EndedFan;
 use super::host::{Job, Task};
 use super::moves::{Compaction, Move, Moved, Place, StoreDraft, Then};
 use super::tree_op::{TreeEvent, TreeOp};
-use crate::agent::{self, AgentMessage, Severity, UserMessage};
+use crate::agent::{self, AccountingEntry, AgentMessage, Severity, UserMessage};
 use crate::coding::compaction::{Compactor, Draft, report};
 use crate::coding::host::SessionChoice;
 use crate::coding::session::{
     EntryKind, Header, SessionDirectory, SessionIndex, State, Tag, TreeQuery, fork,
 };
 use crate::llm::ThinkingLevel;
+
+/// Why nothing is changed while the agent works.
+pub(super) const BUSY: &str = "the agent is working: stop it with esc first";
 
 /// What the host remembers of an open session's tree. Dropping it ends its search.
 #[derive(Debug)]
@@ -37,6 +40,8 @@ pub(super) enum TreeJob {
     Moved(Box<Moved>),
     Drafted(Box<Draft>),
     Fanned(Box<EndedFan>),
+    /// A lane has used something.
+    Spent(AccountingEntry),
     Refused,
 }
 
@@ -242,11 +247,9 @@ impl Task {
     pub(super) async fn finish_tree(&mut self, job: TreeJob) {
         match job {
             TreeJob::Moved(moved) => self.moved(*moved).await,
+            TreeJob::Spent(entry) => self.spending.add(&entry),
             TreeJob::Fanned(fan) => self.fanned(*fan),
-            TreeJob::Refused => self.notice(
-                Severity::Warning,
-                "the agent is working: stop it with esc first",
-            ),
+            TreeJob::Refused => self.notice(Severity::Warning, BUSY),
             TreeJob::Drafted(draft) => {
                 let event = TreeEvent::SummaryDrafted {
                     summary: draft.summary.clone(),

@@ -204,6 +204,10 @@ mod tests {
             })),
             EntryKind::SessionInfo { name: None },
             EntryKind::Leaf { target_id: None },
+            EntryKind::Hide {
+                target_id: "00000001".into(),
+                hidden: true,
+            },
             EntryKind::Custom {
                 custom_type: "x".into(),
                 data: serde_json::Value::Null,

@@ -1,5 +1,6 @@
 //! What a session promises, tried on real files.
 
+mod branches;
 mod damage;
 mod draft;
 mod guard;

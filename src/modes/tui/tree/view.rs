@@ -133,11 +133,13 @@ impl TreeView {
 
     /// Takes an outline, or what follows the one that is here.
     pub fn set_outline(&mut self, outline: &Arc<Outline>) {
-        if outline.first() == 0 {
-            self.outline = Arc::clone(outline);
-        } else if !Arc::make_mut(&mut self.outline).extend((**outline).clone()) {
+        self.stale = true;
+        if outline.first() > 0 {
+            // What is folded is known by number already.
+            Arc::make_mut(&mut self.outline).extend((**outline).clone());
             return;
         }
+        self.outline = Arc::clone(outline);
         let numbers: HashMap<&str, u32> = if self.memory.folded.is_empty() {
             HashMap::new()
         } else {
@@ -149,7 +151,6 @@ impl TreeView {
         self.folded = folded
             .filter_map(|id| numbers.get(id.as_str()).copied())
             .collect();
-        self.stale = true;
         if self.selected.is_none() {
             self.selected = self.outline.leaf;
         }
