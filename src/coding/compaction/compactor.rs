@@ -135,13 +135,14 @@ impl Compactor {
         if let Some(first) = goes.first() {
             files = FileLists::of_details(&first.details);
         }
-        goes.iter().for_each(|entry| files.see(&entry.message));
-        let (text, usage) = match decided {
-            Some(summary) => (summary, None),
-            None => {
-                let written = write(desk, goes, instructions.as_deref(), cancel).await?;
-                (written.text.clone(), Some(Box::new(written)))
-            }
+        for entry in goes {
+            files.see(&entry.message);
+        }
+        let (text, usage) = if let Some(summary) = decided {
+            (summary, None)
+        } else {
+            let written = write(desk, goes, instructions.as_deref(), cancel).await?;
+            (written.text.clone(), Some(Box::new(written)))
         };
         Ok(Draft {
             summary: whole(text, &entries, place, &limits, &files),

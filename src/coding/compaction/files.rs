@@ -2,6 +2,7 @@
 //! details, this list does not.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -51,7 +52,7 @@ impl FileLists {
             let mut text = String::new();
             for (place, file) in files.iter().enumerate() {
                 if text.len() + file.len() > bytes {
-                    text.push_str(&format!("… and {} more\n", files.len() - place));
+                    let _ = writeln!(text, "… and {} more", files.len() - place);
                     break;
                 }
                 text.push_str(file);

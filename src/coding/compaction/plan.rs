@@ -146,7 +146,7 @@ mod tests {
                         signature: None,
                     },
                     AssistantBlock::ToolCall(ToolCall::default()),
-                ][..1 + usize::from(letter == 'c')]
+                ][..=usize::from(letter == 'c')]
                     .to_vec(),
                 ..AssistantMessage::default()
             }),

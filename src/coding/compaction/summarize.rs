@@ -120,22 +120,18 @@ pub async fn summarize_branch(
 
 /// One request: the conversation, the summary before it, and what is wanted.
 fn words(part: &str, previous: Option<&str>, task: &Task<'_>) -> String {
-    let mut text = String::new();
-    if let Some(previous) = previous {
-        text.push_str(&format!(
-            "<previous-summary>\n{previous}\n</previous-summary>\n\n"
-        ));
-    }
-    text.push_str(&format!("<conversation>\n{part}\n</conversation>\n\n"));
+    let before = previous.map_or_else(String::new, |previous| {
+        format!("<previous-summary>\n{previous}\n</previous-summary>\n\n")
+    });
     let wanted = match previous {
         Some(_) => prompts::UPDATE,
         None => prompts::FIRST,
     };
-    text.push_str(&format!("{wanted}\n\n{}", task.form));
-    if let Some(instructions) = task.instructions {
-        text.push_str(&format!("\n\nThe person adds: {instructions}"));
-    }
-    text
+    let added = task.instructions.map_or_else(String::new, |instructions| {
+        format!("\n\nThe person adds: {instructions}")
+    });
+    let form = task.form;
+    format!("{before}<conversation>\n{part}\n</conversation>\n\n{wanted}\n\n{form}{added}")
 }
 
 /// The calls of one summary.

@@ -169,7 +169,7 @@ mod tests {
                 "sh",
                 ["-c", &format!("cd '{}' && {script}", work.display())],
                 None,
-                std::time::Duration::from_secs(60),
+                std::time::Duration::from_mins(1),
             )
             .await;
             if !made.is_ok_and(|made| made.exit.is_success()) {

@@ -15,7 +15,7 @@ use super::stamps::Stamps;
 use crate::base::process::{QuietOutput, run_quietly};
 
 /// A checkout of a large repository takes its time.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 /// Files a plain copy has at most, and bytes of one of them.
 const FILES: usize = 50_000;
 const FILE_BYTES: u64 = 256 << 20;
@@ -62,17 +62,14 @@ impl Copy {
             .map_err(failed)?;
         let target = folder.path().join("files");
         let repository = repository(cwd).await;
-        let (work, left_out) = match &repository {
-            Some((top, prefix)) => {
-                worktree(top, &target).await?;
-                (target.join(prefix), Vec::new())
-            }
-            None => {
-                let (from, to) = (cwd.to_owned(), target.clone());
-                let copied = tokio::task::spawn_blocking(move || plain(&from, &to)).await;
-                let left_out = copied.unwrap_or(Err(CopyError::TooMany))?;
-                (target, left_out)
-            }
+        let (work, left_out) = if let Some((top, prefix)) = &repository {
+            worktree(top, &target).await?;
+            (target.join(prefix), Vec::new())
+        } else {
+            let (from, to) = (cwd.to_owned(), target.clone());
+            let copied = tokio::task::spawn_blocking(move || plain(&from, &to)).await;
+            let left_out = copied.unwrap_or(Err(CopyError::TooMany))?;
+            (target, left_out)
         };
         fs::create_dir_all(&work).map_err(failed)?;
         let looked = work.clone();

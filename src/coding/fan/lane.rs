@@ -139,7 +139,7 @@ impl LaneState {
                     self.usage += answer.usage;
                     let text = answer.text();
                     if !text.trim().is_empty() {
-                        self.text = tail_bytes(text.trim(), TAIL).to_owned();
+                        tail_bytes(text.trim(), TAIL).clone_into(&mut self.text);
                     }
                 }
             }

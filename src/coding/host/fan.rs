@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::event::Event;
 use super::host::{Job, Task};
-use super::moves::{Place, Then};
+use super::moves::{Leave, Place, Then};
 use super::session::OpenSession;
 use super::tree::{BUSY, TreeJob};
 use super::tree_op::TreeEvent;
@@ -146,7 +146,7 @@ impl Task {
                     files: applied.files,
                     kept: applied.kept,
                 }));
-                self.go(Place::Behind(tip), None, Then::Nothing);
+                self.go(Place::Behind(tip), Leave::Silently, Then::Nothing);
                 self.end_fan().await;
             }
             Err(ApplyError::Conflicts(files)) => {

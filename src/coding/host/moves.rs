@@ -26,6 +26,16 @@ pub(super) enum Place {
     Behind(Option<String>),
     /// Before the last prompt of the branch.
     LastPrompt,
+    /// Where it stands.
+    Here,
+}
+
+/// What becomes of the branch that is left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Leave {
+    Silently,
+    /// A model writes down what it came to, told these instructions.
+    Summarized(Option<String>),
 }
 
 /// What follows a move.
@@ -43,8 +53,7 @@ pub(super) enum Then {
 pub(super) struct Move {
     pub store: SessionStore,
     pub place: Place,
-    /// The branch that is left is summarised, with these instructions.
-    pub summary: Option<Option<String>>,
+    pub leave: Leave,
     pub then: Then,
     pub jobs: UnboundedSender<Job>,
 }
@@ -122,12 +131,12 @@ impl Move {
         self.store.findings().await?;
         let from = self.store.index().leaf();
         let (target, prompt) = self.find().await?;
-        let left = match &self.summary {
-            Some(instructions) => {
+        let left = match &self.leave {
+            Leave::Summarized(instructions) => {
                 self.summarize(desk, target.as_deref(), instructions.as_deref(), cancel)
                     .await?
             }
-            None => None,
+            Leave::Silently => None,
         };
         match (left, &from) {
             (Some(summary), Some(from)) => {

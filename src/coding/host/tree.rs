@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::event::Event;
 use super::fan::EndedFan;
 use super::host::{Job, Task};
-use super::moves::{Compaction, Move, Moved, Place, StoreDraft, Then};
+use super::moves::{Compaction, Leave, Move, Moved, Place, StoreDraft, Then};
 use super::tree_op::{TreeEvent, TreeOp};
 use crate::agent::{self, AccountingEntry, AgentMessage, Severity, UserMessage};
 use crate::coding::compaction::{Compactor, Draft, report};
@@ -91,14 +91,19 @@ impl Task {
                 summarize,
                 instructions,
             } => {
-                let summary = summarize.then_some(instructions);
-                self.go(Place::Before(entry_id), summary, Then::Nothing);
+                let leave = if summarize {
+                    Leave::Summarized(instructions)
+                } else {
+                    Leave::Silently
+                };
+                self.go(Place::Before(entry_id), leave, Then::Nothing);
             }
             TreeOp::Branch { entry_id } => {
-                self.go(Place::Behind(entry_id), None, Then::Nothing);
+                self.go(Place::Behind(entry_id), Leave::Silently, Then::Nothing);
             }
-            TreeOp::Fork { entry_id } => self.fork(Some(entry_id)).await,
-            TreeOp::Clone => self.fork(None).await,
+            TreeOp::Fork { entry_id: None } => self.fork(Place::LastPrompt).await,
+            TreeOp::Fork { entry_id } => self.fork(Place::Before(entry_id)).await,
+            TreeOp::Clone => self.fork(Place::Here).await,
             TreeOp::LabelEntry { entry_id, label } => self.label(entry_id, &label).await,
             TreeOp::HideBranch { entry_id, hidden } => self.hide(entry_id, hidden).await,
             TreeOp::CompareBranches {
@@ -116,8 +121,10 @@ impl Task {
                     comparison,
                 }
             }),
-            TreeOp::RetryPrompt { model } => self.go(Place::LastPrompt, None, Then::Retry(model)),
-            TreeOp::UndoPrompt => self.go(Place::LastPrompt, None, Then::Undone),
+            TreeOp::RetryPrompt { model } => {
+                self.go(Place::LastPrompt, Leave::Silently, Then::Retry(model));
+            }
+            TreeOp::UndoPrompt => self.go(Place::LastPrompt, Leave::Silently, Then::Undone),
             TreeOp::RedoPrompt => self.redo(),
             TreeOp::FanOut { models, prompt } => self.fan_out(&models, prompt).await,
             TreeOp::TakeLane { lane, force } => self.take_lane(lane, force).await,
@@ -217,12 +224,12 @@ impl Task {
     }
 
     /// Has the agent go on elsewhere.
-    pub(super) fn go(&self, place: Place, summary: Option<Option<String>>, then: Then) {
+    pub(super) fn go(&self, place: Place, leave: Leave, then: Then) {
         let Some(session) = &self.session else { return };
         session.agent.change(Box::new(Move {
             store: session.store.clone(),
             place,
-            summary,
+            leave,
             then,
             jobs: self.jobs.clone(),
         }));
@@ -235,7 +242,7 @@ impl Task {
         let here = session.store.index().leaf();
         match session.tree.undone.pop() {
             Some((at, back)) if at == here => {
-                self.go(Place::Behind(Some(back)), None, Then::Redone);
+                self.go(Place::Behind(Some(back)), Leave::Silently, Then::Redone);
             }
             _ => {
                 session.tree.undone.clear();
@@ -375,9 +382,8 @@ impl Task {
         known
     }
 
-    /// Leaves for a copy: of the path to before a prompt or to another entry (`Some(None)`: the last
-    /// prompt), or of the whole branch (`None`).
-    async fn fork(&mut self, at: Option<Option<String>>) {
+    /// Leaves for a copy of the path to a place.
+    async fn fork(&mut self, place: Place) {
         let Some(session) = &self.session else { return };
         if session.store.path().is_none() {
             let text = "this session is not stored: there is nothing a copy could go on from";
@@ -387,11 +393,6 @@ impl Task {
         let data = self.setup.folders.data.clone();
         let copied = tokio::task::spawn_blocking(move || {
             let index = store.index();
-            let place = match at {
-                None => Place::Behind(index.leaf()),
-                Some(None) => Place::LastPrompt,
-                Some(id) => Place::Before(id),
-            };
             let (leaf, prompt) = place.find(index)?;
             let mut header = Header::new(&cwd);
             header.parent_session = Some(store.id().to_owned());
@@ -447,6 +448,7 @@ impl Place {
     ) -> Result<(Option<String>, Option<UserMessage>), String> {
         let id = match self {
             Self::Before(None) | Self::Behind(None) => return Ok((None, None)),
+            Self::Here => return Ok((index.leaf(), None)),
             Self::Before(Some(id)) | Self::Behind(Some(id)) => id.clone(),
             Self::LastPrompt => index
                 .look(|tree| tree.last_of(Tag::User))

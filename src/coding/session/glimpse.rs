@@ -186,7 +186,7 @@ impl SessionIndex {
         stop: &AtomicBool,
         tell: &mut dyn FnMut(Vec<u32>),
     ) {
-        let mut end = self.look(|tree| tree.records());
+        let mut end = self.look(super::tree::SessionTree::records);
         while end > 0 && !stop.load(Ordering::Relaxed) {
             let start = end.saturating_sub(BATCH as u32);
             let (records, bodies) = self.look(|tree| {

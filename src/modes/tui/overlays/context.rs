@@ -65,7 +65,7 @@ impl ContextView {
         let room = inner.saturating_sub(9);
         title.push(text::truncate(&used, room).into_owned(), Token::Muted);
         rows.extend([title, self.bar(width), Row::default()]);
-        rows.extend(report.parts.iter().map(|part| self.part(*part, width)));
+        rows.extend(report.parts.iter().map(|part| part_row(*part, width)));
         let free = report
             .window
             .saturating_sub(report.used)
@@ -110,16 +110,6 @@ impl ContextView {
         row
     }
 
-    fn part(&self, part: ContextPart, width: usize) -> Row {
-        let goes = match part.goes {
-            0 => String::new(),
-            goes => format!("{} would go", tokens(goes)),
-        };
-        let name = format!("{} · {}", part.kind.name(), part.count);
-        let token = token(part.kind);
-        count_row("█", token, (&name, &goes), part.tokens, width)
-    }
-
     /// What a compaction would do.
     fn outlook(&self, width: usize) -> Vec<Row> {
         let report = &self.report;
@@ -145,6 +135,16 @@ impl ContextView {
         };
         vec![line(when), line(what)]
     }
+}
+
+fn part_row(part: ContextPart, width: usize) -> Row {
+    let goes = match part.goes {
+        0 => String::new(),
+        goes => format!("{} would go", tokens(goes)),
+    };
+    let name = format!("{} · {}", part.kind.name(), part.count);
+    let token = token(part.kind);
+    count_row("█", token, (&name, &goes), part.tokens, width)
 }
 
 /// A sign, a name, a note and a number at the right edge.

@@ -39,8 +39,8 @@ impl Transcript {
         match event {
             Event::SessionOpened {
                 messages, at_start, ..
-            } => self.reset(messages, *at_start),
-            Event::Tree(TreeEvent::Moved {
+            }
+            | Event::Tree(TreeEvent::Moved {
                 messages, at_start, ..
             }) => self.reset(messages, *at_start),
             Event::TranscriptPage {

@@ -110,7 +110,13 @@ impl App {
                 let text = format!("nothing moved: {message}");
                 self.transcript.notice(Severity::Warning, &text);
             }
-            TreeEvent::EntryLabelled { .. } => {}
+            event => self.follow_tree_news(event, now),
+        }
+    }
+
+    /// What was asked about the tree, and what was done beside it.
+    fn follow_tree_news(&mut self, event: &TreeEvent, now: Instant) {
+        match event {
             TreeEvent::BranchHidden { hidden, .. } => {
                 let text = if *hidden {
                     "deleted from sight; it can be brought back"
@@ -133,6 +139,17 @@ impl App {
                 let state = if *enabled { "on" } else { "off" };
                 self.toast(&format!("automatic compaction is {state}"), false, now);
             }
+            TreeEvent::Context { report } => {
+                let view = overlays::context::ContextView::new((**report).clone());
+                self.layers.push(overlays::context::ID, view);
+            }
+            event => self.follow_fan(event, now),
+        }
+    }
+
+    /// How several models at one prompt are coming along.
+    fn follow_fan(&mut self, event: &TreeEvent, now: Instant) {
+        match event {
             TreeEvent::FanStarted { models } => {
                 self.activity.work = Work::Working { since: now };
                 let view = overlays::fan::FanView::new(models);
@@ -148,19 +165,18 @@ impl App {
                 if lanes.is_empty() {
                     self.layers.remove(overlays::fan::ID);
                 } else if let Some(view) = self.fan_view() {
-                    lanes.iter().for_each(|state| view.set_lane(state));
+                    for state in lanes {
+                        view.set_lane(state);
+                    }
                     view.end();
                 }
             }
             TreeEvent::LaneTaken { files, kept, .. } => {
                 self.layers.remove(overlays::fan::ID);
-                let mut text = format!("taken: {} files written", files.len());
-                if let Some(kept) = kept {
-                    text.push_str(&format!(
-                        "; what was overwritten is kept in {}",
-                        kept.display()
-                    ));
-                }
+                let kept = kept.as_ref().map_or_else(String::new, |kept| {
+                    format!("; what was overwritten is kept in {}", kept.display())
+                });
+                let text = format!("taken: {} files written{kept}", files.len());
                 self.transcript.notice(Severity::Info, &text);
             }
             TreeEvent::LaneConflicts { files, .. } => {
@@ -168,10 +184,7 @@ impl App {
                     view.set_conflicts(files);
                 }
             }
-            TreeEvent::Context { report } => {
-                let view = overlays::context::ContextView::new((**report).clone());
-                self.layers.push(overlays::context::ID, view);
-            }
+            _ => {}
         }
     }
 
