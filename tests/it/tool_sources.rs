@@ -72,8 +72,8 @@ async fn a_tool_that_joins_during_a_turn_is_offered_with_the_next_request() {
         .collect();
     // The call of the first turn came before the tool was offered.
     let expected = [
-        ToolStatus::ToolNotFound,
         ToolStatus::Success,
+        ToolStatus::ToolNotFound,
         ToolStatus::Success,
     ];
     assert_eq!(statuses, expected);
