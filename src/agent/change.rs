@@ -81,8 +81,8 @@ impl<'a> Desk<'a> {
 
     /// The tools that are offered.
     pub fn tools(&self) -> Vec<ToolSpec> {
-        let names = self.core.state().tool_names.clone();
-        self.core.toolbox.specs(&names)
+        let state = self.core.state();
+        state.toolbox.specs(&state.withheld)
     }
 
     pub fn transport(&self) -> Arc<dyn Transport> {

@@ -124,6 +124,7 @@ impl OpenSession {
             thinking,
             system_prompt: prompt,
             tools,
+            sources: Vec::new(),
             interceptors,
             messages: Vec::new(),
             history,
