@@ -22,6 +22,7 @@ mod print;
 mod program;
 mod proxy;
 mod real_model;
+mod searching;
 mod sessions;
 mod support;
 mod tools_loop;

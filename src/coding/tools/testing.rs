@@ -21,10 +21,15 @@ pub(super) struct Bench {
 
 impl Bench {
     pub(super) fn new() -> Self {
+        Self::with(|workspace| workspace)
+    }
+
+    /// A bench whose workspace is set up further.
+    pub(super) fn with(set_up: impl FnOnce(Workspace) -> Workspace) -> Self {
         let dir = TempDir::new().unwrap();
         let cwd = dir.path().canonicalize().unwrap();
         Self {
-            workspace: Arc::new(Workspace::new(cwd)),
+            workspace: Arc::new(set_up(Workspace::new(cwd))),
             dir,
         }
     }
