@@ -11,6 +11,7 @@ pub mod image;
 pub mod keeper;
 pub mod models;
 pub mod prompt;
+pub mod questions;
 pub mod scripts;
 pub mod session;
 pub mod settings;

@@ -21,6 +21,7 @@ mod layers;
 mod print;
 mod program;
 mod proxy;
+mod questions;
 mod real_model;
 mod searching;
 mod sessions;

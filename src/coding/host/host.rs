@@ -15,6 +15,7 @@ use super::shell::RunningShell;
 use super::transcript::missing_page;
 use crate::agent::{self, AgentMessage, Publisher, Severity, Subscription};
 use crate::coding::models::{ModelError, Models, discover};
+use crate::coding::questions::{Questions, Request, Waiting};
 use crate::coding::session::{EntryKind, Findings};
 use crate::coding::spending::Spending;
 use crate::coding::{files, history};
@@ -25,6 +26,7 @@ use crate::llm::{Model, ThinkingLevel};
 pub struct Host {
     ops: mpsc::UnboundedSender<Op>,
     publisher: Arc<Publisher<Event>>,
+    questions: Questions,
 }
 
 /// Why a host cannot start. The text is for the person who typed the command.
@@ -62,6 +64,7 @@ impl Host {
         let events = publisher.subscribe();
         let (ops, received) = mpsc::unbounded_channel();
         let (jobs, finished) = mpsc::unbounded_channel();
+        let (questions, asked) = Questions::new();
         for problem in problems {
             let text = problem.to_string();
             publisher.publish(Event::HostNotice {
@@ -82,15 +85,26 @@ impl Host {
             spent_before: None,
             level: ThinkingLevel::default(),
             walk: CancellationToken::new(),
+            questions_waiting: Waiting::default(),
         };
-        tokio::spawn(task.serve(received, finished));
-        Ok((Self { ops, publisher }, events))
+        tokio::spawn(task.serve(received, finished, asked));
+        let host = Self {
+            ops,
+            publisher,
+            questions,
+        };
+        Ok((host, events))
     }
 
     /// Tells the host to do something. Never blocks.
     pub fn send(&self, op: Op) {
         // A host that has ended has nothing left to do.
         let _ = self.ops.send(op);
+    }
+
+    /// The way to the person, for what an embedder adds.
+    pub fn questions(&self) -> Questions {
+        self.questions.clone()
     }
 
     /// Every event from now on.
@@ -118,6 +132,7 @@ pub(super) struct Task {
     pub(super) level: ThinkingLevel,
     /// Ends the walk for `@` completion when the host ends.
     walk: CancellationToken,
+    pub(super) questions_waiting: Waiting,
 }
 
 impl Task {
@@ -125,6 +140,7 @@ impl Task {
         mut self,
         mut ops: mpsc::UnboundedReceiver<Op>,
         mut finished: mpsc::UnboundedReceiver<Job>,
+        mut asked: mpsc::UnboundedReceiver<Request>,
     ) {
         self.open(self.setup.session.clone()).await;
         self.look_around();
@@ -135,6 +151,7 @@ impl Task {
                     None | Some(Op::ShutDown) => break,
                     Some(op) => self.apply(op).await,
                 },
+                Some(request) = asked.recv() => self.question(request),
                 Some(job) = finished.recv() => self.finish(job).await,
                 events = next_events(&mut self.session) => self.forward(events),
             }
@@ -247,6 +264,8 @@ impl Task {
             Op::LoginInput { text } => self.login_input(&text),
             Op::CancelLogin => self.cancel_login(),
             Op::Logout { provider } => self.log_out(&provider).await,
+            Op::AnswerQuestion { id, answer } => self.answer(id, answer),
+            Op::ListQuestions => self.list_questions(),
             Op::Reload => self.reload().await,
             // The loop has taken it.
             Op::ShutDown => {}

@@ -10,6 +10,7 @@ mod host;
 mod indexing;
 mod login;
 pub mod op;
+mod questions;
 mod session;
 mod setup;
 mod shell;
