@@ -65,9 +65,24 @@ fn tree() -> TempDir {
     put("sub/.gitignore", b"local.txt\n!../a.log\n*.tmp\n");
     put("sub/.ignore", b"!local.txt\nother.txt\n");
     for name in [
-        "a.log", "keep.log", "build/out.txt", "sub/build/out.txt", "nested/a/b/skip", "nested/skip",
-        "nested/a/b/kept", "excluded.txt", "sub/local.txt", "sub/other.txt", "sub/x.tmp",
-        ".hidden/file.txt", "sub/.dotfile", "a.txt", "a/b.txt", "a-b.txt", "A.txt", "ä.txt",
+        "a.log",
+        "keep.log",
+        "build/out.txt",
+        "sub/build/out.txt",
+        "nested/a/b/skip",
+        "nested/skip",
+        "nested/a/b/kept",
+        "excluded.txt",
+        "sub/local.txt",
+        "sub/other.txt",
+        "sub/x.tmp",
+        ".hidden/file.txt",
+        "sub/.dotfile",
+        "a.txt",
+        "a/b.txt",
+        "a-b.txt",
+        "A.txt",
+        "ä.txt",
         "with space/and [brackets].txt",
     ] {
         put(name, b"one\nthe needle in line two\nthree\nNEEDLE four\n");
@@ -97,32 +112,72 @@ fn trees(made: &TempDir) -> Vec<PathBuf> {
 /// `text` without the notice at its end, as far as lines of results go.
 fn results(text: &str) -> Vec<&str> {
     let lines = text.lines();
-    lines.filter(|line| !line.starts_with('[') && !line.starts_with("no ")).collect()
+    lines
+        .filter(|line| !line.starts_with('[') && !line.starts_with("no "))
+        .collect()
 }
 
 #[tokio::test]
 async fn grep_finds_what_ripgrep_finds_in_its_order() {
-    let Some(program) = installed(&["rg"]) else { return };
+    let Some(program) = installed(&["rg"]) else {
+        return;
+    };
     let made = tree();
-    let common = ["--no-config", "--sort", "path", "--heading", "-n", "--crlf", "--no-require-git"];
+    let common = [
+        "--no-config",
+        "--sort",
+        "path",
+        "--heading",
+        "-n",
+        "--crlf",
+        "--no-require-git",
+    ];
     for tree in trees(&made) {
         for (flags, arguments) in [
             (&["-e", "needle"] as &[&str], json!({"pattern": "needle"})),
-            (&["-i", "-e", "needle$"], json!({"pattern": "needle$", "ignore_case": true})),
-            (&["-C", "2", "-e", "needle in"], json!({"pattern": "needle in", "context": 2})),
-            (&["-F", "-e", "fn main() {"], json!({"pattern": "fn main() {", "literal": true})),
-            (&["-g", "*.txt", "-e", "line|four"], json!({"pattern": "line|four", "glob": "*.txt"})),
-            (&["-g", "!sub", "-e", "four"], json!({"pattern": "four", "glob": "!sub"})),
-            (&["-e", r"\bunreachable\w*!\(\)"], json!({"pattern": r"\bunreachable\w*!\(\)"})),
-            (&["-U", "-e", "two\nthree"], json!({"pattern": "two\nthree"})),
-            (&["-e", "no such text anywhere, surely{3}"], json!({"pattern": "no such text anywhere, surely{3}"})),
+            (
+                &["-i", "-e", "needle$"],
+                json!({"pattern": "needle$", "ignore_case": true}),
+            ),
+            (
+                &["-C", "2", "-e", "needle in"],
+                json!({"pattern": "needle in", "context": 2}),
+            ),
+            (
+                &["-F", "-e", "fn main() {"],
+                json!({"pattern": "fn main() {", "literal": true}),
+            ),
+            (
+                &["-g", "*.txt", "-e", "line|four"],
+                json!({"pattern": "line|four", "glob": "*.txt"}),
+            ),
+            (
+                &["-g", "!sub", "-e", "four"],
+                json!({"pattern": "four", "glob": "!sub"}),
+            ),
+            (
+                &["-e", r"\bunreachable\w*!\(\)"],
+                json!({"pattern": r"\bunreachable\w*!\(\)"}),
+            ),
+            (
+                &["-U", "-e", "two\nthree"],
+                json!({"pattern": "two\nthree"}),
+            ),
+            (
+                &["-e", "no such text anywhere, surely{3}"],
+                json!({"pattern": "no such text anywhere, surely{3}"}),
+            ),
         ] {
             let flags: Vec<&str> = common.iter().chain(flags).copied().collect();
             let expected = output(program, &flags, &tree).replace('\r', "");
             let mut wanted = arguments.clone();
             wanted["limit"] = json!(1_000_000);
             let text = run(&tree, "grep", wanted).await;
-            same_lines(&text, &expected, &format!("{arguments} in {}", tree.display()));
+            same_lines(
+                &text,
+                &expected,
+                &format!("{arguments} in {}", tree.display()),
+            );
         }
     }
 }
@@ -135,7 +190,9 @@ fn same_lines(text: &str, expected: &str, what: &str) {
     for (place, (ours, theirs)) in ours.iter().zip(&theirs).enumerate() {
         // Long lines and control characters are shown in part.
         let shown = |line: &str| -> String {
-            let plain = line.chars().filter(|char| !char.is_control() && *char != '\u{feff}');
+            let plain = line
+                .chars()
+                .filter(|char| !char.is_control() && *char != '\u{feff}');
             plain.take(100).collect()
         };
         if !ours.contains("bytes]") && !theirs.contains('\x1b') {
@@ -152,7 +209,9 @@ fn same_lines(text: &str, expected: &str, what: &str) {
 
 #[tokio::test]
 async fn find_finds_what_fd_finds() {
-    let Some(program) = installed(&["fdfind", "fd"]) else { return };
+    let Some(program) = installed(&["fdfind", "fd"]) else {
+        return;
+    };
     let made = tree();
     for tree in trees(&made) {
         for (flags, pattern) in [
@@ -165,13 +224,23 @@ async fn find_finds_what_fd_finds() {
             (&["--full-path"], "**/nested/**/kept"),
             (&["--full-path"], "**/src/*.rs"),
         ] {
-            let flags: Vec<&str> = ["--glob"].iter().chain(flags).copied().chain([pattern]).collect();
+            let flags: Vec<&str> = ["--glob"]
+                .iter()
+                .chain(flags)
+                .copied()
+                .chain([pattern])
+                .collect();
             let expected = output(program, &flags, &tree);
             let mut expected: Vec<&str> = expected.lines().collect();
             expected.sort_by(|one, other| Path::new(one).cmp(Path::new(other)));
-            let text = run(&tree, "find", json!({"pattern": pattern, "limit": 1_000_000})).await;
+            let text = run(
+                &tree,
+                "find",
+                json!({"pattern": pattern, "limit": 1_000_000}),
+            )
+            .await;
             let what = format!("{pattern} in {}", tree.display());
-            same_lines(&text, &(expected.join("\n") + "\n"), &what);
+            same_lines(&text, &expected.join("\n"), &what);
         }
     }
 }

@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::tools::ToolInfo;
 use crate::agent::{self, Coalesce, Severity, ShellRun};
 use crate::coding::accounts::Account;
 use crate::coding::questions::Question;
 use crate::coding::session::{SearchHit, StoredMessage};
 use crate::coding::spending::Spending;
+use crate::coding::tools::JobInfo;
 use crate::llm::{Modality, ThinkingLevel, Usage, usage::Price};
 
 /// One thing that happened. Those of the agent are flattened into this enum.
@@ -93,6 +95,20 @@ pub enum Event {
     ShellEnd {
         id: String,
         run: Box<ShellRun>,
+    },
+    /// Answer to `ListJobs`, oldest first, and sent again when a job begins or ends.
+    Jobs {
+        jobs: Vec<JobInfo>,
+    },
+    /// Output of the job that is followed; `skipped` bytes before it were left out.
+    JobOutput {
+        id: String,
+        text: String,
+        skipped: u64,
+    },
+    /// Answer to `ListTools`, and sent again when one is turned on or off.
+    Tools {
+        tools: Vec<ToolInfo>,
     },
     /// Answer to `ListFiles`: paths relative to the working directory, directories with a trailing
     /// slash. `complete` is false when there are more than the limit.
@@ -264,6 +280,14 @@ impl Coalesce for Event {
                     text: more,
                     skipped: 0,
                 },
+            )
+            | (
+                Self::JobOutput { id, text, .. },
+                Self::JobOutput {
+                    id: at,
+                    text: more,
+                    skipped: 0,
+                },
             ) if id == at && text.len() + more.len() < 64 * 1024 => {
                 text.push_str(more);
                 true
@@ -275,7 +299,7 @@ impl Coalesce for Event {
     fn is_piece(&self) -> bool {
         match self {
             Self::Agent(event) => event.is_piece(),
-            Self::ShellUpdate { .. } => true,
+            Self::ShellUpdate { .. } | Self::JobOutput { .. } => true,
             _ => false,
         }
     }

@@ -6,7 +6,10 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 use super::event::{Event, SessionContents, SessionInfo, SessionSummary};
+use super::host::Job;
+use super::jobs;
 use super::setup::{HostSetup, SessionChoice};
+use super::tools::Tools;
 use super::transcript::Transcript;
 use crate::agent::{
     self, Agent, AgentConfig, History, ProviderTransport, Publisher, RetryPolicy, Subscription,
@@ -28,6 +31,7 @@ pub(super) struct OpenSession {
     pub agent: Agent,
     pub events: Subscription<agent::Event>,
     pub workspace: Arc<Workspace>,
+    pub tools: Tools,
     pub transcript: Transcript,
     /// The whole file is indexed.
     pub indexed: bool,
@@ -68,7 +72,7 @@ impl OpenSession {
         setup: &HostSetup,
         models: &mut Models,
         choice: SessionChoice,
-        publisher: Arc<Publisher<Event>>,
+        (publisher, told): (Arc<Publisher<Event>>, mpsc::UnboundedSender<Job>),
     ) -> Result<Self, OpenError> {
         let place = (setup.folders.data.clone(), setup.cwd.clone());
         let task = tokio::task::spawn_blocking(move || open_file(&place.0, &place.1, choice));
@@ -86,16 +90,11 @@ impl OpenSession {
             None => (Vec::new(), true, State::default()),
         };
         let thinking = adopt(setup, models, &state);
-        let workspace = Arc::new(Workspace::new(&setup.cwd));
+        let workspace = Workspace::new(&setup.cwd).with_job_observer(jobs::observer(told));
+        let workspace = Arc::new(workspace);
         let tools = tools::build(&workspace, setup.tools.as_deref())
             .map_err(|error| OpenError::Tools(error.to_string()))?;
-        let names: Vec<String> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
-        let prompt = system_prompt(PromptParts {
-            cwd: &setup.cwd,
-            replacement: setup.system_prompt.as_deref(),
-            addition: setup.append_system_prompt.as_deref(),
-            tools: &names,
-        });
+        let offered = Tools::built_in(&tools);
         let (tell_stored, stored) = mpsc::unbounded_channel();
         let config = AgentConfig {
             transport: Arc::new(ProviderTransport::new(
@@ -104,7 +103,7 @@ impl OpenSession {
             )),
             models: models.call_order(),
             thinking,
-            system_prompt: prompt,
+            system_prompt: prompt(setup, &offered.enabled()),
             tools,
             interceptors: vec![Arc::new(Keeper::new(store.clone(), tell_stored))],
             messages: Vec::new(),
@@ -125,6 +124,7 @@ impl OpenSession {
             store,
             agent,
             workspace,
+            tools: offered,
             indexed,
             stored,
             info,
@@ -216,6 +216,16 @@ impl OpenSession {
             }
         }
     }
+}
+
+/// The system prompt of a session that offers `tools`.
+pub(super) fn prompt(setup: &HostSetup, tools: &[String]) -> String {
+    system_prompt(PromptParts {
+        cwd: &setup.cwd,
+        replacement: setup.system_prompt.as_deref(),
+        addition: setup.append_system_prompt.as_deref(),
+        tools,
+    })
 }
 
 /// The file of the session that `target` names: a path, an id, or the start of one.

@@ -139,7 +139,11 @@ impl Plan {
         if aborted {
             notices.push(format!("[interrupted after {count} paths]"));
         } else if more {
-            let raise = if listing.is_full() { "" } else { ", or raise limit" };
+            let raise = if listing.is_full() {
+                ""
+            } else {
+                ", or raise limit"
+            };
             notices.push(format!(
                 "[the first {count} paths; there are more. Narrow pattern or path{raise}]"
             ));
@@ -155,7 +159,11 @@ impl Plan {
             unreadable: problems.count() as u64,
         };
         let output = ToolOutput::success(listing.end(&notices), to_value(&details));
-        let status = if aborted { ToolStatus::Aborted } else { ToolStatus::Success };
+        let status = if aborted {
+            ToolStatus::Aborted
+        } else {
+            ToolStatus::Success
+        };
         ToolOutput { status, ..output }
     }
 
@@ -182,7 +190,9 @@ impl Names {
         let pattern = pattern.trim_start_matches("./").trim_end_matches('/');
         let pattern = pattern.trim_start_matches('/');
         if pattern.is_empty() {
-            return Err(Refusal::invalid("the pattern is empty; `*` finds everything"));
+            return Err(Refusal::invalid(
+                "the pattern is empty; `*` finds everything",
+            ));
         }
         let by_path = pattern.contains('/');
         let whole = if by_path && !pattern.starts_with("**/") {
@@ -221,7 +231,15 @@ mod tests {
 
     fn bench() -> Bench {
         let bench = Bench::new();
-        for name in ["sources/x", "src/main.rs", "src/tui/Main.rs", "README.md", ".env", "x.log", "a b/ü.rs"] {
+        for name in [
+            "sources/x",
+            "src/main.rs",
+            "src/tui/Main.rs",
+            "README.md",
+            ".env",
+            "x.log",
+            "a b/ü.rs",
+        ] {
             bench.put(name, "");
         }
         bench.put(".gitignore", "*.log\n");
@@ -241,13 +259,22 @@ mod tests {
             ("src", "src/\n"),
             (".env", ".env\n"),
             ("{README.md,*.log}", "README.md\n"),
-            ("main", "nothing is called `main`; for a part of a name try `*main*`\n"),
-            ("*.zig", "no paths match; ignored and hidden files were left out\n"),
+            (
+                "main",
+                "nothing is called `main`; for a part of a name try `*main*`\n",
+            ),
+            (
+                "*.zig",
+                "no paths match; ignored and hidden files were left out\n",
+            ),
         ] {
             let output = bench.run("find", json!({"pattern": pattern})).await;
             assert_eq!(text(&output), expected, "{pattern}");
         }
-        let absolute = format!("{}/src/*.rs", bench.path("").display().to_string().trim_end_matches('/'));
+        let absolute = format!(
+            "{}/src/*.rs",
+            bench.path("").display().to_string().trim_end_matches('/')
+        );
         let output = bench.run("find", json!({"pattern": absolute})).await;
         assert_eq!(text(&output), "src/main.rs\n");
     }
@@ -269,7 +296,9 @@ mod tests {
             unreadable: 0,
         };
         assert_eq!(output.details, to_value(&expected));
-        let output = bench.run("find", json!({"pattern": "*.rs", "limit": 3})).await;
+        let output = bench
+            .run("find", json!({"pattern": "*.rs", "limit": 3}))
+            .await;
         assert_eq!(output.details["truncated"], false);
     }
 
@@ -279,7 +308,9 @@ mod tests {
         for number in 0..2000 {
             bench.put(&format!("{}/{number}", "long".repeat(20)), "");
         }
-        let output = bench.run("find", json!({"pattern": "*", "limit": 5000})).await;
+        let output = bench
+            .run("find", json!({"pattern": "*", "limit": 5000}))
+            .await;
         assert!(text(&output).len() < 51 * 1024);
         assert!(text(&output).ends_with("there are more. Narrow pattern or path]\n"));
     }
@@ -297,11 +328,26 @@ mod tests {
         let bench = bench();
         symlink("nowhere", bench.path("broken")).unwrap();
         for (arguments, expected) in [
-            (json!({"pattern": ""}), "invalid arguments: the pattern is empty; `*` finds everything"),
-            (json!({"pattern": "*", "path": "README.md"}), "`README.md` is not a directory"),
-            (json!({"pattern": "*", "path": "souces"}), "`souces` does not exist; did you mean `sources`?"),
-            (json!({"pattern": "*", "path": "broken"}), "`broken` does not exist; did you mean `broken`?"),
-            (json!({"pattern": "[z-a]"}), "invalid arguments: error parsing glob '[z-a]': invalid range; 'z' > 'a'"),
+            (
+                json!({"pattern": ""}),
+                "invalid arguments: the pattern is empty; `*` finds everything",
+            ),
+            (
+                json!({"pattern": "*", "path": "README.md"}),
+                "`README.md` is not a directory",
+            ),
+            (
+                json!({"pattern": "*", "path": "souces"}),
+                "`souces` does not exist; did you mean `sources`?",
+            ),
+            (
+                json!({"pattern": "*", "path": "broken"}),
+                "`broken` does not exist; did you mean `broken`?",
+            ),
+            (
+                json!({"pattern": "[z-a]"}),
+                "invalid arguments: error parsing glob '[z-a]': invalid range; 'z' > 'a'",
+            ),
         ] {
             let output = bench.run("find", arguments).await;
             assert_eq!(text(&output), expected);
@@ -315,7 +361,9 @@ mod tests {
         let cancel = CancellationToken::new();
         cancel.cancel();
         let arguments = json!({"pattern": "*"});
-        let output = bench.run_with("find", arguments, &cancel, UpdateSink::discard()).await;
+        let output = bench
+            .run_with("find", arguments, &cancel, UpdateSink::discard())
+            .await;
         assert_eq!(output.status, ToolStatus::Aborted);
         assert_eq!(text(&output), "[interrupted after 0 paths]\n");
     }

@@ -55,7 +55,9 @@ fn hand_out<J, R>(
     loop {
         let chunk: Vec<J> = jobs.by_ref().take(size).collect();
         let (sender, receiver) = sync_channel(1);
-        if chunk.is_empty() || promise.send(receiver).is_err() || give.send((chunk, sender)).is_err()
+        if chunk.is_empty()
+            || promise.send(receiver).is_err()
+            || give.send((chunk, sender)).is_err()
         {
             return;
         }
@@ -122,15 +124,21 @@ mod tests {
     #[test]
     fn no_more_is_done_than_the_window_once_enough_was_taken() {
         let done = AtomicUsize::new(0);
-        let worker = || |job: usize| {
-            done.fetch_add(1, Ordering::Relaxed);
-            job
+        let worker = || {
+            |job: usize| {
+                done.fetch_add(1, Ordering::Relaxed);
+                job
+            }
         };
         let mut taken = 0;
-        in_order(|| 0..usize::MAX, worker, |result| {
-            taken += usize::from(result.is_some());
-            taken < 3
-        });
+        in_order(
+            || 0..usize::MAX,
+            worker,
+            |result| {
+                taken += usize::from(result.is_some());
+                taken < 3
+            },
+        );
         assert_eq!(taken, 3);
         assert!(done.into_inner() <= (WINDOW + 3 * MAX_THREADS + 2) * MAX_CHUNK);
     }

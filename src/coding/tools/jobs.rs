@@ -299,7 +299,10 @@ mod tests {
             }))
         });
         let workspace = &bench.workspace;
-        workspace.jobs.start(workspace, "echo hi; sleep 600").unwrap();
+        workspace
+            .jobs
+            .start(workspace, "echo hi; sleep 600")
+            .unwrap();
         until(|| workspace.background_jobs()[0].output_bytes == 3).await;
         let job = workspace.background_jobs().remove(0);
         let expected = JobInfo {
@@ -315,7 +318,10 @@ mod tests {
         assert!(workspace.kill_job("job1").await);
         assert!(!workspace.kill_job("job2").await);
         let job = workspace.background_jobs().remove(0);
-        assert_eq!((job.running, job.signal.as_deref()), (false, Some("SIGTERM")));
+        assert_eq!(
+            (job.running, job.signal.as_deref()),
+            (false, Some("SIGTERM"))
+        );
         until(|| changes.load(Ordering::SeqCst) == 2).await;
     }
 
@@ -342,6 +348,10 @@ mod tests {
         let seen = seen.lock().unwrap();
         assert!(seen.0.ends_with("\n99999\n100000\nready\nmore\n"));
         assert!(seen.0.len() as u64 <= FOLLOWED + 5);
-        assert!(workspace.follow_job("job7", UpdateSink::discard()).is_none());
+        assert!(
+            workspace
+                .follow_job("job7", UpdateSink::discard())
+                .is_none()
+        );
     }
 }

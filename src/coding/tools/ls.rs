@@ -111,7 +111,11 @@ fn list(
         notices.push("(empty)".to_owned());
     }
     if left_out > 0 {
-        let advice = if listing.is_full() { "use find with a pattern" } else { "raise limit" };
+        let advice = if listing.is_full() {
+            "use find with a pattern"
+        } else {
+            "raise limit"
+        };
         notices.push(format!("[{left_out} more; {advice}]"));
     }
     let details = LsDetails {
@@ -119,7 +123,10 @@ fn list(
         total: names.len() as u64,
         truncated: left_out > 0,
     };
-    Ok(ToolOutput::success(listing.end(&notices), to_value(&details)))
+    Ok(ToolOutput::success(
+        listing.end(&notices),
+        to_value(&details),
+    ))
 }
 
 /// A directory ends with a slash; a link says where it leads.
@@ -175,11 +182,20 @@ mod tests {
         fs::create_dir(bench.path("none")).unwrap();
         for (path, expected) in [
             ("none", "(empty)\n"),
-            ("folder/file", "`folder/file` is a file; read it, or list its directory"),
+            (
+                "folder/file",
+                "`folder/file` is a file; read it, or list its directory",
+            ),
             ("fodler", "`fodler` does not exist; did you mean `folder`?"),
-            ("/dev/null", "`/dev/null` is neither a directory nor a regular file"),
+            (
+                "/dev/null",
+                "`/dev/null` is neither a directory nor a regular file",
+            ),
         ] {
-            assert_eq!(text(&bench.run("ls", json!({"path": path})).await), expected);
+            assert_eq!(
+                text(&bench.run("ls", json!({"path": path})).await),
+                expected
+            );
         }
     }
 

@@ -6,6 +6,7 @@
 //! `bash` runs the model's.
 
 mod arguments;
+mod asking;
 mod bash;
 pub mod details;
 pub mod diff;

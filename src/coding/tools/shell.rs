@@ -242,5 +242,4 @@ mod tests {
         };
         assert_eq!(run, expected);
     }
-
 }

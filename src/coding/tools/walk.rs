@@ -135,7 +135,16 @@ mod tests {
     fn ignored_and_hidden_files_are_left_out_and_the_order_is_stable() {
         let bench = Bench::new();
         for name in [
-            "b.rs", "a/z", "a/y", "a.rs", "x.log", ".hidden/x", ".git/config", "out/x", "rg", "ig",
+            "b.rs",
+            "a/z",
+            "a/y",
+            "a.rs",
+            "x.log",
+            ".hidden/x",
+            ".git/config",
+            "out/x",
+            "rg",
+            "ig",
         ] {
             bench.put(name, "");
         }

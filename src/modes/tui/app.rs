@@ -220,7 +220,11 @@ impl App {
 
     /// When the screen looks different without anything having happened.
     pub fn next_change(&self, now: Instant) -> Option<Instant> {
-        self.activity.next_change(now)
+        let jobs = self.next_job_tick(now);
+        [self.activity.next_change(now), jobs]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// The keys that can follow those of a begun sequence, for the status line.

@@ -124,6 +124,12 @@ impl App {
                 );
                 self.ops.push(Op::ListSessions { all: false });
             }
+            Command::Jobs => self.open_jobs(now),
+            Command::Tools => {
+                self.layers
+                    .push(overlays::tools::ID, overlays::tools::picker(&[]));
+                self.ops.push(Op::ListTools);
+            }
             Command::Palette => {
                 self.layers.push(
                     overlays::palette::ID,

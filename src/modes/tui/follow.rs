@@ -99,6 +99,11 @@ impl App {
                 self.footer.cwd.clone_from(cwd);
                 self.footer.branch.clone_from(branch);
             }
+            Event::Jobs { jobs } => self.jobs_told(jobs, now),
+            Event::JobOutput { id, text, skipped } => self.job_said(id, text, *skipped),
+            Event::Tools { tools } => {
+                self.renew(overlays::tools::ID, overlays::tools::picker(tools))
+            }
             Event::ShutDown => self.effects.push(Effect::Quit),
             event => self.follow_accounts(event, now),
         }
@@ -139,7 +144,10 @@ impl App {
     /// Puts a picker with newer contents in the place of an open one; what was typed stays.
     fn renew(&mut self, id: &'static str, picker: Picker) {
         if let Some(open) = self.layers.get_mut(id) {
-            let picker = picker.with_query(open.typed().unwrap_or_default());
+            let mut picker = picker.with_query(open.typed().unwrap_or_default());
+            if let Some(marked) = open.marked() {
+                picker = picker.with_selected(marked);
+            }
             self.layers.push(id, picker);
         }
     }

@@ -12,6 +12,7 @@ mod draw;
 pub mod editor;
 mod follow;
 pub mod footer;
+mod jobs;
 pub mod layout;
 mod looks;
 pub mod overlays;

@@ -3,9 +3,11 @@
 pub mod account;
 pub mod help;
 pub mod history;
+pub mod jobs;
 pub mod login;
 pub mod model;
 pub mod palette;
 pub mod picker;
 pub mod search;
 pub mod session;
+pub mod tools;

@@ -369,7 +369,7 @@ fn head_rows(output: &str, width: u16, indent: &[Span], limit: usize) -> Vec<Row
 }
 
 /// The last `limit` rows of `output`, with a line that says how much stands above.
-pub(super) fn tail_rows(output: &str, width: u16, indent: &[Span], limit: usize) -> Vec<Row> {
+pub fn tail_rows(output: &str, width: u16, indent: &[Span], limit: usize) -> Vec<Row> {
     let output = output.trim_end();
     if output.is_empty() {
         return Vec::new();
@@ -481,8 +481,14 @@ mod tests {
         let arguments = serde_json::json!({"offset": 10, "limit": 5});
         assert_eq!(range(&arguments), ":10-14");
         for (details, expected) in [
-            (serde_json::json!({"matches": 1, "files": 1}), Some("1 match in 1 file")),
-            (serde_json::json!({"matches": 0, "files": 0}), Some("0 matches")),
+            (
+                serde_json::json!({"matches": 1, "files": 1}),
+                Some("1 match in 1 file"),
+            ),
+            (
+                serde_json::json!({"matches": 0, "files": 0}),
+                Some("0 matches"),
+            ),
             (serde_json::json!({"count": 2}), Some("2 paths")),
             (serde_json::json!({"command": "x"}), None),
         ] {
