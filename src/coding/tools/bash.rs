@@ -408,11 +408,12 @@ mod tests {
         assert!(seen.contains(advice), "{seen}");
     }
 
+    #[cfg(target_os = "linux")]
     #[tokio::test]
     async fn the_terminal_of_the_caller_is_out_of_reach() {
         let bench = Bench::new();
-        let command = "stty raw -echo 2>&1 | head -c 60; tput reset >/dev/tty 2>/dev/null || echo no tty; \
-            ps -o sid= -p $$ | tr -d ' '; echo $$";
+        let command = "stty raw -echo 2>&1; { echo x >/dev/tty; } 2>/dev/null || echo no tty; \
+            cut -d' ' -f6 /proc/$$/stat; echo $$";
         let output = text(&bench.run("bash", json!({"command": command})).await);
         let lines: Vec<&str> = output.lines().collect();
         assert!(lines[0].contains("stty"), "{output}");

@@ -92,3 +92,41 @@ async fn a_tool_that_is_turned_off_is_not_offered() {
     screen.press("esc").send("again").settled().await;
     assert_eq!(names(&screen).len(), 7);
 }
+
+#[tokio::test]
+async fn search_results_fold_to_their_first_lines() {
+    let script = Script::new()
+        .turn(|turn| {
+            let grep = json!({"pattern": "needle", "path": ".", "glob": "*.rs"});
+            turn.tool("grep", grep)
+                .tool("find", json!({"pattern": "*.rs"}))
+                .tool("ls", json!({"path": "."}))
+        })
+        .turn(|turn| turn.text("Found."));
+    let mut screen = Screen::new(60, 30)
+        .script(script)
+        .file("a.rs", &"needle\n".repeat(7))
+        .start()
+        .await;
+    screen.send("look").settled().await;
+    let folded = "\
+▌ look
+
+● grep needle in . (*.rs) · 7 matches in 1 file
+  a.rs
+  1:needle
+  2:needle
+  3:needle
+  4:needle
+  … 3 lines below
+
+● find *.rs · 1 path
+  a.rs
+
+● ls . · 1 entry
+
+Found.";
+    assert_eq!(screen.conversation(), folded);
+    screen.press("ctrl+o");
+    assert!(screen.conversation().contains("  7:needle\n"));
+}

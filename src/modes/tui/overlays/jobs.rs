@@ -82,11 +82,6 @@ impl Jobs {
         }
     }
 
-    /// Whether a time on it changes every second.
-    pub fn is_ticking(&self) -> bool {
-        self.jobs.iter().any(|job| job.running)
-    }
-
     fn selected(&self) -> Option<&JobInfo> {
         let key = &self.list.selected()?.key;
         self.jobs.iter().find(|job| job.id == *key)
