@@ -27,6 +27,7 @@ mod real_model;
 mod searching;
 mod sessions;
 mod support;
+mod tool_sources;
 mod tools_loop;
 mod tui;
 mod turns;

@@ -105,6 +105,7 @@ impl OpenSession {
             thinking,
             system_prompt: prompt(setup, &offered.enabled()),
             tools,
+            sources: Vec::new(),
             interceptors: vec![Arc::new(Keeper::new(store.clone(), tell_stored))],
             messages: Vec::new(),
             history,
