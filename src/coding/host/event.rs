@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::tools::ToolInfo;
 use crate::agent::{self, Coalesce, Severity, ShellRun};
 use crate::coding::accounts::Account;
 use crate::coding::questions::Question;
@@ -105,10 +104,6 @@ pub enum Event {
         id: String,
         text: String,
         skipped: u64,
-    },
-    /// Answer to `ListTools`, and sent again when one is turned on or off.
-    Tools {
-        tools: Vec<ToolInfo>,
     },
     /// Answer to `ListFiles`: paths relative to the working directory, directories with a trailing
     /// slash. `complete` is false when there are more than the limit.

@@ -10,7 +10,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::event::{Event, KeyState};
 use super::login::RunningLogin;
 use super::op::Op;
-use super::session::{OpenError, OpenSession};
+use super::session::{OpenError, OpenSession, prompt};
 use super::setup::{HostSetup, SessionChoice};
 use super::shell::RunningShell;
 use super::transcript::missing_page;
@@ -253,8 +253,6 @@ impl Task {
             Op::ListJobs => self.list_jobs(),
             Op::FollowJob { id } => self.follow_job(id),
             Op::KillJob { id } => self.kill_job(id),
-            Op::ListTools => self.list_tools(),
-            Op::SetToolEnabled { name, enabled } => self.set_tool_enabled(&name, enabled),
             Op::ListFiles => self.list_files(),
             Op::ListHistory => self.list_history(),
             Op::AddHistory { text } => {
@@ -293,8 +291,10 @@ impl Task {
                 self.store(level_entry(*level)).await;
             }
             agent::Op::SetTools { names } => {
-                if let Some(session) = &mut self.session {
-                    session.tools.offer(names);
+                // The prompt names tools, too.
+                if let Some(session) = &self.session {
+                    let prompt = prompt(&self.setup, names);
+                    session.agent.send(agent::Op::SetSystemPrompt { prompt });
                 }
             }
             _ => {}

@@ -34,7 +34,10 @@ impl Task {
             return;
         };
         let (name, publisher) = (id.clone(), Arc::clone(&self.publisher));
-        let updates = UpdateSink::new(move |ToolUpdate::Output { text, skipped }| {
+        let updates = UpdateSink::new(move |update| {
+            let ToolUpdate::Output { text, skipped } = update else {
+                return;
+            };
             let id = id.clone();
             publisher.publish(Event::JobOutput { id, text, skipped });
         });

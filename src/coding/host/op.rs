@@ -53,11 +53,6 @@ pub enum Op {
     FollowJob { id: Option<String> },
     /// Kills a background job with all it started.
     KillJob { id: String },
-    /// What the model is offered; answered by `Event::Tools`.
-    ListTools,
-    /// Offers a tool from the next request on, or no longer; for this session. Answered by
-    /// `Event::Tools`.
-    SetToolEnabled { name: String, enabled: bool },
     /// Paths under the working directory for completion; answered by `Event::Files`.
     ListFiles,
     /// Prompts of earlier sessions; answered by `Event::History`, oldest first.

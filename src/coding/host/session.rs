@@ -9,7 +9,6 @@ use super::event::{Event, SessionContents, SessionInfo, SessionSummary};
 use super::host::Job;
 use super::jobs;
 use super::setup::{HostSetup, SessionChoice};
-use super::tools::Tools;
 use super::transcript::Transcript;
 use crate::agent::{
     self, Agent, AgentConfig, History, ProviderTransport, Publisher, RetryPolicy, Subscription,
@@ -31,7 +30,6 @@ pub(super) struct OpenSession {
     pub agent: Agent,
     pub events: Subscription<agent::Event>,
     pub workspace: Arc<Workspace>,
-    pub tools: Tools,
     pub transcript: Transcript,
     /// The whole file is indexed.
     pub indexed: bool,
@@ -94,7 +92,7 @@ impl OpenSession {
         let workspace = Arc::new(workspace);
         let tools = tools::build(&workspace, setup.tools.as_deref())
             .map_err(|error| OpenError::Tools(error.to_string()))?;
-        let offered = Tools::built_in(&tools);
+        let names: Vec<String> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
         let (tell_stored, stored) = mpsc::unbounded_channel();
         let config = AgentConfig {
             transport: Arc::new(ProviderTransport::new(
@@ -103,7 +101,7 @@ impl OpenSession {
             )),
             models: models.call_order(),
             thinking,
-            system_prompt: prompt(setup, &offered.enabled()),
+            system_prompt: prompt(setup, &names),
             tools,
             sources: Vec::new(),
             interceptors: vec![Arc::new(Keeper::new(store.clone(), tell_stored))],
@@ -125,7 +123,6 @@ impl OpenSession {
             store,
             agent,
             workspace,
-            tools: offered,
             indexed,
             stored,
             info,

@@ -15,7 +15,7 @@ use super::details::{FindDetails, to_value};
 use super::listing::Listing;
 use super::walk::{Problems, Root, entries, names_hidden};
 use super::workspace::Workspace;
-use crate::agent::{Tool, ToolContext, ToolOutput, ToolStatus, UpdateSink};
+use crate::agent::{Tool, ToolContext, ToolHints, ToolOutput, ToolStatus, UpdateSink};
 use crate::base::text::single_line;
 use crate::llm::ToolSpec;
 
@@ -65,6 +65,13 @@ impl FindTool {
 impl Tool for FindTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    fn hints(&self) -> ToolHints {
+        ToolHints {
+            read_only: Some(true),
+            ..ToolHints::default()
+        }
     }
 
     fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {

@@ -18,7 +18,7 @@ use super::in_order::in_order;
 use super::listing::Listing;
 use super::walk::{Problems, Root, entries, names_hidden};
 use super::workspace::Workspace;
-use crate::agent::{Tool, ToolContext, ToolOutput, ToolStatus, UpdateSink};
+use crate::agent::{Tool, ToolContext, ToolHints, ToolOutput, ToolStatus, UpdateSink};
 use crate::llm::ToolSpec;
 
 /// Matches of a call that does not say.
@@ -77,6 +77,13 @@ impl GrepTool {
 impl Tool for GrepTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    fn hints(&self) -> ToolHints {
+        ToolHints {
+            read_only: Some(true),
+            ..ToolHints::default()
+        }
     }
 
     fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
@@ -507,8 +514,8 @@ mod tests {
         }
         let sent: Arc<Mutex<String>> = Arc::default();
         let sink = Arc::clone(&sent);
-        let updates = UpdateSink::new(move |ToolUpdate::Output { text, .. }| {
-            sink.lock().unwrap().push_str(&text);
+        let updates = UpdateSink::new(move |update: ToolUpdate| {
+            sink.lock().unwrap().push_str(update.text());
         });
         let arguments = json!({"pattern": "needle", "limit": 100_000});
         let cancel = CancellationToken::new();

@@ -333,7 +333,10 @@ mod tests {
         workspace.jobs.start(workspace, command).unwrap();
         let seen: Arc<Mutex<(String, u64)>> = Arc::default();
         let sink = Arc::clone(&seen);
-        let updates = UpdateSink::new(move |ToolUpdate::Output { text, skipped }| {
+        let updates = UpdateSink::new(move |update| {
+            let ToolUpdate::Output { text, skipped } = update else {
+                panic!("{update:?}");
+            };
             let mut seen = sink.lock().unwrap();
             seen.0.push_str(&text);
             seen.1 += skipped;

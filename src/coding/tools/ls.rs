@@ -13,7 +13,7 @@ use super::details::{LsDetails, to_value};
 use super::listing::Listing;
 use super::walk::Root;
 use super::workspace::Workspace;
-use crate::agent::{Tool, ToolContext, ToolOutput, ToolStatus, UpdateSink};
+use crate::agent::{Tool, ToolContext, ToolHints, ToolOutput, ToolStatus, UpdateSink};
 use crate::base::text::single_line;
 use crate::llm::ToolSpec;
 
@@ -56,6 +56,13 @@ impl LsTool {
 impl Tool for LsTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    fn hints(&self) -> ToolHints {
+        ToolHints {
+            read_only: Some(true),
+            ..ToolHints::default()
+        }
     }
 
     fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {

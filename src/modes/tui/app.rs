@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use crate::agent::Severity;
+use crate::agent::{Severity, ToolInfo};
 use crate::base::problem::Problem;
 use crate::coding::host::{ModelInfo, Op, SessionInfo, SessionSummary};
 use crate::llm::Usage;
@@ -68,6 +68,7 @@ pub struct App {
     pub session: SessionInfo,
     pub models: Vec<ModelInfo>,
     pub sessions: Vec<SessionSummary>,
+    pub tools: Vec<ToolInfo>,
     pub highlighter: Highlighter,
     pub(super) search: Search,
     /// Keys of a sequence that has begun.
@@ -123,6 +124,7 @@ impl App {
             session: SessionInfo::default(),
             models: Vec::new(),
             sessions: Vec::new(),
+            tools: Vec::new(),
             highlighter: options.highlighter,
             search: Search::default(),
             pending_keys: Vec::new(),

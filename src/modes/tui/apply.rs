@@ -79,6 +79,7 @@ impl App {
             Action::Search(query) => self.start_search(query),
             Action::StepSearch { older } => self.step_search(older),
             Action::EndSearch => self.end_search(),
+            Action::ToggleTool(name) => self.toggle_tool(&name),
             Action::SetTheme(name) => self.effects.push(Effect::LoadTheme(name)),
             Action::ReloadLooks => self.effects.push(Effect::ReloadLooks),
             Action::Toast { text, error } => self.activity.toast(text, error, now),
@@ -125,11 +126,7 @@ impl App {
                 self.ops.push(Op::ListSessions { all: false });
             }
             Command::Jobs => self.open_jobs(now),
-            Command::Tools => {
-                self.layers
-                    .push(overlays::tools::ID, overlays::tools::picker(&[]));
-                self.ops.push(Op::ListTools);
-            }
+            Command::Tools => self.open_tools(),
             Command::Palette => {
                 self.layers.push(
                     overlays::palette::ID,
@@ -171,7 +168,7 @@ impl App {
         true
     }
 
-    fn tell(&mut self, op: AgentOp) {
+    pub(super) fn tell(&mut self, op: AgentOp) {
         self.ops.push(Op::Agent(op));
     }
 

@@ -101,9 +101,6 @@ impl App {
             }
             Event::Jobs { jobs } => self.jobs_told(jobs, now),
             Event::JobOutput { id, text, skipped } => self.job_said(id, text, *skipped),
-            Event::Tools { tools } => {
-                self.renew(overlays::tools::ID, overlays::tools::picker(tools))
-            }
             Event::ShutDown => self.effects.push(Effect::Quit),
             event => self.follow_accounts(event, now),
         }
@@ -142,7 +139,7 @@ impl App {
     }
 
     /// Puts a picker with newer contents in the place of an open one; what was typed stays.
-    fn renew(&mut self, id: &'static str, picker: Picker) {
+    pub(super) fn renew(&mut self, id: &'static str, picker: Picker) {
         if let Some(open) = self.layers.get_mut(id) {
             let mut picker = picker.with_query(open.typed().unwrap_or_default());
             if let Some(marked) = open.marked() {
@@ -179,6 +176,7 @@ impl App {
                     reason: status.message().to_owned(),
                 };
             }
+            agent::Event::Tools { tools } => self.tools_told(tools),
             agent::Event::AgentSettled { outcome } => self.settled(outcome, now),
             agent::Event::QueueUpdate {
                 steering,

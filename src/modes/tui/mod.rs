@@ -19,6 +19,7 @@ pub mod overlays;
 mod run;
 mod search;
 pub mod slash;
+mod tools;
 pub mod transcript;
 mod usage;
 

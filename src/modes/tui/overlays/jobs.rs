@@ -182,14 +182,15 @@ impl Jobs {
     }
 
     fn output_rows(&self, inner: usize, room: usize) -> Vec<Row> {
-        let ToolUpdate::Output { text, skipped } = &self.output;
+        let text = self.output.text();
+        let skipped = matches!(self.output, ToolUpdate::Output { skipped: 1.., .. });
         if text.is_empty() {
             return vec![Row::plain("  (no output yet)", Token::Muted)];
         }
         let width = u16::try_from(inner).unwrap_or(u16::MAX);
         let indent = [Span::new(" ", Token::ToolOutput)];
         let mut rows = tail_rows(text, width, &indent, room.saturating_sub(1).max(1));
-        let whole = rows.len() < room && *skipped > 0;
+        let whole = rows.len() < room && skipped;
         if whole
             && rows
                 .first()

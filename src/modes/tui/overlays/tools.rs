@@ -2,70 +2,81 @@
 //! offered it. Taking one turns it off or on; the list stays open.
 
 use super::picker::Picker;
-use crate::coding::host::{Op, ToolInfo};
+use crate::agent::{ToolInfo, ToolOrigin};
 use crate::modes::tui::action::Action;
 use crate::modes::tui::footer::tokens;
 use crate::term::widgets::select::Item;
 
 pub const ID: &str = "tools";
 
+/// Bytes of a definition that make a token, about.
+const BYTES_A_TOKEN: usize = 4;
+
 /// The picker over `tools`, in the order the model sees them.
 pub fn picker(tools: &[ToolInfo]) -> Picker {
-    let offered = tools.iter().filter(|tool| tool.enabled);
-    let cost: u64 = offered.clone().map(|tool| tool.tokens).sum();
-    let title = format!(
-        "Tools: {} offered, about {} tokens",
-        offered.count(),
-        tokens(cost)
-    );
+    let offered = tools.iter().filter(|tool| tool.offered);
+    let cost: u64 = offered.clone().map(cost).sum();
+    let count = offered.count();
+    let title = format!("Tools: {count} offered, about {} tokens", tokens(cost));
     let items = tools.iter().map(item).collect();
-    let states: Vec<(String, bool)> = tools
-        .iter()
-        .map(|tool| (tool.name.clone(), tool.enabled))
-        .collect();
-    let take = move |name: &str| {
-        let enabled = states.iter().any(|(known, on)| known == name && *on);
-        vec![Action::Tell(Op::SetToolEnabled {
-            name: name.to_owned(),
-            enabled: !enabled,
-        })]
-    };
+    let take = |name: &str| vec![Action::ToggleTool(name.to_owned())];
     Picker::new(title, "no tool matches", items, Box::new(take)).staying()
 }
 
+fn cost(tool: &ToolInfo) -> u64 {
+    tool.bytes.div_ceil(BYTES_A_TOKEN) as u64
+}
+
 fn item(tool: &ToolInfo) -> Item {
-    let mark = if tool.enabled { "✓" } else { "·" };
-    let rights = if tool.read_only { "reads  " } else { "" };
+    let mark = if tool.offered { "✓" } else { "·" };
+    let origin = match &tool.origin {
+        ToolOrigin::Program => "built in".to_owned(),
+        ToolOrigin::Plugin { name } => format!("plug-in {name}"),
+        ToolOrigin::Server { server, .. } => format!("server {server}"),
+    };
+    let reads = tool.hints.read_only == Some(true);
+    let rights = if reads { "reads only  " } else { "" };
     Item {
         key: tool.name.clone(),
         label: format!("{mark} {}", tool.name),
-        detail: format!("{rights}{}  ~{} tokens", tool.source, tokens(tool.tokens)),
-        keywords: format!("{} {}", tool.description, tool.source),
-        dimmed: !tool.enabled,
+        detail: format!("{rights}{origin}  ~{} tokens", tokens(cost(tool))),
+        keywords: origin,
+        dimmed: !tool.offered,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::ToolHints;
 
     #[test]
     fn a_tool_says_whence_it_is_and_what_it_costs() {
         let tool = ToolInfo {
             name: "grep".into(),
-            source: "built in".into(),
             description: "Search".into(),
-            tokens: 120,
-            read_only: true,
-            enabled: true,
+            origin: ToolOrigin::Program,
+            hints: ToolHints {
+                read_only: Some(true),
+                ..ToolHints::default()
+            },
+            offered: true,
+            bytes: 478,
         };
         let shown = item(&tool);
         assert_eq!(shown.label, "✓ grep");
-        assert_eq!(shown.detail, "reads  built in  ~120 tokens");
+        assert_eq!(shown.detail, "reads only  built in  ~120 tokens");
+        let server = ToolOrigin::Server {
+            server: "git".into(),
+            tool: "log".into(),
+        };
         let off = item(&ToolInfo {
-            enabled: false,
+            offered: false,
+            hints: ToolHints::default(),
+            origin: server,
             ..tool
         });
         assert_eq!((off.label.as_str(), off.dimmed), ("· grep", true));
+        assert_eq!(off.detail, "server git  ~120 tokens");
     }
 }
