@@ -339,3 +339,100 @@ mod edit {
         });
     }
 }
+
+mod search {
+    use std::path::Path;
+    use std::sync::{Arc, OnceLock};
+
+    use osier::agent::{ToolContext, UpdateSink};
+    use osier::coding::tools::{Workspace, build};
+    use serde_json::{Value, json};
+    use tempfile::TempDir;
+    use tokio_util::sync::CancellationToken;
+
+    use super::Bencher;
+
+    /// Directories, directories in each, files in each of those: 100,000 files.
+    const SHAPE: (usize, usize, usize) = (50, 20, 100);
+
+    /// A tree in which the sought text is in every hundredth file, made once.
+    fn tree() -> &'static Path {
+        static TREE: OnceLock<TempDir> = OnceLock::new();
+        let folder = TREE.get_or_init(|| {
+            let folder = tempfile::tempdir().unwrap();
+            for (outer, inner) in
+                (0..SHAPE.0).flat_map(|outer| (0..SHAPE.1).map(move |inner| (outer, inner)))
+            {
+                let place = folder.path().join(format!("part{outer:02}/unit{inner:02}"));
+                std::fs::create_dir_all(&place).unwrap();
+                for file in 0..SHAPE.2 {
+                    let sought = if file == SHAPE.2 - 1 {
+                        "let needle = 1;\n"
+                    } else {
+                        ""
+                    };
+                    let text = format!(
+                        "fn item_{file}() {{\n    {sought}    work({outer}, {inner});\n}}\n"
+                    )
+                    .repeat(8);
+                    #[expect(
+                        clippy::disallowed_methods,
+                        reason = "a tree for measuring needs no care"
+                    )]
+                    std::fs::write(place.join(format!("file{file:03}.rs")), text).unwrap();
+                }
+            }
+            folder
+        });
+        folder.path()
+    }
+
+    /// Runs a call to its end, or until it first shows something.
+    fn call(bencher: Bencher, name: &str, arguments: &Value, first: bool) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        let tools = build(&Arc::new(Workspace::new(tree())), None).unwrap();
+        let tool = tools.iter().find(|tool| tool.spec().name == name).unwrap();
+        bencher.bench_local(|| {
+            let cancel = CancellationToken::new();
+            let shown = cancel.clone();
+            let cx = ToolContext {
+                call_id: "call".to_owned(),
+                cancel,
+                updates: UpdateSink::new(move |_| {
+                    if first {
+                        shown.cancel();
+                    }
+                }),
+            };
+            runtime.block_on(tool.run(arguments.clone(), cx))
+        });
+    }
+
+    #[divan::bench(sample_count = 20, sample_size = 1)]
+    fn grep_until_the_first_result(bencher: Bencher) {
+        call(bencher, "grep", &json!({"pattern": "needle"}), true);
+    }
+
+    #[divan::bench(sample_count = 10, sample_size = 1)]
+    fn grep_all_without_a_match(bencher: Bencher) {
+        call(
+            bencher,
+            "grep",
+            &json!({"pattern": "nothing of that kind"}),
+            false,
+        );
+    }
+
+    #[divan::bench(sample_count = 20, sample_size = 1)]
+    fn find_until_the_first_result(bencher: Bencher) {
+        call(bencher, "find", &json!({"pattern": "file099.rs"}), true);
+    }
+
+    #[divan::bench(sample_count = 10, sample_size = 1)]
+    fn find_all_without_a_match(bencher: Bencher) {
+        call(bencher, "find", &json!({"pattern": "*.zig"}), false);
+    }
+}

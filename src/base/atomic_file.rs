@@ -2,8 +2,9 @@
 //! after a crash one of the two is there.
 //!
 //! The new bytes go to a temporary file in the directory of the target, are synced, and take the
-//! target's name. A symbolic link is written through: its target is replaced, the link stays. Mode and,
-//! as far as the process may, owner of an existing file are kept. Nothing is left behind on failure.
+//! target's name. A symbolic link is written through: its target is replaced, the link stays. Mode,
+//! extended attributes and, as far as the process may, owner of an existing file are kept. A hard link
+//! is not: the other names keep the old bytes. Nothing is left behind on failure.
 
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, Write as _};
@@ -11,6 +12,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, Gid, Uid};
+use tempfile::NamedTempFile;
 use thiserror::Error;
 
 /// Links followed before a path is taken for a loop, as Linux does.
@@ -43,6 +45,8 @@ pub enum WriteError {
     Directory { path: PathBuf },
     #[error("`{}` is not a regular file", path.display())]
     NotRegular { path: PathBuf },
+    #[error("`{}` changed while it was being written", path.display())]
+    Changed { path: PathBuf },
     #[error("cannot write `{}`: {source}", path.display())]
     Other { path: PathBuf, source: io::Error },
 }
@@ -60,6 +64,7 @@ impl WriteError {
             Self::ParentNotDirectory { .. } | Self::Directory { .. } | Self::NotRegular { .. } => {
                 "choose another path"
             }
+            Self::Changed { .. } => "look at it again first; nothing was changed",
             Self::Other { .. } => "check the path and try again; nothing was changed",
         }
     }
@@ -88,6 +93,28 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
 
 /// `write` with a choice of mode and of creating parents.
 pub fn write_with(path: &Path, bytes: &[u8], options: Options) -> Result<(), WriteError> {
+    write_guarded(path, bytes, options, None)
+}
+
+/// `write_with`, unless somebody else was faster: `is_same` says at the last moment whether the file of
+/// this path, links followed, is still the one that was meant. One that did not exist must not exist.
+pub fn write_if(
+    path: &Path,
+    bytes: &[u8],
+    options: Options,
+    is_same: &dyn Fn(&Path) -> bool,
+) -> Result<(), WriteError> {
+    write_guarded(path, bytes, options, Some(is_same))
+}
+
+type Guard<'a> = Option<&'a dyn Fn(&Path) -> bool>;
+
+fn write_guarded(
+    path: &Path,
+    bytes: &[u8],
+    options: Options,
+    guard: Guard<'_>,
+) -> Result<(), WriteError> {
     let fail = |source| WriteError::new(path, source);
     let target = follow_links(path).map_err(fail)?;
     let existing = existing(path, &target)?;
@@ -95,7 +122,27 @@ pub fn write_with(path: &Path, bytes: &[u8], options: Options) -> Result<(), Wri
     if options.parents {
         fs::create_dir_all(directory).map_err(fail)?;
     }
-    replace(&target, directory, bytes, existing.as_ref(), options.mode).map_err(fail)
+    let existing = existing
+        .as_ref()
+        .map(|metadata| (target.as_path(), metadata));
+    let temporary = prepare(directory, bytes, existing, options.mode).map_err(fail)?;
+    if guard.is_some_and(|is_same| !is_same(&target)) {
+        let path = path.to_path_buf();
+        return Err(WriteError::Changed { path });
+    }
+    let persisted = match (guard, existing) {
+        (Some(_), None) => temporary.persist_noclobber(&target),
+        _ => temporary.persist(&target),
+    };
+    if let Err(error) = persisted {
+        let path = path.to_path_buf();
+        return Err(match error.error.kind() {
+            io::ErrorKind::AlreadyExists => WriteError::Changed { path },
+            _ => WriteError::new(&path, error.error),
+        });
+    }
+    sync_directory(directory);
+    Ok(())
 }
 
 /// The file to be replaced, if there is one that may be.
@@ -121,13 +168,13 @@ fn existing(path: &Path, target: &Path) -> Result<Option<Metadata>, WriteError> 
     Ok(Some(metadata))
 }
 
-fn replace(
-    target: &Path,
+/// The new file under a name of its own, complete and on disk. It goes when it is not used.
+fn prepare(
     directory: &Path,
     bytes: &[u8],
-    existing: Option<&Metadata>,
+    existing: Option<(&Path, &Metadata)>,
     mode: Option<u32>,
-) -> io::Result<()> {
+) -> io::Result<NamedTempFile> {
     // The mode given at creation passes through the umask, as that of any new file.
     let mut temporary = tempfile::Builder::new()
         .prefix(".osier-")
@@ -138,19 +185,18 @@ fn replace(
         })))
         .tempfile_in(directory)?;
     temporary.write_all(bytes)?;
-    if let Some(metadata) = existing {
+    if let Some((old, metadata)) = existing {
         keep_owner(temporary.as_file(), metadata);
+        keep_attributes(temporary.as_file(), old);
     }
     // After the change of owner, which clears set-id bits.
-    if let Some(mode) = mode.or(existing.map(|metadata| metadata.mode() & 0o7777)) {
+    if let Some(mode) = mode.or(existing.map(|(_, metadata)| metadata.mode() & 0o7777)) {
         temporary
             .as_file()
             .set_permissions(Permissions::from_mode(mode))?;
     }
     temporary.as_file().sync_all()?;
-    temporary.persist(target).map_err(|error| error.error)?;
-    sync_directory(directory);
-    Ok(())
+    Ok(temporary)
 }
 
 /// Only root can give a file away; for anybody else the group at least is tried.
@@ -163,6 +209,30 @@ fn keep_owner(file: &File, existing: &Metadata) {
         let _ = rustix::fs::fchown(file, None, Some(Gid::from_raw(existing.gid())));
     }
 }
+
+/// Access lists, labels and whatever else hangs on the old file, as far as the process may set them.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn keep_attributes(file: &File, old: &Path) {
+    use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fsetxattr};
+    let Ok(old) = File::open(old) else { return };
+    let mut names = vec![0_u8; 16 * 1024];
+    let Ok(length) = flistxattr(&old, &mut names[..]) else {
+        return;
+    };
+    let names = &names[..length];
+    let mut value = vec![0_u8; 64 * 1024];
+    for name in names
+        .split(|byte| *byte == 0)
+        .filter(|name| !name.is_empty())
+    {
+        if let Ok(length) = fgetxattr(&old, name, &mut value[..]) {
+            let _ = fsetxattr(file, name, &value[..length], XattrFlags::empty());
+        }
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+fn keep_attributes(_file: &File, _old: &Path) {}
 
 /// Makes the rename itself durable. File systems that cannot sync a directory lose nothing by it.
 fn sync_directory(directory: &Path) {
@@ -316,6 +386,53 @@ mod tests {
             Err(WriteError::NotRegular { .. })
         ));
         assert_eq!(names(dir.path()), ["file"]);
+    }
+
+    #[test]
+    fn somebody_who_was_faster_is_not_overwritten() {
+        let dir = TempDir::new().unwrap();
+        let path = dir.path().join("f");
+        let theirs = |target: &Path| {
+            write(target, b"theirs").unwrap();
+            true
+        };
+        // It did not exist when we began.
+        let error = write_if(&path, b"ours", Options::default(), &theirs).unwrap_err();
+        assert!(matches!(error, WriteError::Changed { .. }), "{error:?}");
+        let error = write_if(&path, b"ours", Options::default(), &|_| false).unwrap_err();
+        assert!(matches!(error, WriteError::Changed { .. }), "{error:?}");
+        assert_eq!(fs::read(&path).unwrap(), b"theirs");
+        write_if(&path, b"ours", Options::default(), &|_| true).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"ours");
+        assert_eq!(names(dir.path()), ["f"]);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn extended_attributes_are_kept() {
+        use rustix::fs::{XattrFlags, getxattr, setxattr};
+        let dir = TempDir::new().unwrap();
+        let path = dir.path().join("f");
+        write(&path, b"one").unwrap();
+        if let Err(error) = setxattr(&path, "user.osier", b"kept", XattrFlags::empty()) {
+            eprintln!("skipped: this file system keeps no extended attributes: {error}");
+            return;
+        }
+        write(&path, b"two").unwrap();
+        let mut value = [0; 8];
+        let length = getxattr(&path, "user.osier", &mut value[..]).unwrap();
+        assert_eq!(&value[..length], b"kept");
+    }
+
+    #[test]
+    fn a_hard_link_is_broken_and_its_other_name_keeps_the_old_bytes() {
+        let dir = TempDir::new().unwrap();
+        let (path, other) = (dir.path().join("f"), dir.path().join("g"));
+        write(&path, b"old").unwrap();
+        fs::hard_link(&path, &other).unwrap();
+        write(&path, b"new").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(fs::read(&other).unwrap(), b"old");
     }
 
     #[test]

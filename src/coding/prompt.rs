@@ -28,10 +28,8 @@ You change their files and run commands through tools; they watch every step.
 /// The whole prompt.
 pub fn system_prompt(parts: PromptParts<'_>) -> String {
     let mut prompt = parts.replacement.unwrap_or(PREAMBLE).trim_end().to_owned();
-    if parts.replacement.is_none() && parts.tools.iter().any(|tool| tool == "bash") {
-        prompt.push_str(
-            "\n- Use bash with rg, find and ls to search; read shows files with line numbers.",
-        );
+    if parts.replacement.is_none() {
+        prompt.push_str(searching(parts.tools));
     }
     if let Some(addition) = parts.addition {
         let _ = write!(prompt, "\n\n{}", addition.trim_end());
@@ -40,9 +38,64 @@ pub fn system_prompt(parts: PromptParts<'_>) -> String {
     prompt
 }
 
+/// How to look around with the tools there are.
+fn searching(tools: &[String]) -> &'static str {
+    let has = |name: &str| tools.iter().any(|tool| tool == name);
+    if has("grep") && has("find") {
+        "\n- Search with grep, find and ls rather than bash: they are faster and skip ignored files."
+    } else if has("bash") {
+        "\n- Use bash with rg, find and ls to search."
+    } else {
+        ""
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::coding::tools::{self, Workspace};
+
+    fn tokens(text: &str) -> usize {
+        bpe_openai::o200k_base().count(text)
+    }
+
+    /// What a model is told before anybody has said anything.
+    #[test]
+    fn prompt_and_tools_cost_less_than_a_thousand_tokens() {
+        let cwd = Path::new("/home/somebody/projects/some-project");
+        let tools = tools::build(&Arc::new(Workspace::new(cwd)), None).unwrap();
+        let names: Vec<String> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
+        let prompt = tokens(&system_prompt(PromptParts {
+            cwd,
+            replacement: None,
+            addition: None,
+            tools: &names,
+        }));
+        let costs: Vec<(&String, usize)> = tools
+            .iter()
+            .map(|tool| {
+                let spec = tool.spec();
+                let function = serde_json::json!({"type": "function", "function": spec});
+                (&spec.name, tokens(&function.to_string()))
+            })
+            .collect();
+        let total = prompt + costs.iter().map(|(_, cost)| cost).sum::<usize>();
+        eprintln!("prompt {prompt}, {costs:?}, together {total}");
+        assert!(total < 1000, "prompt {prompt}, {costs:?}, together {total}");
+    }
+
+    #[test]
+    fn searching_is_told_by_the_tools_there_are() {
+        let told = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            searching(&names)
+        };
+        assert_eq!(told(&["read", "write"]), "");
+        assert!(told(&["bash"]).contains("bash with rg"));
+        assert!(told(&["bash", "grep", "find"]).contains("rather than bash"));
+    }
 
     #[test]
     fn replacement_and_addition_keep_the_directory() {

@@ -4,6 +4,7 @@
 //! A component changes nothing but itself: what it wants to happen elsewhere it adds to the actions, which
 //! the application applies afterwards. Drawing depends on its state, the area and the view alone.
 
+use std::any::Any;
 use std::time::Instant;
 
 use ratatui::buffer::Buffer;
@@ -102,8 +103,13 @@ pub trait Component<C: Copy, A> {
         None
     }
 
-    /// The component itself, for an owner that hands it news after it was put on a stack.
-    fn as_any(&mut self) -> Option<&mut dyn std::any::Any> {
+    /// The key of the selected item of a list: kept likewise.
+    fn marked(&self) -> Option<&str> {
+        None
+    }
+
+    /// Itself, for an owner that gives it news in place.
+    fn as_any(&mut self) -> Option<&mut dyn Any> {
         None
     }
 

@@ -10,6 +10,7 @@ use crate::coding::accounts::Account;
 use crate::coding::questions::Question;
 use crate::coding::session::{SearchHit, StoredMessage};
 use crate::coding::spending::Spending;
+use crate::coding::tools::JobInfo;
 use crate::llm::{Modality, ThinkingLevel, Usage, usage::Price};
 
 /// One thing that happened. Those of the agent are flattened into this enum.
@@ -94,6 +95,16 @@ pub enum Event {
     ShellEnd {
         id: String,
         run: Box<ShellRun>,
+    },
+    /// Answer to `ListJobs`, oldest first, and sent again when a job begins or ends.
+    Jobs {
+        jobs: Vec<JobInfo>,
+    },
+    /// Output of the job that is followed; `skipped` bytes before it were left out.
+    JobOutput {
+        id: String,
+        text: String,
+        skipped: u64,
     },
     /// Answer to `ListFiles`: paths relative to the working directory, directories with a trailing
     /// slash. `complete` is false when there are more than the limit.
@@ -268,6 +279,14 @@ impl Coalesce for Event {
                     text: more,
                     skipped: 0,
                 },
+            )
+            | (
+                Self::JobOutput { id, text, .. },
+                Self::JobOutput {
+                    id: at,
+                    text: more,
+                    skipped: 0,
+                },
             ) if id == at && text.len() + more.len() < 64 * 1024 => {
                 text.push_str(more);
                 true
@@ -286,7 +305,9 @@ impl Coalesce for Event {
     fn is_piece(&self) -> bool {
         match self {
             Self::Agent(event) => event.is_piece(),
-            Self::ShellUpdate { .. } | Self::Tree(TreeEvent::LaneUpdate { .. }) => true,
+            Self::ShellUpdate { .. }
+            | Self::JobOutput { .. }
+            | Self::Tree(TreeEvent::LaneUpdate { .. }) => true,
             _ => false,
         }
     }

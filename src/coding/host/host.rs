@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::choice::level_entry;
 use super::event::Event;
 use super::fan::EndedFan;
 use super::login::RunningLogin;
 use super::op::Op;
-use super::session::{OpenError, OpenSession};
+use super::session::{OpenError, OpenSession, prompt};
 use super::setup::{HostSetup, SessionChoice};
 use super::shell::RunningShell;
 use super::transcript::missing_page;
@@ -47,6 +48,8 @@ pub(super) enum Job {
     Publish(Box<Event>),
     Discovered(Vec<Model>),
     ShellEnded(Box<agent::ShellRun>),
+    /// A background job has begun or ended.
+    JobsChanged,
     LoginEnded {
         provider: String,
         error: Option<String>,
@@ -85,6 +88,7 @@ impl Host {
             session: None,
             waiting: Vec::new(),
             shell: None,
+            followed_job: None,
             login: None,
             spending: Spending::default(),
             spent_before: None,
@@ -123,12 +127,14 @@ impl Host {
 pub(super) struct Task {
     pub(super) setup: HostSetup,
     pub(super) models: Models,
-    publisher: Arc<Publisher<Event>>,
+    pub(super) publisher: Arc<Publisher<Event>>,
     pub(super) jobs: mpsc::UnboundedSender<Job>,
     pub(super) session: Option<OpenSession>,
     /// Ops that need the whole session, while it is still being read.
     pub(super) waiting: Vec<Op>,
-    shell: Option<RunningShell>,
+    pub(super) shell: Option<RunningShell>,
+    /// Sends the output of a background job.
+    pub(super) followed_job: Option<AbortOnDropHandle<()>>,
     pub(super) login: Option<RunningLogin>,
     /// What the open session has used since it was opened.
     pub(super) spending: Spending,
@@ -252,9 +258,10 @@ impl Task {
             Op::Shell {
                 command,
                 exclude_from_context,
-            } => {
-                self.run_shell(command, exclude_from_context);
-            }
+            } => self.run_shell(command, exclude_from_context),
+            Op::ListJobs => self.list_jobs(),
+            Op::FollowJob { id } => self.follow_job(id),
+            Op::KillJob { id } => self.kill_job(id),
             Op::ListFiles => self.list_files(),
             Op::ListHistory => self.list_history(),
             Op::AddHistory { text } => {
@@ -282,15 +289,22 @@ impl Task {
     }
 
     async fn apply_agent(&mut self, op: agent::Op) {
-        match op {
+        match &op {
             agent::Op::Abort => {
                 if let Some(shell) = &self.shell {
                     shell.cancel();
                 }
             }
             agent::Op::SetThinkingLevel { level } => {
-                self.level = level;
-                self.store(level_entry(level)).await;
+                self.level = *level;
+                self.store(level_entry(*level)).await;
+            }
+            agent::Op::SetTools { names } => {
+                // The prompt names tools, too.
+                if let Some(session) = &self.session {
+                    let prompt = prompt(&self.setup, names);
+                    session.agent.send(agent::Op::SetSystemPrompt { prompt });
+                }
             }
             _ => {}
         }
@@ -302,8 +316,8 @@ impl Task {
 
     /// Opens a session. When that fails none is open: whoever asked decides what comes next.
     pub(super) async fn open(&mut self, choice: SessionChoice) {
-        let publisher = Arc::clone(&self.publisher);
-        match OpenSession::open(&self.setup, &mut self.models, choice, publisher).await {
+        let told = (Arc::clone(&self.publisher), self.jobs.clone());
+        match OpenSession::open(&self.setup, &mut self.models, choice, told).await {
             Ok(mut session) => {
                 self.publish(session.opened_event());
                 if !session.indexed {
@@ -332,6 +346,7 @@ impl Task {
             self.indexed(findings.map_err(|error| error.to_string()))
                 .await;
         }
+        self.followed_job = None;
         let Some(mut session) = self.session.take() else {
             return;
         };
@@ -381,24 +396,6 @@ impl Task {
         self.publish(Event::SessionRenamed { name });
     }
 
-    fn run_shell(&mut self, command: String, exclude_from_context: bool) {
-        if self.shell.is_some() {
-            self.notice(
-                Severity::Warning,
-                "a command is running: stop it with esc first",
-            );
-            return;
-        }
-        let Some(session) = &self.session else { return };
-        let shell = RunningShell::start(
-            Arc::clone(&session.workspace),
-            (command, exclude_from_context),
-            Arc::clone(&self.publisher),
-            self.jobs.clone(),
-        );
-        self.shell = Some(shell);
-    }
-
     async fn finish(&mut self, job: Job) {
         match job {
             Job::Counted(id, spending) => self.counted(&id, *spending),
@@ -413,6 +410,7 @@ impl Task {
             }
             Job::Publish(event) => self.publish(*event),
             Job::Tree(job) => self.finish_tree(job).await,
+            Job::JobsChanged => self.list_jobs(),
             Job::Discovered(found) => {
                 if self.models.discovered(found) {
                     self.publish_models();

@@ -10,6 +10,7 @@ mod fan;
 )]
 mod host;
 mod indexing;
+mod jobs;
 mod login;
 mod moves;
 pub mod op;

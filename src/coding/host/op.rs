@@ -47,6 +47,13 @@ pub enum Op {
         command: String,
         exclude_from_context: bool,
     },
+    /// The background jobs; answered by `Event::Jobs`, which is sent again when one begins or ends.
+    ListJobs,
+    /// Sends the output of this background job as `Event::JobOutput`: first the end of what there is,
+    /// then what comes. One at a time; `null` ends it.
+    FollowJob { id: Option<String> },
+    /// Kills a background job with all it started.
+    KillJob { id: String },
     /// Paths under the working directory for completion; answered by `Event::Files`.
     ListFiles,
     /// Prompts of earlier sessions; answered by `Event::History`, oldest first.

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 use super::event::{Event, SessionContents, SessionInfo, SessionSummary};
+use super::host::Job;
+use super::jobs;
 use super::setup::{HostSetup, SessionChoice};
 use super::transcript::Transcript;
 use super::tree::TreeState;
@@ -75,7 +77,7 @@ impl OpenSession {
         setup: &HostSetup,
         models: &mut Models,
         choice: SessionChoice,
-        publisher: Arc<Publisher<Event>>,
+        (publisher, told): (Arc<Publisher<Event>>, mpsc::UnboundedSender<Job>),
     ) -> Result<Self, OpenError> {
         let place = (setup.folders.data.clone(), setup.cwd.clone());
         let task = tokio::task::spawn_blocking(move || open_file(&place.0, &place.1, choice));
@@ -95,16 +97,11 @@ impl OpenSession {
         let thinking = adopt(setup, models, &state);
         let chosen = models.chosen();
         let first = (Some((chosen.provider.clone(), chosen.id.clone())), thinking);
-        let workspace = Arc::new(Workspace::new(&setup.cwd));
+        let workspace = Workspace::new(&setup.cwd).with_job_observer(jobs::observer(told));
+        let workspace = Arc::new(workspace);
         let tools = tools::build(&workspace, setup.tools.as_deref())
             .map_err(|error| OpenError::Tools(error.to_string()))?;
         let names: Vec<String> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
-        let prompt = system_prompt(PromptParts {
-            cwd: &setup.cwd,
-            replacement: setup.system_prompt.as_deref(),
-            addition: setup.append_system_prompt.as_deref(),
-            tools: &names,
-        });
         let (tell_stored, stored) = mpsc::unbounded_channel();
         let writer = Writer::at_leaf(store.clone());
         let automatic = setup.settings.auto_compact;
@@ -122,7 +119,7 @@ impl OpenSession {
             )),
             models: models.call_order(),
             thinking,
-            system_prompt: prompt,
+            system_prompt: prompt(setup, &names),
             tools,
             sources: Vec::new(),
             interceptors,
@@ -237,6 +234,16 @@ impl OpenSession {
             }
         }
     }
+}
+
+/// The system prompt of a session that offers `tools`.
+pub(super) fn prompt(setup: &HostSetup, tools: &[String]) -> String {
+    system_prompt(PromptParts {
+        cwd: &setup.cwd,
+        replacement: setup.system_prompt.as_deref(),
+        addition: setup.append_system_prompt.as_deref(),
+        tools,
+    })
 }
 
 /// The file of the session that `target` names: a path, an id, or the start of one.

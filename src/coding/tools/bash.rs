@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::arguments::{self, Refusal};
+use super::asking::asks_for_input;
 use super::details::{BashDetails, JobListDetails, to_value};
 use super::jobs::Job;
 use super::shell::{ShellEnd, ShellOutcome, ShellRequest, describe, run_shell};
@@ -212,6 +213,8 @@ fn job_output(job: &Job) -> ToolOutput {
         truncated: shown.truncated,
         ..details
     };
+    let waits = job.is_running() && asks_for_input(&shown.text);
+    let status = with_advice(&status, waits);
     let output = if shown.text.trim().is_empty() {
         "(no new output)\n"
     } else {
@@ -256,11 +259,22 @@ fn to_output(outcome: ShellOutcome) -> ToolOutput {
             (ToolStatus::ExecutionError { message }, footer)
         }
     };
+    let footer = with_advice(&footer, asks_for_input(output));
     ToolOutput {
         content: vec![ContentBlock::text(with_footer(output, &footer))],
         details: to_value(&details),
         status,
     }
+}
+
+/// `footer`, with what to do about a command that wants to be answered.
+fn with_advice(footer: &str, asks: bool) -> String {
+    if !asks {
+        return footer.to_owned();
+    }
+    format!(
+        "{footer}; it seems to ask for input, which it cannot get: there is no terminal and standard input is empty. Pass a flag such as --yes, or pipe the answer in"
+    )
 }
 
 /// `output`, then `[footer]` on a line of its own.
@@ -357,6 +371,74 @@ mod tests {
         let output = bench.run("bash", json!({"command": command})).await;
         assert!(
             text(&output).starts_with("eof\nnot a tty\n"),
+            "{}",
+            text(&output)
+        );
+    }
+
+    #[tokio::test]
+    async fn a_command_that_asks_is_told_of() {
+        let bench = Bench::new();
+        let advice = "it seems to ask for input, which it cannot get";
+        // One that gives up at the end of its input, one that waits for something else for ever.
+        for (arguments, expected) in [
+            (
+                json!({"command": "printf 'Proceed? [y/N] '; read -r answer"}),
+                true,
+            ),
+            (
+                json!({"command": "printf 'Password: '; sleep 600", "timeout": 0.2}),
+                true,
+            ),
+            (json!({"command": "echo done; exit 1"}), false),
+        ] {
+            let output = bench.run("bash", arguments.clone()).await;
+            assert!(!output.status.is_success());
+            assert_eq!(text(&output).contains(advice), expected, "{arguments}");
+        }
+        let command = "printf 'Overwrite? (yes/no) '; sleep 600";
+        bench
+            .run("bash", json!({"command": command, "background": true}))
+            .await;
+        let mut seen = String::new();
+        while !seen.contains("Overwrite") {
+            tokio::task::yield_now().await;
+            seen = text(&bench.run("bash", json!({"job": "job1"})).await);
+        }
+        assert!(seen.contains(advice), "{seen}");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn the_terminal_of_the_caller_is_out_of_reach() {
+        let bench = Bench::new();
+        let command = "stty raw -echo 2>&1; { echo x >/dev/tty; } 2>/dev/null || echo no tty; \
+            cut -d' ' -f6 /proc/$$/stat; echo $$";
+        let output = text(&bench.run("bash", json!({"command": command})).await);
+        let lines: Vec<&str> = output.lines().collect();
+        assert!(lines[0].contains("stty"), "{output}");
+        assert_eq!(lines[1], "no tty", "{output}");
+        // A session of its own, led by the shell.
+        assert_eq!(lines[2], lines[3], "{output}");
+    }
+
+    #[tokio::test]
+    async fn any_bytes_come_through_as_plain_text() {
+        let bench = Bench::new();
+        let command = r"printf 'a\0b\377c\033]0;title\007\033[31mred\033[0m\n\033[2J\033[Hend\n'";
+        let output = bench.run("bash", json!({"command": command})).await;
+        assert_eq!(text(&output), "ab\u{fffd}cred\nend\n");
+    }
+
+    #[tokio::test]
+    async fn closed_pipes_end_nothing_but_their_writer() {
+        let bench = Bench::new();
+        // `yes` dies of SIGPIPE as in any shell: Rust programs ignore it unless told otherwise.
+        let command = "yes | head -n 1; echo ${PIPESTATUS[0]}; exec >&- 2>&-; sleep 0.05; exit 4";
+        let output = bench.run("bash", json!({"command": command})).await;
+        assert_eq!(output.details["exitCode"], 4);
+        assert!(
+            text(&output).starts_with("y\n141\n[exit code 4"),
             "{}",
             text(&output)
         );

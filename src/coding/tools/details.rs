@@ -103,3 +103,43 @@ pub struct JobDetails {
     pub id: String,
     pub running: bool,
 }
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct GrepDetails {
+    pub pattern: String,
+    /// Absolute.
+    pub path: String,
+    /// Shown; lines of context not counted.
+    pub matches: u64,
+    /// That have one.
+    pub files: u64,
+    /// There are more matches.
+    pub truncated: bool,
+    /// Files and directories that could not be read.
+    pub unreadable: u64,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct FindDetails {
+    pub pattern: String,
+    /// Absolute.
+    pub path: String,
+    /// Paths shown.
+    pub count: u64,
+    /// There are more.
+    pub truncated: bool,
+    /// Directories that could not be read.
+    pub unreadable: u64,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct LsDetails {
+    /// Absolute.
+    pub path: String,
+    /// Entries of the directory, shown or not.
+    pub total: u64,
+    pub truncated: bool,
+}

@@ -197,7 +197,9 @@ impl Writer {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::numbered;
+    use proptest::prelude::*;
+
+    use super::super::testing::{numbered, patched};
     use super::*;
 
     #[test]
@@ -231,6 +233,17 @@ mod tests {
         assert_eq!((diff.added, diff.removed), (1, 0));
         let diff = unified("f", Some("x\nx\nx\n"), "x\n");
         assert_eq!((diff.added, diff.removed), (0, 2));
+    }
+
+    proptest! {
+        #[test]
+        fn a_diff_makes_the_new_text_of_the_old(
+            old in "([abc é\r]{0,3}\n){0,12}[ab\r]{0,2}",
+            new in "([abc é\r]{0,3}\n){0,12}[ab\r]{0,2}",
+        ) {
+            let diff = unified("f", Some(&old), &new);
+            prop_assert_eq!(patched(&old, &diff.text), new);
+        }
     }
 
     #[test]

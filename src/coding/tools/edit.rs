@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,9 +21,9 @@ use super::edit_match::{Applied, Edit, MatchError, apply};
 use super::ledger::{Freshness, MAX_HASHED, Stamp};
 use super::read::{is_missing, suggestion};
 use super::workspace::Workspace;
-use super::write::{changed_on_disk, explain};
+use super::write::{changed_on_disk, explain, other_names};
 use crate::agent::{Concurrency, Tool, ToolContext, ToolOutput, ToolStatus};
-use crate::base::atomic_file;
+use crate::base::atomic_file::{self, Options, WriteError};
 use crate::base::path::resolve_existing;
 use crate::base::text::head_bytes;
 use crate::llm::ToolSpec;
@@ -189,6 +190,8 @@ struct Original {
     text: String,
     freshness: Freshness,
     stamp: Stamp,
+    /// Names of the file.
+    links: u64,
 }
 
 fn edit(workspace: &Workspace, given: &str, edits: &[Edit]) -> Result<ToolOutput, EditError> {
@@ -205,7 +208,8 @@ fn edit(workspace: &Workspace, given: &str, edits: &[Edit]) -> Result<ToolOutput
     })?;
     store(workspace, &original, &applied.text)?;
     let diff = unified(&original.name, Some(&original.text), &applied.text);
-    let text = report(&original.name, &applied, &diff);
+    let mut text = report(&original.name, &applied, &diff);
+    text.push_str(&other_names(original.links));
     let details = details(&original.path, edits, &applied, diff);
     Ok(ToolOutput::success(text, to_value(&details)))
 }
@@ -244,19 +248,21 @@ fn load(workspace: &Workspace, given: &str) -> Result<Original, EditError> {
         name,
         text,
         stamp,
+        links: metadata.nlink(),
     })
 }
 
 fn store(workspace: &Workspace, original: &Original, text: &str) -> Result<(), EditError> {
-    // Matching takes its time on a large file; somebody may have been faster.
-    let now = fs::metadata(&original.path).ok();
-    if !now.is_some_and(|now| original.stamp.fits(&now)) {
-        return Err(EditError::Changed {
+    // Matching and writing take their time; somebody may be faster.
+    let is_same = |path: &Path| original.stamp.holds(path, Some(original.text.as_bytes()));
+    let options = Options::default();
+    let written = atomic_file::write_if(&original.path, text.as_bytes(), options, &is_same);
+    written.map_err(|error| match error {
+        WriteError::Changed { .. } => EditError::Changed {
             path: original.name.clone(),
-        });
-    }
-    atomic_file::write(&original.path, text.as_bytes())
-        .map_err(|error| EditError::Write(explain(&error)))?;
+        },
+        error => EditError::Write(explain(&error)),
+    })?;
     // A file that was never read stays unread: the model saw only what it changed.
     if original.freshness == Freshness::Fresh
         && let Ok(metadata) = fs::metadata(&original.path)
@@ -395,7 +401,11 @@ fn not_found(original: &Original, old: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Bench, text};
+    use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
+
+    use proptest::prelude::*;
+
+    use super::super::testing::{Bench, patched, text};
     use super::*;
 
     /// A bench with the file `f`, which the model has read.
@@ -521,6 +531,135 @@ mod tests {
         // One's own edit is no change of others.
         let again = json!({"file_path": "f", "old_string": "x", "new_string": "y"});
         assert!(bench.run("edit", again).await.status.is_success());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        /// Through the tool, on a file: what it says it changed is what changed, whatever stands around.
+        #[test]
+        fn the_file_changes_as_the_call_and_its_diff_say(
+            mark in "\u{feff}?",
+            before in "([ab“é]{0,4}\r?\n){0,8}[ab \t]{0,3}",
+            new in "[abé \n]{0,12}",
+            after in "[ab \t]{0,3}(\r?\n[ab“é]{0,4}){0,8}",
+        ) {
+            let old = format!("{mark}{before}<old>{after}");
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            let (text, output) = runtime.block_on(async {
+                let bench = known(&old).await;
+                let arguments = json!({"file_path": "f", "old_string": "<old>", "new_string": new});
+                let output = bench.run("edit", arguments).await;
+                (bench.get("f"), output)
+            });
+            let details: EditDetails = serde_json::from_value(output.details).unwrap();
+            prop_assert_eq!(patched(&old, &details.diff), text.as_str());
+            let inside = text
+                .strip_prefix(&format!("{mark}{before}"))
+                .and_then(|rest| rest.strip_suffix(after.as_str()))
+                .expect("the surroundings changed");
+            prop_assert_eq!(inside.replace("\r\n", "\n"), new);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_file_that_became_a_link_is_refused() {
+        let bench = known("a\n").await;
+        bench.put("elsewhere/g", "a\n");
+        fs::remove_file(bench.path("f")).unwrap();
+        symlink("elsewhere/g", bench.path("f")).unwrap();
+        let edit = json!({"file_path": "f", "old_string": "a", "new_string": "b"});
+        assert_eq!(edit_text(&bench, edit.clone()).await, changed_on_disk("f"));
+        let write = json!({"file_path": "f", "content": "b"});
+        let output = bench.run("write", write).await;
+        assert_eq!(text(&output), changed_on_disk("f"));
+        assert_eq!(bench.get("elsewhere/g"), "a\n");
+        // Who has read it knows what it is now.
+        bench.run("read", json!({"file_path": "f"})).await;
+        assert!(bench.run("edit", edit).await.status.is_success());
+        assert_eq!(bench.get("elsewhere/g"), "b\n");
+        assert!(bench.path("f").is_symlink());
+    }
+
+    #[tokio::test]
+    async fn a_directory_that_became_a_link_is_refused_and_a_removed_one_is_said() {
+        let bench = Bench::new();
+        bench.put("dir/f", "a\n");
+        bench.put("other/f", "a\n");
+        bench.run("read", json!({"file_path": "dir/f"})).await;
+        fs::remove_dir_all(bench.path("dir")).unwrap();
+        let edit = json!({"file_path": "dir/f", "old_string": "a", "new_string": "b"});
+        assert_eq!(
+            edit_text(&bench, edit.clone()).await,
+            "`dir/f` does not exist"
+        );
+        symlink("other", bench.path("dir")).unwrap();
+        assert_eq!(edit_text(&bench, edit).await, changed_on_disk("dir/f"));
+        assert_eq!(bench.get("other/f"), "a\n");
+    }
+
+    #[tokio::test]
+    async fn mode_and_owner_stay_and_other_names_are_told_of() {
+        let bench = known("a\n").await;
+        let path = bench.path("f");
+        let root = rustix::process::geteuid().is_root();
+        if root {
+            chown(&path, Some(1234), Some(2345)).unwrap();
+        }
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o741)).unwrap();
+        fs::hard_link(&path, bench.path("twin")).unwrap();
+        let edit = json!({"file_path": "f", "old_string": "a", "new_string": "b"});
+        let told = edit_text(&bench, edit).await;
+        let note = "[it had another name, a hard link, which keeps the old contents]";
+        assert!(told.ends_with(note), "{told}");
+        assert_eq!(
+            (bench.get("f").as_str(), bench.get("twin").as_str()),
+            ("b\n", "a\n")
+        );
+        let metadata = fs::metadata(&path).unwrap();
+        assert_eq!(metadata.mode() & 0o7777, 0o741);
+        if root {
+            assert_eq!((metadata.uid(), metadata.gid()), (1234, 2345));
+        }
+    }
+
+    #[tokio::test]
+    async fn one_letter_is_one_however_it_is_composed() {
+        let bench = Bench::new();
+        // A name and a text that are decomposed on disk and composed in the call.
+        bench.put("cafe\u{301}.txt", "un cafe\u{301}\ndeux\n");
+        bench
+            .run("read", json!({"file_path": "caf\u{e9}.txt"}))
+            .await;
+        let edit = json!({"file_path": "caf\u{e9}.txt", "old_string": "un caf\u{e9}", "new_string": "un th\u{e9}"});
+        let output = bench.run("edit", edit).await;
+        assert_eq!(output.details["fuzzy"], true, "{}", text(&output));
+        assert_eq!(bench.get("cafe\u{301}.txt"), "un th\u{e9}\ndeux\n");
+        assert_eq!(fs::read_dir(bench.path("")).unwrap().count(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_file_of_a_hundred_megabytes_is_guarded_without_being_held() {
+        let bench = Bench::new();
+        let path = bench.path("big");
+        let file = fs::File::create(&path).unwrap();
+        file.set_len(100 * 1024 * 1024).unwrap();
+        let edit = json!({"file_path": "big", "old_string": "a", "new_string": "b"});
+        assert_eq!(
+            edit_text(&bench, edit).await,
+            "`big` is too large to be edited (104857600 bytes); use bash: `sed -i`"
+        );
+        // Known by size, times and place.
+        let stamp = Stamp::large(&fs::metadata(&path).unwrap());
+        bench.workspace.ledger.record(&path, stamp);
+        let write = json!({"file_path": "big", "content": "small\n"});
+        std::io::Write::write_all(&mut &file, b"theirs").unwrap();
+        let output = bench.run("write", write.clone()).await;
+        assert_eq!(text(&output), changed_on_disk("big"));
+        let stamp = Stamp::large(&fs::metadata(&path).unwrap());
+        bench.workspace.ledger.record(&path, stamp);
+        assert!(bench.run("write", write).await.status.is_success());
+        assert_eq!(bench.get("big"), "small\n");
     }
 
     #[tokio::test]

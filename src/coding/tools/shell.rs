@@ -7,6 +7,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
@@ -133,6 +134,8 @@ pub(super) fn describe(exit: Exit) -> String {
 pub(super) struct Recorder {
     pub capture: Arc<Mutex<Capture>>,
     pub spill: Spill,
+    /// Bytes captured so far.
+    grown: watch::Sender<u64>,
     live: Live,
 }
 
@@ -141,24 +144,30 @@ impl Recorder {
         Self {
             capture: Arc::default(),
             spill: Spill::new(Arc::clone(&workspace.outputs)),
+            grown: watch::Sender::new(0),
             live: Live::new(updates),
         }
     }
 
+    /// Tells how much has been captured; closed when no more will come.
+    pub(super) fn growth(&self) -> watch::Receiver<u64> {
+        self.grown.subscribe()
+    }
+
     async fn push(&mut self, bytes: &[u8]) {
         self.live.push(bytes);
-        if self.spill.is_started() {
-            self.lock().push(bytes);
-            return self.spill.write(bytes).await;
-        }
-        let all = {
+        let (total, all) = {
             let mut capture = self.lock();
             capture.push(bytes);
+            let first = !self.spill.is_started() && capture.exceeds_model();
             // All there is so far: the kept start is larger than what a model gets and a chunk.
-            capture.exceeds_model().then(|| capture.head().to_vec())
+            (capture.total(), first.then(|| capture.head().to_vec()))
         };
-        if let Some(all) = all {
-            self.spill.write(&all).await;
+        self.grown.send_replace(total);
+        match all {
+            Some(all) => self.spill.write(&all).await,
+            None if self.spill.is_started() => self.spill.write(bytes).await,
+            None => {}
         }
     }
 
@@ -232,22 +241,5 @@ mod tests {
             ..ShellRun::default()
         };
         assert_eq!(run, expected);
-    }
-
-    #[tokio::test]
-    async fn the_workspace_lists_and_kills_jobs() {
-        let bench = Bench::new();
-        let workspace = &bench.workspace;
-        workspace.jobs.start(workspace, "sleep 600").unwrap();
-        let running = |workspace: &Workspace| -> Vec<bool> {
-            let jobs = workspace.background_jobs();
-            jobs.into_iter()
-                .filter_map(|details| Some(details.job?.running))
-                .collect()
-        };
-        assert_eq!(running(workspace), [true]);
-        assert!(workspace.kill_job("job1").await);
-        assert!(!workspace.kill_job("job2").await);
-        assert_eq!(running(workspace), [false]);
     }
 }

@@ -21,10 +21,15 @@ pub(super) struct Bench {
 
 impl Bench {
     pub(super) fn new() -> Self {
+        Self::with(|workspace| workspace)
+    }
+
+    /// A bench whose workspace is set up further.
+    pub(super) fn with(set_up: impl FnOnce(Workspace) -> Workspace) -> Self {
         let dir = TempDir::new().unwrap();
         let cwd = dir.path().canonicalize().unwrap();
         Self {
-            workspace: Arc::new(Workspace::new(cwd)),
+            workspace: Arc::new(set_up(Workspace::new(cwd))),
             dir,
         }
     }
@@ -80,6 +85,42 @@ pub(super) fn numbered(range: RangeInclusive<usize>) -> String {
         let _ = writeln!(text, "{number}");
     }
     text
+}
+
+/// `old` with the unified `diff` applied to it, as `patch` would.
+pub(super) fn patched(old: &str, diff: &str) -> String {
+    let old: Vec<&str> = old.split_inclusive('\n').collect();
+    let mut done = 0;
+    let mut new = String::new();
+    let mut lines = diff.split_inclusive('\n').skip(2).peekable();
+    while let Some(line) = lines.next() {
+        if let Some(header) = line.strip_prefix("@@ -") {
+            let (span, _) = header.split_once(' ').unwrap();
+            let (start, count) = span.split_once(',').unwrap_or((span, "1"));
+            let start: usize = start.parse().unwrap();
+            let start = if count == "0" { start } else { start - 1 };
+            new.extend(old[done..start].iter().copied());
+            done = start;
+            continue;
+        }
+        // Says that the line before has no newline.
+        let bare = lines.next_if(|next| next.starts_with('\\')).is_some();
+        let (mark, text) = line.split_at(1);
+        let text = if bare {
+            text.strip_suffix('\n').unwrap()
+        } else {
+            text
+        };
+        if mark != "+" {
+            assert_eq!(old[done], text);
+            done += 1;
+        }
+        if mark != "-" {
+            new.push_str(text);
+        }
+    }
+    new.extend(old[done..].iter().copied());
+    new
 }
 
 /// The text a model reads.

@@ -2,6 +2,7 @@
 //! Dropping the workspace ends the background jobs and removes the kept outputs.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::fs::Permissions;
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
@@ -11,18 +12,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tempfile::TempDir;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::details::BashDetails;
-use super::jobs::Jobs;
+use super::jobs::{JobInfo, Jobs};
 use super::ledger::Ledger;
+use crate::agent::UpdateSink;
 use crate::base::path;
 use crate::base::process::{Invocation, LeftRunning};
 
+/// Told when a job begins or ends.
+pub type JobObserver = Arc<dyn Fn() + Send + Sync>;
+
 /// One session's place of work.
-#[derive(Debug)]
 pub struct Workspace {
     shell: Shell,
     pub(super) ledger: Ledger,
     pub(super) jobs: Jobs,
+    job_observer: Option<JobObserver>,
     pub(super) outputs: Arc<OutputDirectory>,
     survivors: Arc<Survivors>,
 }
@@ -38,6 +42,7 @@ impl Workspace {
             },
             ledger: Ledger::default(),
             jobs: Jobs::default(),
+            job_observer: None,
             outputs: Arc::default(),
             survivors: Arc::default(),
         }
@@ -57,6 +62,13 @@ impl Workspace {
         self
     }
 
+    /// `observer` is called when a job begins or ends.
+    #[must_use]
+    pub fn with_job_observer(mut self, observer: JobObserver) -> Self {
+        self.job_observer = Some(observer);
+        self
+    }
+
     pub fn cwd(&self) -> &Path {
         &self.shell.cwd
     }
@@ -67,8 +79,18 @@ impl Workspace {
     }
 
     /// The background jobs of the session, oldest first.
-    pub fn background_jobs(&self) -> Vec<BashDetails> {
-        self.jobs.all().iter().map(|job| job.details()).collect()
+    pub fn background_jobs(&self) -> Vec<JobInfo> {
+        self.jobs.all().iter().map(|job| job.info()).collect()
+    }
+
+    /// Sends the output of a job to `updates` until it has ended; `None` when there is none of that id.
+    pub fn follow_job(
+        &self,
+        id: &str,
+        updates: UpdateSink,
+    ) -> Option<impl Future<Output = ()> + Send + use<>> {
+        let job = self.jobs.find(id)?;
+        Some(async move { job.follow(updates).await })
     }
 
     /// Kills a background job and waits until it is gone; false when there is none of that id.
@@ -78,6 +100,16 @@ impl Workspace {
         };
         job.kill().await;
         true
+    }
+
+    pub(super) fn jobs_changed(&self) {
+        if let Some(observer) = &self.job_observer {
+            observer();
+        }
+    }
+
+    pub(super) fn job_observer(&self) -> Option<JobObserver> {
+        self.job_observer.clone()
     }
 
     pub(super) fn shell(&self) -> &Shell {
@@ -92,6 +124,16 @@ impl Workspace {
     pub(super) fn lock_key(&self, given: &str) -> String {
         let path = path::resolve(self.cwd(), given);
         path::canonical_key(&path).display().to_string()
+    }
+}
+
+impl fmt::Debug for Workspace {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Workspace")
+            .field("shell", &self.shell)
+            .field("jobs", &self.jobs)
+            .finish_non_exhaustive()
     }
 }
 

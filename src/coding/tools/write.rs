@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -100,7 +102,15 @@ fn write(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, Str
             parents: true,
             ..Options::default()
         };
-        atomic_file::write_with(&path, content, parents).map_err(|error| explain(&error))?;
+        let is_same = |target: &Path| match &old {
+            Some(old) => old.stamp.holds(target, old.bytes.as_deref()),
+            None => !target.exists(),
+        };
+        let written = atomic_file::write_if(&path, content, parents, &is_same);
+        written.map_err(|error| match error {
+            WriteError::Changed { .. } => changed_on_disk(&name),
+            error => explain(&error),
+        })?;
     }
     if let Ok(metadata) = fs::metadata(&path) {
         workspace
@@ -112,9 +122,11 @@ fn write(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, Str
     let text = match (&old, unchanged) {
         (None, _) => format!("Created `{name}`, {size} bytes"),
         (_, true) => format!("`{name}` already has this content"),
-        _ => format!(
-            "Overwrote `{name}`, {size} bytes (+{} -{} lines)",
-            diff.added, diff.removed
+        (Some(old), _) => format!(
+            "Overwrote `{name}`, {size} bytes (+{} -{} lines){}",
+            diff.added,
+            diff.removed,
+            other_names(old.links)
         ),
     };
     let details = WriteDetails {
@@ -131,11 +143,13 @@ fn write(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, Str
 /// The file that will be replaced.
 struct Old {
     stamp: Stamp,
+    /// Names of the file.
+    links: u64,
     /// Not kept when it is too large to be compared.
     bytes: Option<Vec<u8>>,
 }
 
-fn old_contents(path: &std::path::Path) -> io::Result<Option<Old>> {
+fn old_contents(path: &Path) -> io::Result<Option<Old>> {
     // What stands in the way is named when it comes to writing.
     let Ok(metadata) = fs::metadata(path) else {
         return Ok(None);
@@ -143,13 +157,19 @@ fn old_contents(path: &std::path::Path) -> io::Result<Option<Old>> {
     if !metadata.is_file() {
         return Ok(None);
     }
+    let links = metadata.nlink();
     if metadata.len() > MAX_HASHED {
         let stamp = Stamp::large(&metadata);
-        return Ok(Some(Old { stamp, bytes: None }));
+        return Ok(Some(Old {
+            stamp,
+            links,
+            bytes: None,
+        }));
     }
     let bytes = fs::read(path)?;
     Ok(Some(Old {
         stamp: Stamp::of(&metadata, &bytes),
+        links,
         bytes: Some(bytes),
     }))
 }
@@ -172,6 +192,18 @@ pub(super) fn changed_on_disk(name: &str) -> String {
     format!(
         "`{name}` changed on disk since it was last read; nothing was written. Read it again first"
     )
+}
+
+/// What is said of a file that has more names than the one that was written.
+pub(super) fn other_names(links: u64) -> String {
+    match links {
+        0 | 1 => String::new(),
+        2 => "\n[it had another name, a hard link, which keeps the old contents]".to_owned(),
+        more => format!(
+            "\n[it had {} other names, hard links, which keep the old contents]",
+            more - 1
+        ),
+    }
 }
 
 /// A failed write with its advice.

@@ -37,6 +37,8 @@ pub enum Action {
         older: bool,
     },
     EndSearch,
+    /// Offers the model a tool, or no longer.
+    ToggleTool(String),
     SetTheme(String),
     /// Reads settings, themes and keymaps again.
     ReloadLooks,

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use crate::agent::Severity;
+use crate::agent::{Severity, ToolInfo};
 use crate::base::problem::Problem;
 use crate::coding::host::{ModelInfo, Op, SessionInfo, SessionSummary};
 use crate::llm::Usage;
@@ -69,6 +69,7 @@ pub struct App {
     pub session: SessionInfo,
     pub models: Vec<ModelInfo>,
     pub sessions: Vec<SessionSummary>,
+    pub tools: Vec<ToolInfo>,
     pub highlighter: Highlighter,
     pub(super) search: Search,
     /// What the tree view looked like when it was last open.
@@ -126,6 +127,7 @@ impl App {
             session: SessionInfo::default(),
             models: Vec::new(),
             sessions: Vec::new(),
+            tools: Vec::new(),
             highlighter: options.highlighter,
             search: Search::default(),
             tree: TreeMemory::default(),
@@ -226,7 +228,11 @@ impl App {
 
     /// When the screen looks different without anything having happened.
     pub fn next_change(&self, now: Instant) -> Option<Instant> {
-        self.activity.next_change(now)
+        let jobs = self.next_job_tick(now);
+        [self.activity.next_change(now), jobs]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// The keys that can follow those of a begun sequence, for the status line.

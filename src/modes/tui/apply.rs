@@ -81,6 +81,7 @@ impl App {
             Action::Search(query) => self.start_search(query),
             Action::StepSearch { older } => self.step_search(older),
             Action::EndSearch => self.end_search(),
+            Action::ToggleTool(name) => self.toggle_tool(&name),
             Action::SetTheme(name) => self.effects.push(Effect::LoadTheme(name)),
             Action::ReloadLooks => self.effects.push(Effect::ReloadLooks),
             Action::Toast { text, error } => self.activity.toast(text, error, now),
@@ -129,6 +130,8 @@ impl App {
             Command::Tree => self.open_tree(),
             Command::RetryModel => self.pick_retry_model(),
             Command::Context => self.ask_context(),
+            Command::Jobs => self.open_jobs(now),
+            Command::Tools => self.open_tools(),
             Command::Palette => {
                 self.layers.push(
                     overlays::palette::ID,
@@ -170,7 +173,7 @@ impl App {
         true
     }
 
-    fn tell(&mut self, op: AgentOp) {
+    pub(super) fn tell(&mut self, op: AgentOp) {
         self.ops.push(Op::Agent(op));
     }
 

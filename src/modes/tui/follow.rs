@@ -103,6 +103,8 @@ impl App {
                 self.footer.branch.clone_from(branch);
             }
             Event::Tree(event) => self.follow_tree(event, now),
+            Event::Jobs { jobs } => self.jobs_told(jobs, now),
+            Event::JobOutput { id, text, skipped } => self.job_said(id, text, *skipped),
             Event::ShutDown => self.effects.push(Effect::Quit),
             event => self.follow_accounts(event, now),
         }
@@ -141,9 +143,12 @@ impl App {
     }
 
     /// Puts a picker with newer contents in the place of an open one; what was typed stays.
-    fn renew(&mut self, id: &'static str, picker: Picker) {
+    pub(super) fn renew(&mut self, id: &'static str, picker: Picker) {
         if let Some(open) = self.layers.get_mut(id) {
-            let picker = picker.with_query(open.typed().unwrap_or_default());
+            let mut picker = picker.with_query(open.typed().unwrap_or_default());
+            if let Some(marked) = open.marked() {
+                picker = picker.with_selected(marked);
+            }
             self.layers.push(id, picker);
         }
     }
@@ -175,6 +180,7 @@ impl App {
                     reason: status.message().to_owned(),
                 };
             }
+            agent::Event::Tools { tools } => self.tools_told(tools),
             agent::Event::AgentSettled { outcome } => self.settled(outcome, now),
             agent::Event::CompactionStart { .. } | agent::Event::CompactionEnd { .. } => {
                 self.follow_compaction(event, now);

@@ -21,6 +21,8 @@ pub struct Footer {
     pub total: Usage,
     /// Tokens of the newest answer: how full the window is.
     pub context_tokens: u64,
+    /// Background jobs that run.
+    pub jobs: usize,
 }
 
 impl Footer {
@@ -57,6 +59,10 @@ impl Footer {
 
     fn right(&self) -> Vec<Span> {
         let mut spans = Vec::new();
+        if self.jobs > 0 {
+            let jobs = if self.jobs == 1 { "job" } else { "jobs" };
+            spans.push(Span::new(format!("{} {jobs}  ", self.jobs), Token::Working));
+        }
         if self.total.total_tokens() > 0 {
             let usage = self.total;
             let mut counts = format!(

@@ -92,6 +92,13 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
         run: |_| Ok(vec![Action::Run(Command::Help)]),
     },
     SlashCommand {
+        name: "jobs",
+        argument: "",
+        description: "the background jobs: list, output, kill",
+        values: none,
+        run: |_| Ok(vec![Action::Run(Command::Jobs)]),
+    },
+    SlashCommand {
         name: "keys",
         argument: "",
         description: "the keys",
@@ -240,6 +247,13 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
                 levels().join(", ")
             )),
         },
+    },
+    SlashCommand {
+        name: "tools",
+        argument: "",
+        description: "what the model is offered and what it costs; turn tools off and on",
+        values: none,
+        run: |_| Ok(vec![Action::Run(Command::Tools)]),
     },
     SlashCommand {
         name: "tree",

@@ -31,6 +31,8 @@ const ACTIONS: &[&str] = &[
     "help",
     "session_picker",
     "new_session",
+    "jobs",
+    "tools",
     "copy_answer",
     "external_editor",
     "history_search",

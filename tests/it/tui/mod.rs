@@ -18,6 +18,7 @@ mod looks;
 mod overlays;
 mod running;
 mod sessions;
+mod tools;
 mod transcript;
 mod tree;
 

@@ -29,6 +29,8 @@ pub struct Picker {
     /// Rows the list had in the last draw: a page.
     page: usize,
     cursor: Option<Position>,
+    /// It stays open when an item is taken.
+    staying: bool,
 }
 
 impl Picker {
@@ -46,7 +48,15 @@ impl Picker {
             take,
             page: 10,
             cursor: None,
+            staying: false,
         }
+    }
+
+    /// Stays open when an item is taken: for switches.
+    #[must_use]
+    pub fn staying(mut self) -> Self {
+        self.staying = true;
+        self
     }
 
     /// Selects the item with this key.
@@ -178,7 +188,9 @@ impl Component<Command, Action> for Picker {
             Command::KillToLineStart => self.query.clear(),
             Command::Accept => {
                 if let Some(item) = self.list.selected() {
-                    cx.push(Action::CloseLayer);
+                    if !self.staying {
+                        cx.push(Action::CloseLayer);
+                    }
                     cx.actions.extend((self.take)(&item.key));
                 }
             }
@@ -201,6 +213,10 @@ impl Component<Command, Action> for Picker {
 
     fn typed(&self) -> Option<&str> {
         Some(self.query.text())
+    }
+
+    fn marked(&self) -> Option<&str> {
+        self.list.selected().map(|item| item.key.as_str())
     }
 }
 

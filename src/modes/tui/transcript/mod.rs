@@ -24,6 +24,7 @@ use crate::coding::host::Op;
 use crate::coding::session::Needle;
 
 pub use cell::{Body, Cell, Look};
+pub use tool::tail_rows;
 
 /// Where the viewport stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -51,32 +51,83 @@ struct ToolView {
     name: &'static str,
     /// The argument that says most.
     subject: &'static str,
-    /// Whether the result's text is worth a look while folded.
-    preview: bool,
+    /// What stands behind it.
+    more: fn(&Value) -> String,
+    folded: Folded,
+}
+
+/// What a result shows while it is folded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Folded {
+    /// Only its header, unless it failed.
+    Nothing,
+    Start,
+    End,
 }
 
 const VIEWS: &[ToolView] = &[
     ToolView {
         name: "bash",
         subject: "command",
-        preview: true,
+        more: |_| String::new(),
+        folded: Folded::End,
     },
     ToolView {
         name: "edit",
         subject: "file_path",
-        preview: false,
+        more: |_| String::new(),
+        folded: Folded::Nothing,
+    },
+    ToolView {
+        name: "find",
+        subject: "pattern",
+        more: place,
+        folded: Folded::Start,
+    },
+    ToolView {
+        name: "grep",
+        subject: "pattern",
+        more: place,
+        folded: Folded::Start,
+    },
+    ToolView {
+        name: "ls",
+        subject: "path",
+        more: |_| String::new(),
+        folded: Folded::Nothing,
     },
     ToolView {
         name: "read",
         subject: "file_path",
-        preview: false,
+        more: range,
+        folded: Folded::Nothing,
     },
     ToolView {
         name: "write",
         subject: "file_path",
-        preview: false,
+        more: |_| String::new(),
+        folded: Folded::Nothing,
     },
 ];
+
+/// ` in src (*.rs)`: where something is looked for.
+fn place(arguments: &Value) -> String {
+    let text = |name: &str| arguments.get(name).and_then(Value::as_str);
+    let path = text("path").map(|path| format!(" in {path}"));
+    let glob = text("glob").map(|glob| format!(" ({glob})"));
+    path.unwrap_or_default() + &glob.unwrap_or_default()
+}
+
+/// `:10-19`: the lines that are read.
+fn range(arguments: &Value) -> String {
+    let number = |name: &str| arguments.get(name).and_then(Value::as_u64);
+    let from = number("offset").unwrap_or(1);
+    match (number("offset"), number("limit")) {
+        (None, None) => String::new(),
+        (_, Some(limit)) => format!(":{from}-{}", from + limit.saturating_sub(1)),
+        (_, None) => format!(":{from}-"),
+    }
+}
 
 impl ToolCell {
     /// A call whose arguments begin to stream.
@@ -208,16 +259,8 @@ impl ToolCell {
         let Some(subject) = view.and_then(|view| arguments.get(view.subject)?.as_str()) else {
             return compact(arguments);
         };
-        match (arguments.get("offset"), arguments.get("limit")) {
-            (None, None) => subject.to_owned(),
-            (offset, limit) => {
-                let from = offset.and_then(Value::as_u64).unwrap_or(1);
-                match limit.and_then(Value::as_u64) {
-                    Some(limit) => format!("{subject}:{from}-{}", from + limit.saturating_sub(1)),
-                    None => format!("{subject}:{from}-"),
-                }
-            }
-        }
+        let more = view.map(|view| (view.more)(arguments));
+        format!("{subject}{}", more.unwrap_or_default())
     }
 
     /// Duration and how it ended, once it has.
@@ -244,14 +287,33 @@ impl ToolCell {
                 },
             },
         }
-        if let Some(lines) = result.details.get("linesRead").and_then(Value::as_u64) {
-            parts.push(format!("{lines} lines"));
-        }
+        parts.extend(counts(&result.details));
         if result.duration_ms >= 100 {
             parts.push(clock::human_duration(result.duration_ms));
         }
         (!parts.is_empty()).then(|| parts.join(" · "))
     }
+}
+
+/// How much a call has read or found.
+fn counts(details: &Value) -> Option<String> {
+    const COUNTS: [(&str, &str, &str); 4] = [
+        ("linesRead", "line", "lines"),
+        ("matches", "match", "matches"),
+        ("count", "path", "paths"),
+        ("total", "entry", "entries"),
+    ];
+    let number = |name: &str| details.get(name).and_then(Value::as_u64);
+    let counted = |name: &str, (one, many): (&str, &str)| {
+        let count = number(name)?;
+        Some(format!("{count} {}", if count == 1 { one } else { many }))
+    };
+    let (name, one, many) = COUNTS.iter().find(|(name, ..)| number(name).is_some())?;
+    let found = counted(name, (one, many))?;
+    Some(match counted("files", ("file", "files")) {
+        Some(files) if number("files") > Some(0) => format!("{found} in {files}"),
+        _ => found,
+    })
 }
 
 /// Bytes of the strings in a value.
@@ -282,21 +344,46 @@ fn result_rows(
         return;
     }
     let failed = !result.status.is_success();
-    let preview = failed || view.is_none_or(|view| view.preview);
-    if !expanded && !preview {
+    let folded = match view.map_or(Folded::End, |view| view.folded) {
+        Folded::Nothing if failed => Folded::End,
+        folded => folded,
+    };
+    if !expanded && folded == Folded::Nothing {
         return;
     }
     let output = result_text(result);
     if expanded {
         let shown = text::head_bytes(&output, EXPANDED_LIMIT);
         rows.extend(plain(shown, Token::ToolOutput, width, &indent, &indent));
+    } else if folded == Folded::Start {
+        rows.extend(head_rows(&output, width, &indent, FOLDED_ROWS));
     } else {
         rows.extend(tail_rows(&output, width, &indent, FOLDED_ROWS));
     }
 }
 
+/// The first `limit` rows of `output`, with a line that says how much stands below.
+fn head_rows(output: &str, width: u16, indent: &[Span], limit: usize) -> Vec<Row> {
+    let output = output.trim_end();
+    // Only the first lines are laid out: the output may be long.
+    let end = output
+        .match_indices('\n')
+        .nth(limit - 1)
+        .map_or(output.len(), |(newline, _)| newline);
+    let mut rows = plain(&output[..end], Token::ToolOutput, width, indent, indent);
+    let hidden_lines = output[end..].matches('\n').count();
+    let cut = rows.len().saturating_sub(limit);
+    rows.truncate(limit);
+    match (hidden_lines, cut) {
+        (0, 0) => {}
+        (0, cut) => rows.push(Row::plain(format!("  … {cut} rows below"), Token::Muted)),
+        (lines, _) => rows.push(Row::plain(format!("  … {lines} lines below"), Token::Muted)),
+    }
+    rows
+}
+
 /// The last `limit` rows of `output`, with a line that says how much stands above.
-pub(super) fn tail_rows(output: &str, width: u16, indent: &[Span], limit: usize) -> Vec<Row> {
+pub fn tail_rows(output: &str, width: u16, indent: &[Span], limit: usize) -> Vec<Row> {
     let output = output.trim_end();
     if output.is_empty() {
         return Vec::new();
@@ -399,6 +486,35 @@ mod tests {
             "ls -l\n\"a"
         );
         assert_eq!(partial_subject("{\"comm", bash), "…");
+    }
+
+    #[test]
+    fn headers_say_where_and_how_much() {
+        let arguments = serde_json::json!({"pattern": "x", "path": "src", "glob": "*.rs"});
+        assert_eq!(place(&arguments), " in src (*.rs)");
+        let arguments = serde_json::json!({"offset": 10, "limit": 5});
+        assert_eq!(range(&arguments), ":10-14");
+        for (details, expected) in [
+            (
+                serde_json::json!({"matches": 1, "files": 1}),
+                Some("1 match in 1 file"),
+            ),
+            (
+                serde_json::json!({"matches": 0, "files": 0}),
+                Some("0 matches"),
+            ),
+            (serde_json::json!({"count": 2}), Some("2 paths")),
+            (serde_json::json!({"command": "x"}), None),
+        ] {
+            assert_eq!(counts(&details).as_deref(), expected);
+        }
+    }
+
+    #[test]
+    fn folded_results_say_how_much_stands_below() {
+        let rows = head_rows("1\n2\n3\n4\n", 20, &[Span::new("  ", Token::ToolOutput)], 2);
+        let shown: Vec<String> = rows.iter().map(Row::text).collect();
+        assert_eq!(shown, ["  1", "  2", "  … 2 lines below"]);
     }
 
     #[test]

@@ -1,0 +1,150 @@
+//! Work spread over threads whose results are taken in the order in which it was given. However far
+//! one piece lags behind, the others wait for it in a window of fixed size; nothing grows without bound.
+
+use std::num::NonZero;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// Pieces handed over at once; the first ones go alone, so that the first result comes soon.
+const MAX_CHUNK: usize = 32;
+/// Chunks that may be under way.
+const WINDOW: usize = 128;
+const MAX_THREADS: usize = 8;
+/// How often `take` is called while it waits.
+const TICK: Duration = Duration::from_millis(100);
+
+type Task<J, R> = (Vec<J>, SyncSender<Vec<R>>);
+
+/// Gives each of `jobs` to a worker and its result to `take`, in order; `take` gets `None` when there
+/// is nothing for a moment. Ends early when `take` says false; a worker then finishes what it has
+/// begun, so it should be told to stop too. `jobs` and workers are made on the threads that use them.
+pub(super) fn in_order<I, J, R, W>(
+    jobs: impl FnOnce() -> I + Send,
+    worker: impl Fn() -> W + Sync,
+    mut take: impl FnMut(Option<R>) -> bool,
+) where
+    I: Iterator<Item = J>,
+    J: Send,
+    R: Send,
+    W: FnMut(J) -> R,
+{
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = threads.clamp(1, MAX_THREADS);
+    let (give, tasks) = sync_channel::<Task<J, R>>(threads * 2);
+    let (promise, promised) = sync_channel::<Receiver<Vec<R>>>(WINDOW);
+    let tasks = Mutex::new(tasks);
+    thread::scope(|scope| {
+        scope.spawn(move || hand_out(jobs(), &give, &promise));
+        for _ in 0..threads {
+            scope.spawn(|| work_off(&tasks, worker()));
+        }
+        collect(&promised, &mut take);
+        // Whoever hands out ends with its next chunk.
+        drop(promised);
+    });
+}
+
+fn hand_out<J, R>(
+    mut jobs: impl Iterator<Item = J>,
+    give: &SyncSender<Task<J, R>>,
+    promise: &SyncSender<Receiver<Vec<R>>>,
+) {
+    let mut size = 1;
+    loop {
+        let chunk: Vec<J> = jobs.by_ref().take(size).collect();
+        let (sender, receiver) = sync_channel(1);
+        if chunk.is_empty()
+            || promise.send(receiver).is_err()
+            || give.send((chunk, sender)).is_err()
+        {
+            return;
+        }
+        size = (size * 2).min(MAX_CHUNK);
+    }
+}
+
+fn work_off<J, R>(tasks: &Mutex<Receiver<Task<J, R>>>, worker: impl FnMut(J) -> R) {
+    let mut worker = worker;
+    loop {
+        let task = tasks.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok((chunk, sender)) = task else { return };
+        // An error means that nobody waits any more.
+        let _ = sender.send(chunk.into_iter().map(&mut worker).collect());
+    }
+}
+
+fn collect<R>(promised: &Receiver<Receiver<Vec<R>>>, take: &mut impl FnMut(Option<R>) -> bool) {
+    while let Some(chunk) = wait(promised, take) {
+        let Some(results) = wait(&chunk, take) else {
+            return;
+        };
+        for result in results {
+            if !take(Some(result)) {
+                return;
+            }
+        }
+    }
+}
+
+/// What comes next, `None` when nothing will or is wanted.
+fn wait<T, R>(source: &Receiver<T>, take: &mut impl FnMut(Option<R>) -> bool) -> Option<T> {
+    loop {
+        match source.recv_timeout(TICK) {
+            Ok(value) => return Some(value),
+            Err(RecvTimeoutError::Disconnected) => return None,
+            Err(RecvTimeoutError::Timeout) if take(None) => {}
+            Err(RecvTimeoutError::Timeout) => return None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn results_come_in_the_order_of_the_jobs() {
+        // The first job ends after the second has begun, when there are two threads for them.
+        let mut results = Vec::new();
+        in_order(
+            || 0..10_000,
+            || |job: i32| job * 2,
+            |result| {
+                results.extend(result);
+                true
+            },
+        );
+        assert_eq!(results, (0..20_000).step_by(2).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn no_more_is_done_than_the_window_once_enough_was_taken() {
+        let done = AtomicUsize::new(0);
+        let worker = || {
+            |job: usize| {
+                done.fetch_add(1, Ordering::Relaxed);
+                job
+            }
+        };
+        let mut taken = 0;
+        in_order(
+            || 0..usize::MAX,
+            worker,
+            |result| {
+                taken += usize::from(result.is_some());
+                taken < 3
+            },
+        );
+        assert_eq!(taken, 3);
+        assert!(done.into_inner() <= (WINDOW + 3 * MAX_THREADS + 2) * MAX_CHUNK);
+    }
+
+    #[test]
+    fn nothing_to_do_is_done() {
+        in_order(|| [0; 0].into_iter(), || |job: i32| job, |_| true);
+    }
+}

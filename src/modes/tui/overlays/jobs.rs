@@ -1,0 +1,338 @@
+//! The background jobs: a list of them above the output of the selected one, as it comes. The list and
+//! the output are told by the host; here is what is selected, and whether a key has asked to kill it.
+
+use std::any::Any;
+use std::time::{Duration, Instant};
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::picker::boxed;
+use crate::agent::ToolUpdate;
+use crate::base::{clock, text};
+use crate::coding::host::Op;
+use crate::coding::tools::JobInfo;
+use crate::modes::tui::action::Action;
+use crate::modes::tui::command::Command;
+use crate::modes::tui::layout::centred;
+use crate::modes::tui::transcript::tail_rows;
+use crate::term::component::{Component, Cx, Handled, View};
+use crate::term::face::{Emphasis, Face, Token};
+use crate::term::input::KeyPress;
+use crate::term::row::{Row, Span};
+use crate::term::widgets::paint::paint_rows;
+use crate::term::widgets::select::{Item, Select};
+
+pub const ID: &str = "jobs";
+
+/// Bytes of output kept of the selected job.
+const KEPT: usize = 64 * 1024;
+/// Jobs shown at once while output is shown too.
+const LISTED: usize = 6;
+const EMPTY: &str = "no job was started in the background yet";
+
+/// The panel.
+#[derive(Debug)]
+pub struct Jobs {
+    jobs: Vec<JobInfo>,
+    /// When the list was told: running jobs have gone on since.
+    told_at: Instant,
+    list: Select,
+    /// The job whose output is shown.
+    followed: Option<String>,
+    output: ToolUpdate,
+    /// A first key asked to kill this one.
+    doomed: Option<String>,
+    /// The output takes the place of the list.
+    wide: bool,
+}
+
+impl Jobs {
+    pub fn new(now: Instant) -> Self {
+        Self {
+            jobs: Vec::new(),
+            told_at: now,
+            list: Select::new(Vec::new()),
+            followed: None,
+            output: nothing(),
+            doomed: None,
+            wide: false,
+        }
+    }
+
+    /// Takes a newer list; gives the job to follow when that is another one now.
+    pub fn set_jobs(&mut self, jobs: &[JobInfo], now: Instant) -> Option<Op> {
+        self.jobs = jobs.to_vec();
+        self.told_at = now;
+        // Newest first: that is the one somebody looks for.
+        let items = jobs.iter().rev().map(|job| Item {
+            key: job.id.clone(),
+            ..Item::default()
+        });
+        self.list.set_items(items.collect());
+        self.follow()
+    }
+
+    /// More output of the followed job.
+    pub fn append(&mut self, id: &str, text: &str, skipped: u64) {
+        if self.followed.as_deref() == Some(id) {
+            let text = text.to_owned();
+            self.output
+                .merge(&ToolUpdate::Output { text, skipped }, KEPT);
+        }
+    }
+
+    fn selected(&self) -> Option<&JobInfo> {
+        let key = &self.list.selected()?.key;
+        self.jobs.iter().find(|job| job.id == *key)
+    }
+
+    fn follow(&mut self) -> Option<Op> {
+        let selected = self.selected().map(|job| job.id.clone());
+        if selected == self.followed {
+            return None;
+        }
+        self.doomed = None;
+        self.output = nothing();
+        self.followed.clone_from(&selected);
+        Some(Op::FollowJob { id: selected })
+    }
+
+    fn moved(&mut self, cx: &mut Cx<'_, Action>) -> Handled {
+        self.doomed = None;
+        if let Some(op) = self.follow() {
+            cx.push(Action::Tell(op));
+        }
+        Handled::Yes
+    }
+
+    /// Kills the selected job when it is asked for the second time.
+    fn kill(&mut self, cx: &mut Cx<'_, Action>) {
+        let Some(job) = self.selected().filter(|job| job.running) else {
+            return;
+        };
+        let id = job.id.clone();
+        if self.doomed.as_ref() == Some(&id) {
+            self.doomed = None;
+            cx.push(Action::Tell(Op::KillJob { id }));
+        } else {
+            self.doomed = Some(id);
+        }
+    }
+
+    fn rows(&mut self, width: usize, height: usize, now: Instant) -> Vec<Row> {
+        let inner = width.saturating_sub(2);
+        let mut rows = vec![self.title_row(inner)];
+        let room = height.saturating_sub(2);
+        if self.jobs.is_empty() {
+            rows.push(boxed(Row::plain(format!("  {EMPTY}"), Token::Muted), inner));
+        }
+        let listed = if self.wide {
+            1
+        } else {
+            LISTED.min(self.jobs.len()).min(room / 2)
+        };
+        for row in self.job_rows(inner, listed, now) {
+            rows.push(boxed(row, inner));
+        }
+        if !self.jobs.is_empty() && rows.len() < height.saturating_sub(2) {
+            let line = format!("├{}┤", "─".repeat(inner));
+            rows.push(Row::plain(line, Token::BorderActive));
+            let left = height.saturating_sub(rows.len() + 1);
+            rows.extend(
+                self.output_rows(inner, left)
+                    .into_iter()
+                    .map(|row| boxed(row, inner)),
+            );
+        }
+        while rows.len() + 1 < height {
+            rows.push(boxed(Row::default(), inner));
+        }
+        rows.push(self.hint_row(inner));
+        rows
+    }
+
+    fn title_row(&self, inner: usize) -> Row {
+        let running = self.jobs.iter().filter(|job| job.running).count();
+        let title = Face::from(Token::Title).emphasised(Emphasis::BOLD);
+        let count = format!(" {running} running, {} ended ", self.jobs.len() - running);
+        let mut row = Row::plain("╭ ", Token::BorderActive);
+        row.push("Jobs", title);
+        row.push(" ", Token::BorderActive);
+        let line = (inner + 2).saturating_sub(row.width() + text::width(&count) + 2);
+        row.push("─".repeat(line), Token::BorderActive);
+        row.push(count, Token::Muted);
+        row.push("─╮", Token::BorderActive);
+        row
+    }
+
+    /// As many jobs as fit, the selected one among them.
+    fn job_rows(&self, inner: usize, count: usize, now: Instant) -> Vec<Row> {
+        let selected = self.selected().map(|job| job.id.as_str());
+        let newest: Vec<&JobInfo> = self.jobs.iter().rev().collect();
+        let place = newest
+            .iter()
+            .position(|job| Some(job.id.as_str()) == selected);
+        let first = (place.unwrap_or(0) + 1).saturating_sub(count);
+        let since = now.saturating_duration_since(self.told_at);
+        let shown = newest.iter().skip(first).take(count);
+        shown
+            .map(|job| job_row(job, Some(job.id.as_str()) == selected, since, inner))
+            .collect()
+    }
+
+    fn output_rows(&self, inner: usize, room: usize) -> Vec<Row> {
+        let text = self.output.text();
+        let skipped = matches!(self.output, ToolUpdate::Output { skipped: 1.., .. });
+        if text.is_empty() {
+            return vec![Row::plain("  (no output yet)", Token::Muted)];
+        }
+        let width = u16::try_from(inner).unwrap_or(u16::MAX);
+        let indent = [Span::new(" ", Token::ToolOutput)];
+        let mut rows = tail_rows(text, width, &indent, room.saturating_sub(1).max(1));
+        let whole = rows.len() < room && skipped;
+        if whole
+            && rows
+                .first()
+                .is_some_and(|row| !row.text().starts_with("  …"))
+        {
+            rows.insert(0, Row::plain("  … more above", Token::Muted));
+        }
+        rows.truncate(room);
+        rows
+    }
+
+    fn hint_row(&self, inner: usize) -> Row {
+        let hint = match (&self.doomed, self.selected()) {
+            (Some(id), _) => format!(" x again kills {id} "),
+            (None, None) => " esc closes ".to_owned(),
+            (None, Some(job)) if job.running => {
+                " ↑↓ choose · enter only the output · x kills · esc closes ".to_owned()
+            }
+            (None, Some(_)) => " ↑↓ choose · enter only the output · esc closes ".to_owned(),
+        };
+        let hint = text::truncate(&hint, inner).into_owned();
+        let token = if self.doomed.is_some() {
+            Token::Warning
+        } else {
+            Token::Muted
+        };
+        let line = inner.saturating_sub(text::width(&hint) + 1);
+        let mut row = Row::plain("╰─", Token::BorderActive);
+        row.push(hint, token);
+        row.push(format!("{}╯", "─".repeat(line)), Token::BorderActive);
+        row
+    }
+}
+
+fn nothing() -> ToolUpdate {
+    ToolUpdate::Output {
+        text: String::new(),
+        skipped: 0,
+    }
+}
+
+/// `› job1  npm run dev            running 12s`.
+fn job_row(job: &JobInfo, selected: bool, since: Duration, inner: usize) -> Row {
+    let (token, state) = state(job, since);
+    let face = |token: Token| Face {
+        token,
+        ground: selected.then_some(Token::Selected),
+        emphasis: Emphasis::default(),
+    };
+    let room = inner.saturating_sub(text::width(&state) + text::width(&job.id) + 8);
+    let command = text::single_line(text::head_bytes(&job.command, 1000));
+    let command = text::truncate(&command, room);
+    let mut row = Row::default();
+    row.push(if selected { "› " } else { "  " }, face(Token::Accent));
+    row.push(format!("{}  ", job.id), face(Token::ToolName));
+    row.push(command.clone().into_owned(), face(Token::Text));
+    row.push(
+        " ".repeat(room - text::width(&command) + 2),
+        face(Token::Text),
+    );
+    row.push(state, face(token));
+    row.push("  ", face(Token::Text));
+    row.fill = selected.then(|| Face::from(Token::Selected));
+    row
+}
+
+/// How the job is doing, `since` after it was told.
+fn state(job: &JobInfo, since: Duration) -> (Token, String) {
+    let time = clock::human_duration(job.duration);
+    match (&job.signal, job.exit_code) {
+        _ if job.running => {
+            let seconds = (job.duration + since.as_millis() as u64) / 1000;
+            let time = clock::human_duration(seconds * 1000).replace(".0s", "s");
+            let time = if seconds == 0 { "0s" } else { &time };
+            (Token::Working, format!("running {time}"))
+        }
+        (Some(signal), _) => (Token::Warning, format!("{signal} after {time}")),
+        (None, Some(0)) => (Token::Success, format!("done after {time}")),
+        (None, code) => (
+            Token::Error,
+            format!("exit {} after {time}", code.unwrap_or_default()),
+        ),
+    }
+}
+
+impl Component<Command, Action> for Jobs {
+    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
+        let wanted = if self.jobs.is_empty() {
+            5
+        } else {
+            area.height * 8 / 10
+        };
+        let area = centred(area, 120, wanted.max(5));
+        let (width, height) = (usize::from(area.width), usize::from(area.height));
+        let rows = self.rows(width, height, view.now);
+        paint_rows(&rows, area, buffer, view.links, |face| {
+            view.theme.style(face)
+        });
+    }
+
+    fn on_key(&mut self, key: KeyPress, cx: &mut Cx<'_, Action>) -> Handled {
+        match key.typed() {
+            Some('x') => self.kill(cx),
+            Some('j') => return self.on_command(Command::Down, cx),
+            Some('k') => return self.on_command(Command::Up, cx),
+            Some('q') => return self.on_command(Command::Cancel, cx),
+            _ => self.doomed = None,
+        }
+        Handled::Yes
+    }
+
+    fn on_command(&mut self, command: Command, cx: &mut Cx<'_, Action>) -> Handled {
+        match command {
+            Command::Up => self.list.step(false),
+            Command::Down => self.list.step(true),
+            Command::PageUp => self.list.page(false, LISTED),
+            Command::PageDown => self.list.page(true, LISTED),
+            Command::First => self.list.first(),
+            Command::Last => self.list.last(),
+            Command::Accept => self.wide = !self.wide,
+            Command::DeleteForward => {
+                self.kill(cx);
+                return Handled::Yes;
+            }
+            Command::Cancel | Command::Interrupt | Command::ClearOrExit => {
+                if self.doomed.take().is_some() {
+                    return Handled::Yes;
+                }
+                cx.push(Action::CloseLayer);
+                cx.push(Action::Tell(Op::FollowJob { id: None }));
+                return Handled::Yes;
+            }
+            _ => return Handled::No,
+        }
+        self.moved(cx)
+    }
+
+    fn context(&self) -> &'static str {
+        "list"
+    }
+
+    fn as_any(&mut self) -> Option<&mut dyn Any> {
+        Some(self)
+    }
+}

@@ -1,0 +1,82 @@
+//! The tools of the session: where each comes from, what its definition costs, and whether the model is
+//! offered it. Taking one turns it off or on; the list stays open.
+
+use super::picker::Picker;
+use crate::agent::{ToolInfo, ToolOrigin};
+use crate::modes::tui::action::Action;
+use crate::modes::tui::footer::tokens;
+use crate::term::widgets::select::Item;
+
+pub const ID: &str = "tools";
+
+/// Bytes of a definition that make a token, about.
+const BYTES_A_TOKEN: usize = 4;
+
+/// The picker over `tools`, in the order the model sees them.
+pub fn picker(tools: &[ToolInfo]) -> Picker {
+    let offered = tools.iter().filter(|tool| tool.offered);
+    let cost: u64 = offered.clone().map(cost).sum();
+    let count = offered.count();
+    let title = format!("Tools: {count} offered, about {} tokens", tokens(cost));
+    let items = tools.iter().map(item).collect();
+    let take = |name: &str| vec![Action::ToggleTool(name.to_owned())];
+    Picker::new(title, "no tool matches", items, Box::new(take)).staying()
+}
+
+fn cost(tool: &ToolInfo) -> u64 {
+    tool.bytes.div_ceil(BYTES_A_TOKEN) as u64
+}
+
+fn item(tool: &ToolInfo) -> Item {
+    let mark = if tool.offered { "✓" } else { "·" };
+    let origin = match &tool.origin {
+        ToolOrigin::Program => "built in".to_owned(),
+        ToolOrigin::Plugin { name } => format!("plug-in {name}"),
+        ToolOrigin::Server { server, .. } => format!("server {server}"),
+    };
+    let reads = tool.hints.read_only == Some(true);
+    let rights = if reads { "reads only  " } else { "" };
+    Item {
+        key: tool.name.clone(),
+        label: format!("{mark} {}", tool.name),
+        detail: format!("{rights}{origin}  ~{} tokens", tokens(cost(tool))),
+        keywords: origin,
+        dimmed: !tool.offered,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::ToolHints;
+
+    #[test]
+    fn a_tool_says_whence_it_is_and_what_it_costs() {
+        let tool = ToolInfo {
+            name: "grep".into(),
+            description: "Search".into(),
+            origin: ToolOrigin::Program,
+            hints: ToolHints {
+                read_only: Some(true),
+                ..ToolHints::default()
+            },
+            offered: true,
+            bytes: 478,
+        };
+        let shown = item(&tool);
+        assert_eq!(shown.label, "✓ grep");
+        assert_eq!(shown.detail, "reads only  built in  ~120 tokens");
+        let server = ToolOrigin::Server {
+            server: "git".into(),
+            tool: "log".into(),
+        };
+        let off = item(&ToolInfo {
+            offered: false,
+            hints: ToolHints::default(),
+            origin: server,
+            ..tool
+        });
+        assert_eq!((off.label.as_str(), off.dimmed), ("· grep", true));
+        assert_eq!(off.detail, "server git  ~120 tokens");
+    }
+}
