@@ -3,6 +3,7 @@
 
 pub mod accounts;
 pub mod attachment;
+pub mod checkpoint;
 pub mod files;
 pub mod folders;
 pub mod history;
