@@ -29,6 +29,8 @@ pub struct Settings {
     pub notifications: bool,
     pub max_retries: u32,
     pub discover_local_models: bool,
+    /// Whether the files of a project are recorded, so that they can be brought back.
+    pub checkpoints: bool,
     /// Whether credentials go into the system's keyring.
     pub keyring: bool,
 }
@@ -57,6 +59,7 @@ impl Default for Settings {
             notifications: true,
             max_retries: 5,
             discover_local_models: true,
+            checkpoints: true,
             keyring: false,
         }
     }
@@ -169,6 +172,12 @@ pub const SETTINGS: &[Setting] = &[
                 .as_bool()
                 .map(|value| settings.discover_local_models = value)
         },
+    },
+    Setting {
+        name: "checkpoints",
+        accepts: "true or false",
+        description: "Whether files are recorded before they change, so that they can be brought back.",
+        take: |settings, value| value.as_bool().map(|value| settings.checkpoints = value),
     },
     Setting {
         name: "credential_store",

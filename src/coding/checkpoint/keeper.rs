@@ -79,8 +79,8 @@ struct Progress {
     recorded: bool,
     /// A tool that may have changed files has run since the last state.
     dirty: bool,
-    /// The state recorded last in this session.
-    latest: Option<StateId>,
+    /// The state recorded last in this session, once that was looked up.
+    latest: Option<Option<StateId>>,
     /// What could not be done was told; it is not tried again when it cannot help.
     told: bool,
     off: bool,
@@ -96,21 +96,13 @@ impl fmt::Debug for Checkpointer {
 }
 
 impl Checkpointer {
-    /// Records `files` in `session`, in which `latest` was the last state.
-    pub fn new(
-        files: CheckpointStore,
-        session: SessionStore,
-        latest: Option<StateId>,
-        notify: Notify,
-    ) -> Self {
+    /// Records `files` in `session`.
+    pub fn new(files: CheckpointStore, session: SessionStore, notify: Notify) -> Self {
         Self {
             files,
             session,
             notify,
-            progress: Mutex::new(Progress {
-                latest,
-                ..Progress::default()
-            }),
+            progress: Mutex::default(),
         }
     }
 
@@ -118,27 +110,40 @@ impl Checkpointer {
         change(&mut self.progress.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The state recorded last.
-    pub fn latest(&self) -> Option<StateId> {
-        self.progress(|progress| progress.latest)
+    /// The state recorded last; asks the session the first time.
+    async fn latest(&self) -> Option<StateId> {
+        if let Some(latest) = self.progress(|progress| progress.latest) {
+            return latest;
+        }
+        // What cannot be read tells nothing.
+        let _ = self.session.findings().await;
+        let index = self.session.index().clone();
+        let entry = tokio::task::spawn_blocking(move || index.last_checkpoint()).await;
+        let checkpoint = entry
+            .ok()
+            .flatten()
+            .and_then(|entry| Checkpoint::of(&entry.kind));
+        let latest = checkpoint.map(|checkpoint| checkpoint.state);
+        self.progress(|progress| progress.latest = Some(latest));
+        latest
     }
 
     /// Files were gone back to: what is recorded next is compared with `state`.
     pub fn moved(&self, state: StateId) {
-        self.progress(|progress| progress.latest = Some(state));
+        self.progress(|progress| progress.latest = Some(Some(state)));
     }
 
     async fn record(&self, moment: Moment) {
         if self.progress(|progress| progress.off) {
             return;
         }
-        let (files, latest) = (self.files.clone(), self.latest());
+        let (files, latest) = (self.files.clone(), self.latest().await);
         let looked = tokio::task::spawn_blocking(move || look(&files, moment, latest)).await;
         let looked = looked.unwrap_or_else(|error| Err(std::io::Error::other(error).into()));
         match looked {
             Ok((_, true)) => {}
             Ok((checkpoint, false)) => {
-                self.progress(|progress| progress.latest = Some(checkpoint.state));
+                self.progress(|progress| progress.latest = Some(Some(checkpoint.state)));
                 // A session that cannot be written stops the run with its next message.
                 let _ = self.session.append(checkpoint.entry()).await;
             }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::checkpoint_op::CheckpointEvent;
 use crate::agent::{self, Coalesce, Severity, ShellRun};
 use crate::coding::accounts::Account;
 use crate::coding::questions::Question;
@@ -154,6 +155,9 @@ pub enum Event {
     },
     /// The host has ended; nothing follows.
     ShutDown,
+    /// An event about files.
+    #[serde(untagged)]
+    Checkpoint(CheckpointEvent),
     /// An event of the agent.
     #[serde(untagged)]
     Agent(agent::Event),

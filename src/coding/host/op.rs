@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::checkpoint_op::CheckpointOp;
 use crate::agent;
 use crate::coding::questions::Answer;
 use crate::coding::session::PageAt;
@@ -77,6 +78,9 @@ pub enum Op {
     Reload,
     /// Stops what runs, stores everything and ends; `Event::ShutDown` is the last event.
     ShutDown,
+    /// An instruction about files.
+    #[serde(untagged)]
+    Checkpoint(CheckpointOp),
     /// An instruction of the agent.
     #[serde(untagged)]
     Agent(agent::Op),

@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
+use super::checkpoints::SessionFiles;
 use super::event::{Event, SessionContents, SessionInfo, SessionSummary};
 use super::setup::{HostSetup, SessionChoice};
 use super::transcript::Transcript;
 use crate::agent::{
-    self, Agent, AgentConfig, History, ProviderTransport, Publisher, RetryPolicy, Subscription,
+    self, Agent, AgentConfig, History, Interceptor, ProviderTransport, Publisher, RetryPolicy,
+    Subscription,
 };
 use crate::coding::keeper::{Keeper, StoredHistory};
 use crate::coding::models::Models;
@@ -29,6 +31,8 @@ pub(super) struct OpenSession {
     pub events: Subscription<agent::Event>,
     pub workspace: Arc<Workspace>,
     pub transcript: Transcript,
+    /// Not set for a session that is not stored.
+    pub files: Option<SessionFiles>,
     /// The whole file is indexed.
     pub indexed: bool,
     /// Entries of the messages whose `MessageEnd` is on its way.
@@ -97,6 +101,13 @@ impl OpenSession {
             tools: &names,
         });
         let (tell_stored, stored) = mpsc::unbounded_channel();
+        let files = store
+            .path()
+            .filter(|_| setup.settings.checkpoints)
+            .map(|_| SessionFiles::new(setup, &store, &publisher));
+        let mut interceptors: Vec<Arc<dyn Interceptor>> =
+            vec![Arc::new(Keeper::new(store.clone(), tell_stored))];
+        interceptors.extend(files.iter().map(SessionFiles::interceptor));
         let config = AgentConfig {
             transport: Arc::new(ProviderTransport::new(
                 models.provider(),
@@ -106,7 +117,7 @@ impl OpenSession {
             thinking,
             system_prompt: prompt,
             tools,
-            interceptors: vec![Arc::new(Keeper::new(store.clone(), tell_stored))],
+            interceptors,
             messages: Vec::new(),
             history,
             retry: RetryPolicy {
@@ -125,6 +136,7 @@ impl OpenSession {
             store,
             agent,
             workspace,
+            files,
             indexed,
             stored,
             info,

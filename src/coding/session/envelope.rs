@@ -24,6 +24,7 @@ pub(super) enum Tag {
     SessionInfo,
     Usage,
     Leaf,
+    Checkpoint,
     /// A kind that only its readers care for, or one of a newer version.
     Other,
 }
@@ -37,7 +38,7 @@ const TYPES: &[(&[u8], Tag)] = &[
     (b"label", Tag::Label),
     (b"session_info", Tag::SessionInfo),
     (b"usage", Tag::Usage),
-    (b"checkpoint", Tag::Other),
+    (b"checkpoint", Tag::Checkpoint),
     (b"custom", Tag::Other),
     (b"leaf", Tag::Leaf),
 ];
@@ -87,9 +88,8 @@ impl Tag {
             EntryKind::SessionInfo { .. } => Self::SessionInfo,
             EntryKind::Usage { .. } => Self::Usage,
             EntryKind::Leaf { .. } => Self::Leaf,
-            EntryKind::Checkpoint { .. } | EntryKind::Custom { .. } | EntryKind::Unknown(_) => {
-                Self::Other
-            }
+            EntryKind::Checkpoint { .. } => Self::Checkpoint,
+            EntryKind::Custom { .. } | EntryKind::Unknown(_) => Self::Other,
         }
     }
 
