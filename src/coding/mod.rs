@@ -3,6 +3,7 @@
 
 pub mod accounts;
 pub mod attachment;
+pub mod checkpoint;
 pub mod compaction;
 pub mod fan;
 pub mod files;

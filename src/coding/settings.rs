@@ -31,6 +31,8 @@ pub struct Settings {
     /// Whether a window that is nearly full is compacted without being asked.
     pub auto_compact: bool,
     pub discover_local_models: bool,
+    /// Whether the files of a project are recorded, so that they can be brought back.
+    pub checkpoints: bool,
     /// Whether credentials go into the system's keyring.
     pub keyring: bool,
 }
@@ -60,6 +62,7 @@ impl Default for Settings {
             max_retries: 5,
             auto_compact: true,
             discover_local_models: true,
+            checkpoints: true,
             keyring: false,
         }
     }
@@ -178,6 +181,12 @@ pub const SETTINGS: &[Setting] = &[
                 .as_bool()
                 .map(|value| settings.discover_local_models = value)
         },
+    },
+    Setting {
+        name: "checkpoints",
+        accepts: "true or false",
+        description: "Whether files are recorded before they change, so that they can be brought back.",
+        take: |settings, value| value.as_bool().map(|value| settings.checkpoints = value),
     },
     Setting {
         name: "credential_store",

@@ -14,6 +14,7 @@ mod agent;
 mod auth;
 mod budget;
 mod caching;
+mod checkpoints;
 mod compaction;
 mod discovery;
 mod faults;

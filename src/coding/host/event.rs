@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::checkpoint_op::CheckpointEvent;
 use super::tree_op::TreeEvent;
 use crate::agent::{self, Coalesce, Severity, ShellRun};
 use crate::coding::accounts::Account;
@@ -169,6 +170,9 @@ pub enum Event {
     /// An event about the session's tree.
     #[serde(untagged)]
     Tree(TreeEvent),
+    /// An event about files.
+    #[serde(untagged)]
+    Checkpoint(CheckpointEvent),
     /// An event of the agent.
     #[serde(untagged)]
     Agent(agent::Event),

@@ -222,6 +222,7 @@ impl Task {
         match op {
             Op::Agent(op) => self.apply_agent(op).await,
             Op::Tree(op) => self.apply_tree(op).await,
+            Op::Checkpoint(op) => self.apply_checkpoint(op),
             Op::NewSession => {
                 self.close().await;
                 let unstored = self.setup.session == SessionChoice::Unstored;

@@ -1,6 +1,8 @@
 //! The one thing a mode receives: an agent wired to tools, a session, models and settings. Ops go in,
 //! events come out; nothing reaches around them.
 
+pub mod checkpoint_op;
+mod checkpoints;
 mod choice;
 pub mod event;
 mod fan;
@@ -24,6 +26,7 @@ mod tree_op;
 mod usage;
 mod workspace;
 
+pub use checkpoint_op::{CheckpointEvent, CheckpointOp, FileDiff};
 pub use event::{
     Event, KeyState, LoginInput, ModelInfo, SessionContents, SessionInfo, SessionSummary,
 };

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::checkpoint_op::CheckpointOp;
 use super::tree_op::TreeOp;
 use crate::agent;
 use crate::coding::questions::Answer;
@@ -88,6 +89,9 @@ pub enum Op {
     /// An instruction about the session's tree.
     #[serde(untagged)]
     Tree(TreeOp),
+    /// An instruction about files.
+    #[serde(untagged)]
+    Checkpoint(CheckpointOp),
     /// An instruction of the agent.
     #[serde(untagged)]
     Agent(agent::Op),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
+use super::checkpoints::SessionFiles;
 use super::event::{Event, SessionContents, SessionInfo, SessionSummary};
 use super::host::Job;
 use super::jobs;
@@ -38,6 +39,8 @@ pub(super) struct OpenSession {
     pub tree: TreeState,
     /// What holds for every agent of the session, those of a fan included: permissions, hooks.
     pub rules: Vec<Arc<dyn Interceptor>>,
+    /// Not set for a session that is not stored.
+    pub files: Option<SessionFiles>,
     /// The whole file is indexed.
     pub indexed: bool,
     /// Entries of the messages whose `MessageEnd` is on its way.
@@ -112,6 +115,12 @@ impl OpenSession {
             Arc::new(compactor.clone()),
         ];
         interceptors.extend(rules.iter().cloned());
+        let files = store
+            .path()
+            .filter(|_| setup.settings.checkpoints)
+            .map(|_| SessionFiles::new(setup, &store, &publisher));
+        // Last: what another rule denies changes nothing.
+        interceptors.extend(files.iter().map(SessionFiles::interceptor));
         let config = AgentConfig {
             transport: Arc::new(ProviderTransport::new(
                 models.provider(),
@@ -143,6 +152,7 @@ impl OpenSession {
             store,
             agent,
             workspace,
+            files,
             indexed,
             stored,
             info,

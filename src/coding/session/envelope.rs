@@ -29,6 +29,7 @@ pub enum Tag {
     Usage,
     /// Moves the leaf; no part of the tree.
     Leaf,
+    Checkpoint,
     /// A kind that only its readers care for, or one of a newer version.
     Other,
 }
@@ -43,7 +44,7 @@ const TYPES: &[(&[u8], Tag)] = &[
     (b"hide", Tag::Hide),
     (b"session_info", Tag::SessionInfo),
     (b"usage", Tag::Usage),
-    (b"checkpoint", Tag::Other),
+    (b"checkpoint", Tag::Checkpoint),
     (b"custom", Tag::Other),
     (b"leaf", Tag::Leaf),
 ];
@@ -94,9 +95,8 @@ impl Tag {
             EntryKind::SessionInfo { .. } => Self::SessionInfo,
             EntryKind::Usage { .. } => Self::Usage,
             EntryKind::Leaf { .. } => Self::Leaf,
-            EntryKind::Checkpoint { .. } | EntryKind::Custom { .. } | EntryKind::Unknown(_) => {
-                Self::Other
-            }
+            EntryKind::Checkpoint { .. } => Self::Checkpoint,
+            EntryKind::Custom { .. } | EntryKind::Unknown(_) => Self::Other,
         }
     }
 

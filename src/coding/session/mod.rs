@@ -6,6 +6,7 @@
 //! Nothing here ever rewrites a stored line.
 
 mod bodies;
+mod checkpoints;
 mod compare;
 mod directory;
 mod draft;

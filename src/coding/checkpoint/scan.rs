@@ -1,0 +1,131 @@
+//! Looks at the working directory: every file that is not ignored, read only when it changed.
+
+use std::fs::{self, Metadata};
+use std::io::{self, Read as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use ignore::{DirEntry, WalkBuilder};
+
+use super::cache::{Cache, Stamp};
+use super::objects::{Hash, Objects};
+use super::state::{Held, State};
+
+/// Files above this many bytes are not kept.
+pub const MAX_FILE: u64 = 32 * 1024 * 1024;
+/// Trees of more files are not recorded.
+pub const MAX_FILES: usize = 50_000;
+
+/// What was seen.
+#[derive(Debug)]
+pub(super) struct Scanned {
+    pub(super) state: State,
+    /// Paths whose content is not kept: too large, unreadable, no regular file.
+    pub(super) not_kept: Vec<PathBuf>,
+    /// What is known now.
+    pub(super) cache: Cache,
+}
+
+/// Why a directory cannot be looked at.
+#[derive(Debug)]
+pub(super) enum ScanError {
+    TooMany,
+    Io(io::Error),
+}
+
+impl From<io::Error> for ScanError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// Looks at everything below `root` and keeps new content in `objects`.
+pub(super) fn scan(root: &Path, cache: &Cache, objects: &Objects) -> Result<Scanned, ScanError> {
+    let mut scanned = Scanned {
+        state: State::default(),
+        not_kept: Vec::new(),
+        cache: Cache::default(),
+    };
+    for entry in walk(root) {
+        // What vanished while it was looked at is not there.
+        let Ok(entry) = entry else { continue };
+        let Ok(path) = entry.path().strip_prefix(root).map(Path::to_path_buf) else {
+            continue;
+        };
+        if entry.file_type().is_none_or(|kind| kind.is_dir()) {
+            continue;
+        }
+        if scanned.state.paths.len() == MAX_FILES {
+            return Err(ScanError::TooMany);
+        }
+        let Some(held) = look(&entry, &path, cache, objects, &mut scanned.cache)? else {
+            continue;
+        };
+        if matches!(held, Held::NotKept { .. }) {
+            scanned.not_kept.push(path.clone());
+        }
+        scanned.state.paths.insert(path, held);
+    }
+    Ok(scanned)
+}
+
+/// Every entry that is not ignored; nothing of git's own, no link followed.
+fn walk(root: &Path) -> ignore::Walk {
+    WalkBuilder::new(root)
+        .hidden(false)
+        .require_git(false)
+        .ignore(false)
+        .git_global(false)
+        .follow_links(false)
+        .filter_entry(|entry| entry.file_name() != ".git")
+        .build()
+}
+
+/// What stands at `path`; `None` when it has gone.
+fn look(
+    entry: &DirEntry,
+    path: &Path,
+    cache: &Cache,
+    objects: &Objects,
+    known: &mut Cache,
+) -> io::Result<Option<Held>> {
+    let full = entry.path();
+    let Ok(metadata) = fs::symlink_metadata(full) else {
+        return Ok(None);
+    };
+    if metadata.is_symlink() {
+        let Ok(target) = fs::read_link(full) else {
+            return Ok(None);
+        };
+        let target = objects.put(target.as_os_str().as_bytes())?;
+        return Ok(Some(Held::Link { target }));
+    }
+    let stamp = Stamp::of(&metadata);
+    let not_kept = Held::NotKept { mark: stamp.mark() };
+    if !metadata.is_file() || metadata.len() > MAX_FILE {
+        return Ok(Some(not_kept));
+    }
+    let mode = metadata.permissions().mode() & 0o7777;
+    if let Some(content) = cache.get(path, stamp).filter(|hash| objects.has(*hash)) {
+        known.insert(path.to_path_buf(), stamp, content);
+        return Ok(Some(Held::File { mode, content }));
+    }
+    let Some(bytes) = read(full, &metadata) else {
+        return Ok(Some(not_kept));
+    };
+    let content: Hash = objects.put(&bytes)?;
+    // A file that changes while it is read is read again next time.
+    if fs::symlink_metadata(full).is_ok_and(|after| Stamp::of(&after) == stamp) {
+        known.insert(path.to_path_buf(), stamp, content);
+    }
+    Ok(Some(Held::File { mode, content }))
+}
+
+/// The content; `None` when it cannot be read or has grown beyond the limit.
+fn read(path: &Path, metadata: &Metadata) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(metadata.len() as usize + 1);
+    let file = fs::File::open(path).ok()?;
+    file.take(MAX_FILE + 1).read_to_end(&mut bytes).ok()?;
+    (bytes.len() as u64 <= MAX_FILE).then_some(bytes)
+}

@@ -1,0 +1,360 @@
+//! Recording and going back, on real files.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use super::{ChangeKind, CheckpointStore, FileChange, StateId, Unrestored};
+
+struct Project {
+    folder: TempDir,
+    store: CheckpointStore,
+}
+
+impl Project {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("work");
+        fs::create_dir(&root).unwrap();
+        let store = CheckpointStore::new(&folder.path().join("data"), &root);
+        Self { folder, store }
+    }
+
+    fn root(&self) -> PathBuf {
+        self.folder.path().join("work")
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.root().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn read(&self, path: &str) -> Option<String> {
+        fs::read_to_string(self.root().join(path)).ok()
+    }
+
+    fn remove(&self, path: &str) {
+        fs::remove_file(self.root().join(path)).unwrap();
+    }
+
+    fn capture(&self) -> StateId {
+        self.store.capture().unwrap().id
+    }
+
+    /// Goes back to `target`; what the session recorded last is `known`.
+    fn back(&self, target: StateId, known: StateId, by_hand: bool) -> (Vec<Seen>, Vec<Unrestored>) {
+        let plan = self
+            .store
+            .plan(target, Some(known), &BTreeSet::new())
+            .unwrap();
+        let restored = self.store.restore(&plan, by_hand);
+        (seen(&restored.changes), restored.left)
+    }
+}
+
+type Seen = (String, ChangeKind, bool);
+
+fn seen(changes: &[FileChange]) -> Vec<Seen> {
+    let changes = changes.iter();
+    changes
+        .map(|change| (change.path.clone(), change.kind, change.by_hand))
+        .collect()
+}
+
+fn one(path: &str, kind: ChangeKind) -> Seen {
+    (path.to_owned(), kind, false)
+}
+
+fn left(path: &str, reason: &str) -> Unrestored {
+    Unrestored {
+        path: path.to_owned(),
+        reason: reason.to_owned(),
+    }
+}
+
+fn git(folder: &Path, arguments: &[&str]) -> String {
+    let output = Command::new("git")
+        .args(["-c", "user.name=a", "-c", "user.email=a@b", "-C"])
+        .arg(folder)
+        .args(arguments)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn what_was_changed_made_and_removed_comes_back() {
+    let project = Project::new();
+    project.write("src/main.rs", "old\n");
+    project.write("gone/deep/file.txt", "here\n");
+    project.write("same.txt", "same\n");
+    project.write("run.sh", "#!/bin/sh\n");
+    symlink("same.txt", project.root().join("link")).unwrap();
+    let before = project.capture();
+    project.write("src/main.rs", "new\n");
+    project.write("made/by/tool.txt", "made\n");
+    fs::remove_dir_all(project.root().join("gone")).unwrap();
+    let run = project.root().join("run.sh");
+    fs::set_permissions(&run, fs::Permissions::from_mode(0o755)).unwrap();
+    project.remove("link");
+    project.write("link", "no link any more\n");
+    let after = project.capture();
+
+    let (changes, failed) = project.back(before, after, false);
+    assert_eq!(
+        changes,
+        [
+            one("made/by/tool.txt", ChangeKind::Remove),
+            one("gone/deep/file.txt", ChangeKind::Create),
+            one("link", ChangeKind::Modify),
+            one("run.sh", ChangeKind::Mode),
+            one("src/main.rs", ChangeKind::Modify),
+        ]
+    );
+    assert_eq!(failed, []);
+    assert_eq!(project.capture(), before);
+    assert!(!project.root().join("made").exists());
+    let link = fs::read_link(project.root().join("link")).unwrap();
+    assert_eq!(link, Path::new("same.txt"));
+    assert_eq!(project.read("same.txt").unwrap(), "same\n");
+
+    // And forth again: every move can be undone.
+    let (_, failed) = project.back(after, before, false);
+    assert_eq!(failed, []);
+    assert_eq!(project.capture(), after);
+}
+
+#[test]
+fn work_of_others_is_left_alone_until_it_is_asked_for() {
+    let project = Project::new();
+    project.write("a.txt", "one\n");
+    project.write("b.txt", "one\n");
+    let before = project.capture();
+    project.write("a.txt", "two\n");
+    project.write("b.txt", "two\n");
+    project.write("c.txt", "two\n");
+    let after = project.capture();
+    project.write("a.txt", "mine\n");
+    project.write("own.txt", "mine\n");
+
+    let (changes, failed) = project.back(before, after, false);
+    assert_eq!(
+        changes,
+        [
+            one("c.txt", ChangeKind::Remove),
+            one("b.txt", ChangeKind::Modify)
+        ]
+    );
+    let reason = "it was changed by hand and is left alone";
+    assert_eq!(failed, [left("own.txt", reason), left("a.txt", reason)]);
+    assert_eq!(project.read("a.txt").unwrap(), "mine\n");
+    assert_eq!(project.read("own.txt").unwrap(), "mine\n");
+
+    // Asked for, it goes, and is still in the store.
+    let plan = project
+        .store
+        .plan(before, Some(after), &BTreeSet::new())
+        .unwrap();
+    project.store.restore(&plan, true);
+    assert_eq!(project.capture(), before);
+    let (_, failed) = project.back(plan.present, before, true);
+    assert_eq!(failed, []);
+    assert_eq!(project.read("a.txt").unwrap(), "mine\n");
+}
+
+#[test]
+fn what_changes_between_the_plan_and_the_step_stays() {
+    let project = Project::new();
+    project.write("a.txt", "one\n");
+    let before = project.capture();
+    project.write("a.txt", "two\n");
+    project.write("made.txt", "two\n");
+    let after = project.capture();
+    let plan = project
+        .store
+        .plan(before, Some(after), &BTreeSet::new())
+        .unwrap();
+    project.write("a.txt", "three\n");
+    project.write("made.txt", "three\n");
+    let restored = project.store.restore(&plan, true);
+    assert_eq!(restored.changes, []);
+    let reason = "it has changed since";
+    assert_eq!(
+        restored.left,
+        [left("made.txt", reason), left("a.txt", reason)]
+    );
+    assert_eq!(project.read("a.txt").unwrap(), "three\n");
+}
+
+#[test]
+fn ignored_files_are_neither_kept_nor_touched() {
+    let project = Project::new();
+    project.write(".gitignore", "*.log\n/target\n");
+    project.write("target/big", "built\n");
+    project.write("secret.log", "before\n");
+    project.write("a.txt", "one\n");
+    let captured = project.store.capture().unwrap();
+    assert_eq!(captured.files, 2);
+    project.write("a.txt", "two\n");
+    project.write("secret.log", "after\n");
+    project.write("target/new", "built\n");
+    let after = project.capture();
+    let (changes, failed) = project.back(captured.id, after, false);
+    assert_eq!(changes, [one("a.txt", ChangeKind::Modify)]);
+    assert_eq!(failed, []);
+    assert_eq!(project.read("secret.log").unwrap(), "after\n");
+    assert_eq!(project.read("target/new").unwrap(), "built\n");
+}
+
+#[test]
+fn git_is_never_touched_and_new_repositories_are_left_whole() {
+    let project = Project::new();
+    let root = project.root();
+    git(&root, &["init", "-q"]);
+    project.write("a.txt", "one\n");
+    git(&root, &["add", "."]);
+    git(&root, &["commit", "-qm", "one"]);
+    fs::create_dir(root.join("old")).unwrap();
+    git(&root.join("old"), &["init", "-q"]);
+    project.write("old/in.txt", "one\n");
+    let before = project.capture();
+
+    project.write("a.txt", "two\n");
+    project.write("old/in.txt", "two\n");
+    project.write("old/made.txt", "two\n");
+    git(&root, &["clone", "-q", ".", "clone"]);
+    git(&root, &["add", "a.txt"]);
+    let state_of_git = || (git(&root, &["diff", "--cached"]), git(&root, &["log"]));
+    let seen_before = state_of_git();
+    let after = project.capture();
+
+    let (changes, failed) = project.back(before, after, false);
+    assert_eq!(
+        changes,
+        [
+            one("old/made.txt", ChangeKind::Remove),
+            one("a.txt", ChangeKind::Modify),
+            one("old/in.txt", ChangeKind::Modify),
+        ]
+    );
+    let reason = "it belongs to a repository that is new";
+    assert_eq!(failed, [left("clone/a.txt", reason)]);
+    assert_eq!(project.read("clone/a.txt").unwrap(), "one\n");
+    assert_eq!(state_of_git(), seen_before);
+    assert_eq!(
+        git(&root.join("old"), &["status", "--short"]),
+        "?? in.txt\n"
+    );
+}
+
+#[test]
+fn a_link_in_the_place_of_a_directory_is_not_followed() {
+    let project = Project::new();
+    project.write("folder/a.txt", "one\n");
+    let before = project.capture();
+    project.write("folder/a.txt", "two\n");
+    let after = project.capture();
+    let plan = project
+        .store
+        .plan(before, Some(after), &BTreeSet::new())
+        .unwrap();
+    let outside = project.folder.path().join("outside");
+    fs::rename(project.root().join("folder"), &outside).unwrap();
+    symlink(&outside, project.root().join("folder")).unwrap();
+    let restored = project.store.restore(&plan, true);
+    let folder = project.root().join("folder");
+    let reason = format!("`{}` is no directory", folder.display());
+    assert_eq!(restored.left, [left("folder/a.txt", &reason)]);
+    assert_eq!(fs::read_to_string(outside.join("a.txt")).unwrap(), "two\n");
+}
+
+#[test]
+fn a_file_and_a_directory_change_places() {
+    let project = Project::new();
+    project.write("one", "a file\n");
+    project.write("two/in", "in a directory\n");
+    let before = project.capture();
+    project.remove("one");
+    project.write("one/in", "now a directory\n");
+    fs::remove_dir_all(project.root().join("two")).unwrap();
+    project.write("two", "now a file\n");
+    let after = project.capture();
+    let (_, failed) = project.back(before, after, false);
+    assert_eq!(failed, []);
+    assert_eq!(project.capture(), before);
+}
+
+#[test]
+fn what_is_too_large_is_said_and_stays() {
+    let project = Project::new();
+    let huge = fs::File::create(project.root().join("huge.bin")).unwrap();
+    huge.set_len(1 << 30).unwrap();
+    let before = project.store.capture().unwrap();
+    assert_eq!(before.not_kept, [PathBuf::from("huge.bin")]);
+    huge.set_len((1 << 30) + 1).unwrap();
+    let after = project.capture();
+    let (changes, failed) = project.back(before.id, after, true);
+    assert_eq!(changes, []);
+    let reason = "what it held was too large or unreadable";
+    assert_eq!(failed, [left("huge.bin", reason)]);
+}
+
+#[test]
+fn a_lost_object_costs_its_file_alone() {
+    let project = Project::new();
+    project.write("a.txt", "precious\n");
+    project.write("b.txt", "one\n");
+    let before = project.capture();
+    project.write("a.txt", "two\n");
+    project.write("b.txt", "two\n");
+    let after = project.capture();
+    let objects = project.folder.path().join("data/checkpoints/objects");
+    for folder in fs::read_dir(objects).unwrap().flatten() {
+        for object in fs::read_dir(folder.path()).unwrap().flatten() {
+            if fs::read(object.path()).unwrap() == b"precious\n" {
+                fs::remove_file(object.path()).unwrap();
+            }
+        }
+    }
+    let (changes, failed) = project.back(before, after, false);
+    assert_eq!(changes, [one("b.txt", ChangeKind::Modify)]);
+    let reason = "what it held is no longer stored";
+    assert_eq!(failed, [left("a.txt", reason)]);
+    assert_eq!(project.read("a.txt").unwrap(), "two\n");
+}
+
+#[test]
+fn a_change_right_after_a_record_is_seen() {
+    let project = Project::new();
+    project.write("a.txt", "one\n");
+    let first = project.capture();
+    // The same size, and within the same tick of the file system's clock.
+    project.write("a.txt", "two\n");
+    assert_ne!(project.capture(), first);
+    project.write("a.txt", "one\n");
+    assert_eq!(project.capture(), first);
+}
+
+#[test]
+fn states_are_compared_as_text() {
+    let project = Project::new();
+    project.write("a.txt", "one\ntwo\n");
+    project.write("b.bin", "\0one");
+    let before = project.capture();
+    project.write("a.txt", "one\n2\n");
+    project.write("b.bin", "\0two");
+    let after = project.capture();
+    let diffs = project.store.diffs(before, after).unwrap();
+    let diffs: Vec<(&str, &str)> = diffs
+        .iter()
+        .map(|(change, diff)| (change.path.as_str(), diff.as_str()))
+        .collect();
+    let expected = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n";
+    assert_eq!(diffs, [("a.txt", expected), ("b.bin", "")]);
+}

@@ -1,0 +1,75 @@
+//! What can be told and heard about the files of the working directory and how they stood.
+
+use serde::{Deserialize, Serialize};
+
+use crate::coding::checkpoint::{FileChange, Unrestored};
+
+/// Instructions about files; those that change them are refused while the agent works.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(
+    tag = "type",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
+pub enum CheckpointOp {
+    /// What bringing the files back to an entry would do: before a prompt, behind anything else, `None`
+    /// before everything. Answered by `CheckpointEvent::FilesPreview`. `request` is a number of the asker's
+    /// choice that comes back with the answer.
+    PreviewFiles {
+        request: u64,
+        entry_id: Option<String>,
+    },
+    /// Brings the files back to an entry; those changed by hand since only with `byHand`. Answered by
+    /// `CheckpointEvent::FilesRestored`.
+    RestoreFiles {
+        entry_id: Option<String>,
+        #[serde(default)]
+        by_hand: bool,
+    },
+    /// Takes the last `RestoreFiles` back; once more, and it holds again.
+    UndoRestore,
+    /// How files differ between two entries: without `from` since the session's first record, without
+    /// `to` until now. Answered by `CheckpointEvent::FileDiffs`.
+    ReadFileDiffs {
+        request: u64,
+        #[serde(default)]
+        from: Option<String>,
+        #[serde(default)]
+        to: Option<String>,
+    },
+}
+
+/// What is heard about files.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(
+    tag = "type",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
+pub enum CheckpointEvent {
+    /// Answer to `PreviewFiles`.
+    FilesPreview {
+        request: u64,
+        entry_id: Option<String>,
+        /// False when no state of the files is known for the place; `changes` is empty then.
+        known: bool,
+        changes: Vec<FileChange>,
+    },
+    /// Files were brought back. What stayed says why.
+    FilesRestored {
+        changes: Vec<FileChange>,
+        left: Vec<Unrestored>,
+    },
+    /// Answer to `ReadFileDiffs`, by path.
+    FileDiffs { request: u64, files: Vec<FileDiff> },
+}
+
+/// How one file differs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FileDiff {
+    #[serde(flatten)]
+    pub change: FileChange,
+    /// Unified, of bounded length; empty for what is no text.
+    pub diff: String,
+}

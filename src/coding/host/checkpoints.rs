@@ -1,0 +1,237 @@
+//! Bringing files back, beside the host's task: a thread that may block looks and writes, and says what
+//! it did.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::checkpoint_op::{CheckpointEvent, CheckpointOp, FileDiff};
+use super::event::Event;
+use super::host::Task;
+use super::setup::HostSetup;
+use crate::agent::{Interceptor, Publisher, Severity};
+use crate::coding::checkpoint::{
+    Checkpoint, CheckpointError, CheckpointStore, Checkpointer, Moment, Notify, Plan, Restored,
+    StateId,
+};
+use crate::coding::session::{Entry, SessionIndex, SessionStore};
+
+/// The files of one open session.
+#[derive(Debug, Clone)]
+pub(super) struct SessionFiles {
+    files: CheckpointStore,
+    session: SessionStore,
+    checkpointer: Arc<Checkpointer>,
+    publisher: Arc<Publisher<Event>>,
+}
+
+impl Task {
+    /// Does what is asked about files.
+    pub(super) fn apply_checkpoint(&self, op: CheckpointOp) {
+        let Some(session) = &self.session else {
+            return self.notice(Severity::Error, "no session is open: start one with `/new`");
+        };
+        let changes = matches!(
+            op,
+            CheckpointOp::RestoreFiles { .. } | CheckpointOp::UndoRestore
+        );
+        if changes && session.agent.state().is_streaming {
+            let text = "files are not brought back while the model works: stop it with esc first";
+            return self.notice(Severity::Warning, text);
+        }
+        let Some(files) = session.files.clone() else {
+            let text = "this session keeps no record of files";
+            return self.notice(Severity::Warning, text);
+        };
+        tokio::spawn(files.serve(op));
+    }
+}
+
+impl SessionFiles {
+    pub(super) fn new(
+        setup: &HostSetup,
+        session: &SessionStore,
+        publisher: &Arc<Publisher<Event>>,
+    ) -> Self {
+        let files = CheckpointStore::new(&setup.folders.data, &setup.cwd);
+        let told = Arc::clone(publisher);
+        let notify: Notify = Arc::new(move |text| {
+            let severity = Severity::Warning;
+            told.publish(Event::HostNotice { severity, text });
+        });
+        let checkpointer = Checkpointer::new(files.clone(), session.clone(), notify);
+        Self {
+            files,
+            session: session.clone(),
+            checkpointer: Arc::new(checkpointer),
+            publisher: Arc::clone(publisher),
+        }
+    }
+
+    /// What records the files while the agent works.
+    pub(super) fn interceptor(&self) -> Arc<dyn Interceptor> {
+        Arc::clone(&self.checkpointer) as Arc<dyn Interceptor>
+    }
+
+    async fn serve(self, op: CheckpointOp) {
+        // An unreadable file has told so when it was opened.
+        let _ = self.session.findings().await;
+        match op {
+            CheckpointOp::PreviewFiles { request, entry_id } => {
+                let looking = self.clone();
+                self.blocking(move || {
+                    let plan = looking.plan(entry_id.as_deref())?;
+                    Ok(CheckpointEvent::FilesPreview {
+                        request,
+                        entry_id,
+                        known: plan.is_some(),
+                        changes: plan.map(|plan| plan.changes()).unwrap_or_default(),
+                    })
+                })
+                .await;
+            }
+            CheckpointOp::RestoreFiles { entry_id, by_hand } => {
+                let planning = self.clone();
+                self.restore(by_hand, move || planning.plan(entry_id.as_deref()))
+                    .await;
+            }
+            CheckpointOp::UndoRestore => {
+                let planning = self.clone();
+                self.restore(false, move || planning.plan_back()).await;
+            }
+            CheckpointOp::ReadFileDiffs { request, from, to } => {
+                let looking = self.clone();
+                self.blocking(move || {
+                    let files = looking.diffs(from.as_deref(), to.as_deref())?;
+                    Ok(CheckpointEvent::FileDiffs { request, files })
+                })
+                .await;
+            }
+        }
+    }
+
+    /// Publishes what `work` finds out, or why it cannot.
+    async fn blocking(
+        &self,
+        work: impl FnOnce() -> Result<CheckpointEvent, CheckpointError> + Send + 'static,
+    ) {
+        match tokio::task::spawn_blocking(work).await {
+            Ok(Ok(event)) => self.publisher.publish(Event::Checkpoint(event)),
+            Ok(Err(error)) => self.tell(error.to_string()),
+            Err(error) => self.tell(error.to_string()),
+        }
+    }
+
+    fn tell(&self, text: String) {
+        let severity = Severity::Warning;
+        self.publisher.publish(Event::HostNotice { severity, text });
+    }
+
+    /// Carries out what `plan` says, and remembers it in the session.
+    async fn restore(
+        &self,
+        by_hand: bool,
+        plan: impl FnOnce() -> Result<Option<Plan>, CheckpointError> + Send + 'static,
+    ) {
+        let files = self.files.clone();
+        let work = move || -> Result<Option<(Restored, Checkpoint)>, CheckpointError> {
+            let Some(plan) = plan()? else {
+                return Ok(None);
+            };
+            let restored = files.restore(&plan, by_hand);
+            let checkpoint = Checkpoint {
+                state: files.capture()?.id,
+                moment: Moment::Restore,
+                by_hand: Vec::new(),
+                from: Some(plan.present),
+            };
+            Ok(Some((restored, checkpoint)))
+        };
+        let done = match tokio::task::spawn_blocking(work).await {
+            Ok(done) => done.map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        match done {
+            Err(text) => self.tell(text),
+            Ok(None) => self.tell("no earlier state of the files is known".to_owned()),
+            Ok(Some((restored, checkpoint))) => {
+                self.checkpointer.moved(checkpoint.state);
+                if Some(checkpoint.state) != checkpoint.from
+                    && let Err(error) = self.session.append(checkpoint.entry()).await
+                {
+                    self.tell(format!("files were brought back, and not noted: {error}"));
+                }
+                let Restored { changes, left } = restored;
+                let event = CheckpointEvent::FilesRestored { changes, left };
+                self.publisher.publish(Event::Checkpoint(event));
+            }
+        }
+    }
+
+    /// What going to an entry would do; `None` when nothing is known of it.
+    fn plan(&self, entry: Option<&str>) -> Result<Option<Plan>, CheckpointError> {
+        let index = self.session.index();
+        let Some((found, checkpoint)) = index.checkpoint_at(entry).and_then(parse) else {
+            return Ok(None);
+        };
+        let since = index.checkpoints_after(&found.id);
+        let since = since.into_iter().filter_map(parse);
+        let by_hand: BTreeSet<PathBuf> = since
+            .flat_map(|(_, checkpoint)| checkpoint.by_hand)
+            .collect();
+        let known = last(index);
+        let plan = self.files.plan(checkpoint.state, known, &by_hand)?;
+        Ok(Some(plan))
+    }
+
+    /// What taking the last move of files back would do.
+    fn plan_back(&self) -> Result<Option<Plan>, CheckpointError> {
+        let index = self.session.index();
+        let restored = index.last_checkpoint().and_then(parse);
+        let from = restored.and_then(|(_, checkpoint)| {
+            let is_restore = checkpoint.moment == Moment::Restore;
+            checkpoint.from.filter(|_| is_restore)
+        });
+        let Some(from) = from else { return Ok(None) };
+        let plan = self.files.plan(from, last(index), &BTreeSet::new())?;
+        Ok(Some(plan))
+    }
+
+    fn diffs(
+        &self,
+        from: Option<&str>,
+        to: Option<&str>,
+    ) -> Result<Vec<FileDiff>, CheckpointError> {
+        let index = self.session.index();
+        let state = |entry: Option<&str>| {
+            let found = index.checkpoint_at(entry).and_then(parse);
+            found.map(|(_, checkpoint)| checkpoint.state)
+        };
+        let Some(old) = state(from) else {
+            return Ok(Vec::new());
+        };
+        let new = match to {
+            None => Some(self.files.capture()?.id),
+            to => state(to),
+        };
+        let Some(new) = new else {
+            return Ok(Vec::new());
+        };
+        let diffs = self.files.diffs(old, new)?;
+        let diffs = diffs.into_iter();
+        Ok(diffs
+            .map(|(change, diff)| FileDiff { change, diff })
+            .collect())
+    }
+}
+
+fn parse(entry: Entry) -> Option<(Entry, Checkpoint)> {
+    let checkpoint = Checkpoint::of(&entry.kind)?;
+    Some((entry, checkpoint))
+}
+
+/// The state recorded last.
+fn last(index: &SessionIndex) -> Option<StateId> {
+    let (_, checkpoint) = index.last_checkpoint().and_then(parse)?;
+    Some(checkpoint.state)
+}

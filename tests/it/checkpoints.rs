@@ -1,0 +1,234 @@
+//! Files that walk with the conversation, through a whole host.
+
+use osier::coding::checkpoint::{ChangeKind, FileChange, Unrestored};
+use osier::coding::host::{CheckpointEvent, CheckpointOp, Event, Op, SessionChoice};
+use osier::llm::Script;
+use serde_json::json;
+
+use crate::support::host::{Open, Place};
+
+/// Two prompts: the first writes and runs, the second edits.
+fn two_prompts() -> Script {
+    Script::new()
+        .turn(|turn| {
+            turn.tool("write", json!({"file_path": "a.txt", "content": "one\n"}))
+                .tool(
+                    "bash",
+                    json!({"command": "mkdir -p gen && echo made > gen/b.txt && rm old.txt"}),
+                )
+        })
+        .turn(|turn| turn.text("First done."))
+        .turn(|turn| turn.tool("bash", json!({"command": "echo two > a.txt"})))
+        .turn(|turn| turn.text("Second done."))
+}
+
+fn change(path: &str, kind: ChangeKind) -> FileChange {
+    FileChange {
+        path: path.into(),
+        kind,
+        by_hand: false,
+        obstacle: None,
+    }
+}
+
+/// The entries of the user's prompts.
+fn prompts(events: &[Event]) -> Vec<String> {
+    let mut stored = None;
+    let mut prompts = Vec::new();
+    for event in events {
+        match event {
+            Event::MessageStored { entry_id, .. } => stored = Some(entry_id.clone()),
+            Event::Agent(osier::agent::Event::MessageEnd { message, .. }) => {
+                if let (osier::agent::AgentMessage::User(_), Some(id)) = (&**message, stored.take())
+                {
+                    prompts.push(id);
+                }
+            }
+            _ => {}
+        }
+    }
+    prompts
+}
+
+async fn preview(open: &mut Open, entry: Option<&str>) -> (bool, Vec<FileChange>) {
+    let entry_id = entry.map(str::to_owned);
+    open.host.send(Op::Checkpoint(CheckpointOp::PreviewFiles {
+        request: 7,
+        entry_id,
+    }));
+    let events = open
+        .until(|event| {
+            matches!(
+                event,
+                Event::Checkpoint(CheckpointEvent::FilesPreview { request: 7, .. })
+            )
+        })
+        .await;
+    match events.last() {
+        Some(Event::Checkpoint(CheckpointEvent::FilesPreview { known, changes, .. })) => {
+            (*known, changes.clone())
+        }
+        _ => unreachable!("waited for it"),
+    }
+}
+
+async fn send(open: &mut Open, op: CheckpointOp) -> (Vec<FileChange>, Vec<Unrestored>) {
+    open.host.send(Op::Checkpoint(op));
+    let events = open
+        .until(|event| {
+            matches!(
+                event,
+                Event::Checkpoint(CheckpointEvent::FilesRestored { .. })
+            )
+        })
+        .await;
+    match events.last() {
+        Some(Event::Checkpoint(CheckpointEvent::FilesRestored { changes, left })) => {
+            (changes.clone(), left.clone())
+        }
+        _ => unreachable!("waited for it"),
+    }
+}
+
+fn restore(entry: &str, by_hand: bool) -> CheckpointOp {
+    CheckpointOp::RestoreFiles {
+        entry_id: Some(entry.to_owned()),
+        by_hand,
+    }
+}
+
+#[tokio::test]
+async fn files_go_back_to_a_prompt_and_forth_again() {
+    let place = Place::new();
+    let work = place.work();
+    std::fs::write(work.join("old.txt"), "old\n").unwrap();
+    let mut open = place.open(SessionChoice::New, two_prompts()).await;
+    let first = prompts(&open.run("first").await);
+    let second = prompts(&open.run("second").await);
+    let read = |name: &str| std::fs::read_to_string(work.join(name)).ok();
+    assert_eq!(read("a.txt").as_deref(), Some("two\n"));
+
+    let (known, changes) = preview(&mut open, Some(&second[0])).await;
+    assert!(known);
+    assert_eq!(changes, [change("a.txt", ChangeKind::Modify)]);
+    let (changes, left) = send(&mut open, restore(&first[0], false)).await;
+    assert_eq!(left, []);
+    assert_eq!(
+        changes,
+        [
+            change("a.txt", ChangeKind::Remove),
+            change("gen/b.txt", ChangeKind::Remove),
+            change("old.txt", ChangeKind::Create),
+        ]
+    );
+    assert_eq!(read("old.txt").as_deref(), Some("old\n"));
+    assert!(!work.join("gen").exists());
+
+    let (_, left) = send(&mut open, CheckpointOp::UndoRestore).await;
+    assert_eq!(left, []);
+    assert_eq!(read("a.txt").as_deref(), Some("two\n"));
+    assert_eq!(read("gen/b.txt").as_deref(), Some("made\n"));
+    assert_eq!(read("old.txt"), None);
+    let (_, left) = send(&mut open, CheckpointOp::UndoRestore).await;
+    assert_eq!(left, []);
+    assert_eq!(read("a.txt"), None);
+    open.close().await;
+}
+
+#[tokio::test]
+async fn edits_between_prompts_are_never_taken_silently() {
+    let place = Place::new();
+    let work = place.work();
+    std::fs::write(work.join("old.txt"), "old\n").unwrap();
+    std::fs::write(work.join("notes.md"), "mine\n").unwrap();
+    let mut open = place.open(SessionChoice::New, two_prompts()).await;
+    let first = prompts(&open.run("first").await);
+    std::fs::write(work.join("notes.md"), "mine, and longer\n").unwrap();
+    let _ = open.run("second").await;
+
+    let by_hand = FileChange {
+        by_hand: true,
+        ..change("notes.md", ChangeKind::Modify)
+    };
+    let (_, changes) = preview(&mut open, Some(&first[0])).await;
+    assert_eq!(changes[2], by_hand);
+    let (_, left) = send(&mut open, restore(&first[0], false)).await;
+    let expected = Unrestored {
+        path: "notes.md".into(),
+        reason: "it was changed by hand and is left alone".into(),
+    };
+    assert_eq!(left, [expected]);
+    let notes = || std::fs::read_to_string(work.join("notes.md")).unwrap();
+    assert_eq!(notes(), "mine, and longer\n");
+
+    let (changes, left) = send(&mut open, restore(&first[0], true)).await;
+    assert_eq!((changes, left), (vec![by_hand], vec![]));
+    assert_eq!(notes(), "mine\n");
+    open.close().await;
+}
+
+#[tokio::test]
+async fn the_states_are_known_when_the_session_is_opened_again() {
+    let place = Place::new();
+    let work = place.work();
+    std::fs::write(work.join("old.txt"), "old\n").unwrap();
+    let mut open = place.open(SessionChoice::New, two_prompts()).await;
+    let first = prompts(&open.run("first").await);
+    open.close().await;
+    std::fs::write(work.join("a.txt"), "by hand\n").unwrap();
+
+    let mut open = place.open(SessionChoice::Continue, Script::new()).await;
+    let (changes, left) = send(&mut open, restore(&first[0], false)).await;
+    assert_eq!(
+        changes,
+        [
+            change("gen/b.txt", ChangeKind::Remove),
+            change("old.txt", ChangeKind::Create)
+        ]
+    );
+    assert_eq!(left.len(), 1);
+    let text = std::fs::read_to_string(work.join("a.txt")).unwrap();
+    assert_eq!(text, "by hand\n");
+    open.close().await;
+}
+
+#[tokio::test]
+async fn what_a_prompt_did_is_told_as_diffs() {
+    let place = Place::new();
+    std::fs::write(place.work().join("old.txt"), "old\n").unwrap();
+    let mut open = place.open(SessionChoice::New, two_prompts()).await;
+    let _ = open.run("first").await;
+    let second = prompts(&open.run("second").await);
+    open.host.send(Op::Checkpoint(CheckpointOp::ReadFileDiffs {
+        request: 1,
+        from: Some(second[0].clone()),
+        to: None,
+    }));
+    let events = open
+        .until(|event| matches!(event, Event::Checkpoint(_)))
+        .await;
+    let Some(Event::Checkpoint(CheckpointEvent::FileDiffs { files, .. })) = events.last() else {
+        panic!("no diffs");
+    };
+    let diffs: Vec<(&FileChange, &str)> = files
+        .iter()
+        .map(|file| (&file.change, file.diff.as_str()))
+        .collect();
+    let diff = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n";
+    assert_eq!(diffs, [(&change("a.txt", ChangeKind::Modify), diff)]);
+    open.close().await;
+}
+
+#[tokio::test]
+async fn a_session_that_only_reads_records_nothing() {
+    let place = Place::new();
+    std::fs::write(place.work().join("old.txt"), "old\n").unwrap();
+    let script = Script::new()
+        .turn(|turn| turn.tool("read", json!({"file_path": "old.txt"})))
+        .turn(|turn| turn.text("Read."));
+    let mut open = place.open(SessionChoice::New, script).await;
+    let _ = open.run("look").await;
+    assert_eq!(preview(&mut open, None).await, (false, vec![]));
+    assert!(!place.data().join("data/checkpoints").exists());
+    open.close().await;
+}
