@@ -15,6 +15,7 @@ use super::shell::RunningShell;
 use super::transcript::missing_page;
 use crate::agent::{self, AgentMessage, Publisher, Severity, Subscription};
 use crate::coding::models::{ModelError, Models, discover};
+use crate::coding::refresh::Refreshed;
 use crate::coding::session::{EntryKind, Findings};
 use crate::coding::spending::Spending;
 use crate::coding::{files, history};
@@ -50,6 +51,8 @@ pub(super) enum Job {
     Indexed(String, Result<Findings, String>),
     /// What the session with this id had used when it was opened.
     Counted(String, Box<Spending>),
+    /// Newly published models were asked for.
+    Refreshed(Result<Refreshed, String>),
 }
 
 impl Host {
@@ -214,6 +217,7 @@ impl Task {
             }
             Op::RenameSession { name } => self.rename(name).await,
             Op::ListModels => self.publish_models(),
+            Op::RefreshModels => self.refresh_models_now(),
             Op::SelectModel { reference } => self.select_model(&reference).await,
             Op::CycleModel { backward } => match self.models.cycled(backward) {
                 Some(model) => self.choose(model, None).await,
@@ -273,7 +277,11 @@ impl Task {
     }
 
     /// Opens a session. When that fails none is open: whoever asked decides what comes next.
-    async fn open(&mut self, choice: SessionChoice) {
+    pub(super) async fn open(&mut self, choice: SessionChoice) {
+        if let Err(message) = self.ask_server_first().await {
+            self.publish(Event::SessionFailed { message });
+            return;
+        }
         let publisher = Arc::clone(&self.publisher);
         match OpenSession::open(&self.setup, &mut self.models, choice, publisher).await {
             Ok(mut session) => {
@@ -422,6 +430,7 @@ impl Task {
     async fn finish(&mut self, job: Job) {
         match job {
             Job::Counted(id, spending) => self.counted(&id, *spending),
+            Job::Refreshed(outcome) => self.refreshed(outcome),
             Job::Indexed(id, findings) => {
                 if self
                     .session
@@ -464,6 +473,7 @@ impl Task {
             let event = super::workspace::describe(&cwd);
             let _ = jobs.send(Job::Publish(Box::new(event)));
         });
+        self.refresh_models();
         if !self.setup.settings.discover_local_models {
             return;
         }
@@ -502,6 +512,8 @@ impl Task {
                 for problem in problems {
                     self.notice(Severity::Warning, problem.to_string());
                 }
+                self.try_again();
+                self.ask_server().await;
                 self.publish_models();
             }
             Err(error) => self.notice(Severity::Error, error.to_string()),

@@ -8,9 +8,7 @@ use tokio::sync::mpsc;
 use super::event::{Event, SessionContents, SessionInfo, SessionSummary};
 use super::setup::{HostSetup, SessionChoice};
 use super::transcript::Transcript;
-use crate::agent::{
-    self, Agent, AgentConfig, History, ProviderTransport, Publisher, RetryPolicy, Subscription,
-};
+use crate::agent::{self, Agent, AgentConfig, History, Publisher, RetryPolicy, Subscription};
 use crate::coding::keeper::{Keeper, StoredHistory};
 use crate::coding::models::Models;
 use crate::coding::prompt::{PromptParts, system_prompt};
@@ -98,10 +96,7 @@ impl OpenSession {
         });
         let (tell_stored, stored) = mpsc::unbounded_channel();
         let config = AgentConfig {
-            transport: Arc::new(ProviderTransport::new(
-                models.provider(),
-                Some(models.keys()),
-            )),
+            transport: models.transport(),
             models: models.call_order(),
             thinking,
             system_prompt: prompt,
