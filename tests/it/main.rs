@@ -24,6 +24,7 @@ mod peer;
 mod print;
 mod program;
 mod proxy;
+mod questions;
 mod real_model;
 mod refresh;
 mod sessions;

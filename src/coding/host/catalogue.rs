@@ -6,6 +6,7 @@ use super::host::{Job, Task};
 use super::setup::SessionChoice;
 use crate::agent::{self, Severity};
 use crate::coding::refresh::{self, Refreshed};
+use crate::llm::ThinkingLevel;
 use crate::llm::catalogue::refresh::SOURCE;
 
 impl Task {
@@ -88,11 +89,24 @@ impl Task {
                 let mut problems = Vec::new();
                 let path = self.setup.folders.published();
                 self.models.published(refresh::read(&path, &mut problems));
-                self.publish(Event::Models {
-                    models: self.models.list(),
-                });
+                self.publish_models();
             }
             Err(message) => self.notice(Severity::Warning, message),
         }
+    }
+
+    pub(super) fn publish_models(&self) {
+        self.publish(Event::Models {
+            models: self.models.list(),
+        });
+    }
+
+    pub(super) fn publish_selected(&self, level: ThinkingLevel) {
+        let model = self.models.chosen();
+        let level = model.clamp(level);
+        self.publish(Event::ModelSelected {
+            model: Box::new(self.models.info(&model)),
+            level,
+        });
     }
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::{self, Coalesce, Severity, ShellRun};
 use crate::coding::accounts::Account;
+use crate::coding::questions::Question;
 use crate::coding::session::{SearchHit, StoredMessage};
 use crate::coding::spending::Spending;
 use crate::llm::{Modality, ThinkingLevel, Usage, usage::Price};
@@ -128,6 +129,18 @@ pub enum Event {
     LoginEnded {
         provider: String,
         error: Option<String>,
+    },
+    /// Something waits for the person. Nothing that depends on it runs until it is closed.
+    QuestionAsked {
+        question: Box<Question>,
+    },
+    /// The question was answered or taken back.
+    QuestionClosed {
+        id: String,
+    },
+    /// Answer to `ListQuestions`: those that wait, oldest first.
+    Questions {
+        questions: Vec<Question>,
     },
     /// Where the work happens; sent again when the branch changes.
     Workspace {

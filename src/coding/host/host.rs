@@ -15,6 +15,7 @@ use super::shell::RunningShell;
 use super::transcript::missing_page;
 use crate::agent::{self, AgentMessage, Publisher, Severity, Subscription};
 use crate::coding::models::{ModelError, Models, discover};
+use crate::coding::questions::{Questions, Request, Waiting};
 use crate::coding::refresh::Refreshed;
 use crate::coding::session::{EntryKind, Findings};
 use crate::coding::spending::Spending;
@@ -26,6 +27,7 @@ use crate::llm::{Model, ThinkingLevel};
 pub struct Host {
     ops: mpsc::UnboundedSender<Op>,
     publisher: Arc<Publisher<Event>>,
+    questions: Questions,
 }
 
 /// Why a host cannot start. The text is for the person who typed the command.
@@ -65,6 +67,7 @@ impl Host {
         let events = publisher.subscribe();
         let (ops, received) = mpsc::unbounded_channel();
         let (jobs, finished) = mpsc::unbounded_channel();
+        let (questions, asked) = Questions::new();
         for problem in problems {
             let text = problem.to_string();
             publisher.publish(Event::HostNotice {
@@ -85,15 +88,26 @@ impl Host {
             spent_before: None,
             level: ThinkingLevel::default(),
             walk: CancellationToken::new(),
+            questions_waiting: Waiting::default(),
         };
-        tokio::spawn(task.serve(received, finished));
-        Ok((Self { ops, publisher }, events))
+        tokio::spawn(task.serve(received, finished, asked));
+        let host = Self {
+            ops,
+            publisher,
+            questions,
+        };
+        Ok((host, events))
     }
 
     /// Tells the host to do something. Never blocks.
     pub fn send(&self, op: Op) {
         // A host that has ended has nothing left to do.
         let _ = self.ops.send(op);
+    }
+
+    /// The way to the person, for what an embedder adds.
+    pub fn questions(&self) -> Questions {
+        self.questions.clone()
     }
 
     /// Every event from now on.
@@ -121,6 +135,7 @@ pub(super) struct Task {
     pub(super) level: ThinkingLevel,
     /// Ends the walk for `@` completion when the host ends.
     walk: CancellationToken,
+    pub(super) questions_waiting: Waiting,
 }
 
 impl Task {
@@ -128,6 +143,7 @@ impl Task {
         mut self,
         mut ops: mpsc::UnboundedReceiver<Op>,
         mut finished: mpsc::UnboundedReceiver<Job>,
+        mut asked: mpsc::UnboundedReceiver<Request>,
     ) {
         self.open(self.setup.session.clone()).await;
         self.look_around();
@@ -138,6 +154,7 @@ impl Task {
                     None | Some(Op::ShutDown) => break,
                     Some(op) => self.apply(op).await,
                 },
+                Some(request) = asked.recv() => self.question(request),
                 Some(job) = finished.recv() => self.finish(job).await,
                 events = next_events(&mut self.session) => self.forward(events),
             }
@@ -251,6 +268,8 @@ impl Task {
             Op::LoginInput { text } => self.login_input(&text),
             Op::CancelLogin => self.cancel_login(),
             Op::Logout { provider } => self.log_out(&provider).await,
+            Op::AnswerQuestion { id, answer } => self.answer(id, answer),
+            Op::ListQuestions => self.list_questions(),
             Op::Reload => self.reload().await,
             // The loop has taken it.
             Op::ShutDown => {}
@@ -518,21 +537,6 @@ impl Task {
             }
             Err(error) => self.notice(Severity::Error, error.to_string()),
         }
-    }
-
-    pub(super) fn publish_models(&self) {
-        self.publish(Event::Models {
-            models: self.models.list(),
-        });
-    }
-
-    pub(super) fn publish_selected(&self, level: ThinkingLevel) {
-        let model = self.models.chosen();
-        let level = model.clamp(level);
-        self.publish(Event::ModelSelected {
-            model: Box::new(self.models.info(&model)),
-            level,
-        });
     }
 
     /// Stores an entry that is no message. A failure is told; the change itself stays.

@@ -11,6 +11,7 @@ mod host;
 mod indexing;
 mod login;
 pub mod op;
+mod questions;
 mod session;
 mod setup;
 mod shell;

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::agent;
+use crate::coding::questions::Answer;
 use crate::coding::session::PageAt;
 
 /// One instruction. Those of the agent are flattened into this enum: on the wire there is one list of
@@ -71,6 +72,10 @@ pub enum Op {
     CancelLogin,
     /// Forgets what is stored for a provider.
     Logout { provider: String },
+    /// Answers an open question; `Event::QuestionClosed` follows. The first answer counts.
+    AnswerQuestion { id: String, answer: Answer },
+    /// Answered by `Event::Questions`.
+    ListQuestions,
     /// Reads settings and models again.
     Reload,
     /// Stops what runs, stores everything and ends; `Event::ShutDown` is the last event.

@@ -39,6 +39,8 @@ pub struct HostSetup {
     pub temperature: Option<f32>,
     pub max_turns: Option<u32>,
     pub max_retries: Option<u32>,
+    /// Somebody listens who can answer questions; otherwise each is dismissed at once.
+    pub answers_questions: bool,
     /// Make trace log entries.
     pub trace: bool,
     /// A model and its provider brought by an embedder; it is chosen when no other is named.
@@ -82,6 +84,7 @@ impl HostSetup {
             temperature: None,
             max_turns: None,
             max_retries: None,
+            answers_questions: false,
             trace: false,
             embedded: None,
         }

@@ -1,0 +1,74 @@
+//! Questions to the person through a whole host.
+
+use osier::coding::host::{Event, Op, SessionChoice};
+use osier::coding::questions::{Answer, Choice, Question, QuestionKind};
+use osier::llm::Script;
+use tokio_util::sync::CancellationToken;
+
+use crate::support::host::Place;
+
+fn which() -> Question {
+    let choices = ["red", "blue"].map(|name| Choice {
+        value: name.into(),
+        label: name.into(),
+        description: String::new(),
+    });
+    Question {
+        id: String::new(),
+        origin: "a test".into(),
+        title: "Which one?".into(),
+        subject: None,
+        kind: QuestionKind::Select {
+            choices: choices.to_vec(),
+        },
+    }
+}
+
+#[tokio::test]
+async fn a_question_waits_until_it_is_answered() {
+    let place = Place::new();
+    let mut open = place
+        .open_with(SessionChoice::Unstored, Script::default(), |setup| {
+            setup.answers_questions = true;
+        })
+        .await;
+    let questions = open.host.questions();
+    let asking = tokio::spawn(async move {
+        let cancel = CancellationToken::new();
+        questions.ask(which(), &cancel).await
+    });
+    let seen = open
+        .until(|event| matches!(event, Event::QuestionAsked { .. }))
+        .await;
+    let Some(Event::QuestionAsked { question }) = seen.last().cloned() else {
+        panic!("nothing was asked");
+    };
+    open.host.send(Op::ListQuestions);
+    let seen = open
+        .until(|event| matches!(event, Event::Questions { .. }))
+        .await;
+    let questions = vec![(*question).clone()];
+    assert_eq!(seen.last(), Some(&Event::Questions { questions }));
+    let answer = Answer::Text {
+        text: "blue".into(),
+    };
+    open.host.send(Op::AnswerQuestion {
+        id: question.id.clone(),
+        answer: answer.clone(),
+    });
+    let seen = open
+        .until(|event| matches!(event, Event::QuestionClosed { .. }))
+        .await;
+    let id = question.id.clone();
+    assert_eq!(seen.last(), Some(&Event::QuestionClosed { id }));
+    assert_eq!(asking.await.unwrap(), answer);
+}
+
+#[tokio::test]
+async fn nobody_there_means_no_answer() {
+    let place = Place::new();
+    let open = place.open(SessionChoice::Unstored, Script::default()).await;
+    let cancel = CancellationToken::new();
+    let answer = open.host.questions().ask(which(), &cancel).await;
+    assert_eq!(answer, Answer::Dismissed);
+}
