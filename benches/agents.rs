@@ -233,7 +233,7 @@ async fn answer(mut socket: TcpStream, pause: Duration) -> std::io::Result<()> {
         let end = if has_result {
             r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#.to_owned()
         } else {
-            let call = r#"{"index":0,"id":"call_1","type":"function","function":{"name":"read","arguments":"{\"path\":\"Cargo.toml\"}"}}"#;
+            let call = r#"{"index":0,"id":"call_1","type":"function","function":{"name":"read","arguments":"{\"file_path\":\"Cargo.toml\"}"}}"#;
             format!(
                 r#"{{"choices":[{{"index":0,"delta":{{"tool_calls":[{call}]}},"finish_reason":"tool_calls"}}]}}"#
             )

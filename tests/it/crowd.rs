@@ -36,7 +36,7 @@ fn answer(asked: &Asked) -> Vec<u8> {
         .filter(|message| message["role"] == "tool")
         .collect();
     let Some(result) = results.first() else {
-        let arguments = json!({"path": format!("{number}.txt")}).to_string();
+        let arguments = json!({"file_path": format!("{number}.txt")}).to_string();
         let call = json!({"index": 0, "id": format!("call_{number}"), "type": "function",
             "function": {"name": "read", "arguments": arguments}});
         return events(&[

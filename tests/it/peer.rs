@@ -106,7 +106,7 @@ impl Drop for Peer {
 
 /// One question that is answered, and one that takes a tool.
 fn fixtures() -> Value {
-    let arguments = json!({"path": "note.txt"}).to_string();
+    let arguments = json!({"file_path": "note.txt"}).to_string();
     json!({"fixtures": [
         {"match": {"userMessage": "what does the note say", "hasToolResult": true},
          "response": {"content": "The note says: water the willow."}},
@@ -169,6 +169,8 @@ fn every_format_answers_and_calls_tools() {
             .map(|call| call["tool"].as_str().unwrap_or("model"))
             .collect();
         assert_eq!(kinds, ["model", "read", "model"], "{api}: {calls:#?}");
+        let all = calls.iter().all(|call| call["status"] == "success");
+        assert!(all, "{api}: {calls:#?}");
         eprintln!(
             "{api}: 3 requests in two runs, {} ms",
             began.elapsed().as_millis()

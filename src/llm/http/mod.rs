@@ -109,13 +109,13 @@ impl Clients {
 
 /// A client of its own. Reading certificates is slow and blocks: kept off the thread that draws.
 pub(super) async fn client(options: HttpOptions, local: bool) -> Result<Client, String> {
-    match tokio::task::spawn_blocking(move || build(options, local)).await {
+    match tokio::task::spawn_blocking(move || build(&options, local)).await {
         Ok(client) => client,
         Err(error) => Err(error.to_string()),
     }
 }
 
-fn build(options: HttpOptions, local: bool) -> Result<Client, String> {
+fn build(options: &HttpOptions, local: bool) -> Result<Client, String> {
     let mut builder = Client::builder()
         .user_agent(concat!("osier/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(options.connect_timeout)

@@ -155,11 +155,16 @@ impl File {
         access
             .places
             .push(("GOOGLE_CLOUD_LOCATION".to_owned(), location));
-        let project = self.project_id.as_ref().or(self.quota_project_id.as_ref());
-        if let Some(project) = project {
-            access
-                .places
-                .push(("GOOGLE_CLOUD_PROJECT".to_owned(), project.clone()));
+        let set = variables.get("GOOGLE_CLOUD_PROJECT");
+        let set = set.or_else(|| variables.get("GCLOUD_PROJECT"));
+        let own = || {
+            self.project_id
+                .clone()
+                .or_else(|| self.quota_project_id.clone())
+        };
+        if let Some(project) = set.or_else(own) {
+            let place = ("GOOGLE_CLOUD_PROJECT".to_owned(), project);
+            access.places.push(place);
         }
         Minted {
             access,
