@@ -30,6 +30,7 @@ mod refresh;
 mod sessions;
 mod support;
 mod tls;
+mod tool_sources;
 mod tools_loop;
 mod tui;
 mod turns;

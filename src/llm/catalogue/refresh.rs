@@ -402,9 +402,8 @@ mod tests {
         let filler =
             (0..FEWEST_MODELS).map(|at| (format!("gpt-x{at}"), fact(&format!("gpt-x{at}"), 1.0)));
         let mut document = json!({"openai": {"models": filler.collect::<Map<String, Value>>()}});
-        for (provider, fact) in more {
-            let id = fact["id"].as_str().unwrap_or("?").to_owned();
-            document[*provider]["models"][id] = fact.clone();
+        for (at, (provider, fact)) in more.iter().enumerate() {
+            document[*provider]["models"][format!("more-{at}")] = fact.clone();
         }
         document
     }
