@@ -15,7 +15,7 @@ use crate::agent::{KeySource, ProviderTransport, Transport};
 use crate::base::problem::Problem;
 use crate::llm::auth::{Access, KeyStatus, Keys};
 use crate::llm::catalogue::discovery::{self, PROBES};
-use crate::llm::catalogue::{Catalogue, FindError, ProviderEntry, Published};
+use crate::llm::catalogue::{Catalogue, FindError, PROVIDERS, ProviderEntry, Published};
 use crate::llm::providers::Providers;
 use crate::llm::usage::Price;
 use crate::llm::{Api, EventStream, Model, Provider, Request, Secret, ThinkingLevel, TurnStatus};
@@ -27,6 +27,16 @@ pub enum ModelError {
     Find(#[from] FindError),
     #[error("{0}")]
     Script(String),
+}
+
+/// Why nothing can be chosen of what an osier server has.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// It does not answer, or not as it should.
+    #[error("{0}")]
+    Silent(String),
+    #[error(transparent)]
+    Named(#[from] ModelError),
 }
 
 /// Everything about models that a host decides on.
@@ -105,13 +115,15 @@ impl Models {
     /// Asks the osier server what it has, when there is one and it was not asked yet, and chooses of that.
     ///
     /// # Errors
-    /// One sentence: the server does not answer, or has not what was named.
-    pub async fn ask_server_first(&mut self, setup: &HostSetup) -> Result<Vec<Problem>, String> {
+    /// The server does not answer, or has not what was named.
+    pub async fn ask_server_first(
+        &mut self,
+        setup: &HostSetup,
+    ) -> Result<Vec<Problem>, ServerError> {
         let mut problems = Vec::new();
-        if self.server.is_some() && self.catalogue.first_served().is_none() {
-            self.ask_server().await?;
-            let named = self.take_names(setup, &mut problems);
-            named.map_err(|error| error.to_string())?;
+        if self.server.is_some() && !self.is_served() {
+            self.ask_server().await.map_err(ServerError::Silent)?;
+            self.take_names(setup, &mut problems)?;
             if let Some(first) = self.catalogue.first_served().filter(|_| !self.named) {
                 self.chosen = Arc::clone(first);
             }
@@ -119,7 +131,15 @@ impl Models {
         Ok(problems)
     }
 
+    /// Whether an osier server has told what it has.
+    pub fn is_served(&self) -> bool {
+        self.catalogue.first_served().is_some()
+    }
+
     /// Takes over what the osier server has now.
+    ///
+    /// # Errors
+    /// One sentence: it does not answer as it should.
     pub async fn ask_server(&mut self) -> Result<(), String> {
         if let Some(server) = &self.server {
             let models = server.models().await;
@@ -145,9 +165,12 @@ impl Models {
             .embedded
             .as_ref()
             .map(|(model, provider)| (Arc::new(model.clone()), Arc::clone(provider)));
-        let default = match &embedded {
-            Some((model, _)) => Some(Arc::clone(model)),
-            None => catalogue
+        let server = Server::of(setup, &keys);
+        let default = match (&embedded, &server) {
+            (Some((model, _)), _) => Some(Arc::clone(model)),
+            // Until it has told what it has: a script must not pass for a model's answer.
+            (None, Some(_)) => catalogue.models_of(PROVIDERS[0].name).first().cloned(),
+            (None, None) => catalogue
                 .default_model(&keys)
                 .or_else(|| catalogue.get(scripts::TOUR).cloned()),
         };
@@ -157,7 +180,7 @@ impl Models {
             &setup.cycle
         };
         let models = Self {
-            server: Server::of(setup, &keys),
+            server,
             catalogue,
             keys,
             providers,

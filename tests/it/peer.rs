@@ -1,5 +1,5 @@
 //! The program against an independent server of somebody else's: `@copilotkit/aimock` of npm, in every
-//! format it speaks that osier does. Skipped where Node or the package is missing; docs/models.md says how to
+//! format it speaks that osier does. Skipped where Node or the package is missing; docs/real-model.md says how to
 //! have them.
 
 use std::net::TcpListener;
@@ -179,7 +179,7 @@ fn every_format_answers_and_calls_tools() {
 }
 
 #[test]
-#[ignore = "fails at random, for the figures of docs/models.md"]
+#[ignore = "fails at random, for the figures of docs/real-model.md"]
 fn a_server_that_fails_half_of_the_time_is_outlasted() {
     let home = home();
     let flags = ["--chaos-drop", "0.25", "--chaos-disconnect", "0.25"];

@@ -5,18 +5,28 @@ use super::event::Event;
 use super::host::{Job, Task};
 use super::setup::SessionChoice;
 use crate::agent::{self, Severity};
+use crate::coding::models::{ModelError, ServerError};
 use crate::coding::refresh::{self, Refreshed};
 use crate::llm::ThinkingLevel;
 use crate::llm::catalogue::refresh::SOURCE;
 
 impl Task {
-    /// Before the first session: what the osier server has, when there is one.
-    pub(super) async fn ask_server_first(&mut self) -> Result<(), String> {
-        let problems = self.models.ask_server_first(&self.setup).await?;
-        for problem in problems {
-            self.notice(Severity::Warning, problem.to_string());
+    /// Before the first session: what the osier server has, when there is one. One that does not answer keeps
+    /// nobody from a session: its calls say why they fail, and `/login` may mend it.
+    pub(super) async fn ask_server_first(&mut self) -> Result<(), ModelError> {
+        match self.models.ask_server_first(&self.setup).await {
+            Ok(problems) => {
+                for problem in problems {
+                    self.notice(Severity::Warning, problem.to_string());
+                }
+                Ok(())
+            }
+            Err(ServerError::Silent(message)) => {
+                self.notice(Severity::Error, message);
+                Ok(())
+            }
+            Err(ServerError::Named(error)) => Err(error),
         }
-        Ok(())
     }
 
     /// What the server has now.
@@ -28,12 +38,18 @@ impl Task {
 
     /// A person's token is there, or is another one.
     pub(super) async fn signed_in_to_server(&mut self) {
-        self.ask_server().await;
+        if self.models.is_served() {
+            self.ask_server().await;
+        } else if let Err(error) = self.ask_server_first().await {
+            self.notice(Severity::Error, error.to_string());
+        }
         self.try_again();
         self.publish_models();
         if self.session.is_none() {
-            self.open(SessionChoice::New).await;
+            return self.open(SessionChoice::New).await;
         }
+        let chosen = self.models.chosen();
+        self.choose(chosen, None).await;
     }
 
     /// Everything that calls go to is worth another try.

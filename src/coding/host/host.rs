@@ -297,7 +297,8 @@ impl Task {
 
     /// Opens a session. When that fails none is open: whoever asked decides what comes next.
     pub(super) async fn open(&mut self, choice: SessionChoice) {
-        if let Err(message) = self.ask_server_first().await {
+        if let Err(error) = self.ask_server_first().await {
+            let message = error.to_string();
             self.publish(Event::SessionFailed { message });
             return;
         }

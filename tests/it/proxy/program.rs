@@ -163,13 +163,15 @@ fn who_is_not_known_and_a_server_that_is_gone_are_told() {
     assert_eq!(ended.code, Some(1));
     let expected = "no key for `proxy`: set OSIER_PROXY_TOKEN or run `osier auth login proxy`";
     assert!(ended.stderr.contains(expected), "{}", ended.stderr);
-    assert_eq!(server.lines(), ["GET /team/api/models"]);
+    let refused = ["GET /team/api/models", "POST /team/api/proxy/stream"];
+    assert_eq!(server.lines(), refused);
 
     drop(server);
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = closed.local_addr().unwrap();
     drop(closed);
-    let ended = ask(&home, &format!("http://{address}"), TOKEN, &["-p", "hello"]);
+    let once = ["--max-retries", "0", "-p", "hello"];
+    let ended = ask(&home, &format!("http://{address}"), TOKEN, &once);
     assert_eq!(ended.code, Some(1));
     let expected = format!("cannot reach `{address}`");
     assert!(ended.stderr.contains(&expected), "{}", ended.stderr);
