@@ -180,10 +180,18 @@ mod tests {
         }
     }
 
+    type Vector = (
+        &'static str,
+        fn() -> ToSign<'static>,
+        Option<&'static str>,
+        &'static str,
+        &'static str,
+    );
+
     /// The vendor's own test suite (awslabs/aws-c-auth, tests/aws-signing-test-suite/v4), by its names: the
     /// token, and the names and the signature that must come of it.
     #[rustfmt::skip]
-    const VECTORS: &[(&str, fn() -> ToSign<'static>, Option<&str>, &str, &str)] = &[
+    const VECTORS: &[Vector] = &[
         ("get-vanilla", || plain("GET", "/", ""), None, "host;x-amz-date",
             "5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31"),
         ("post-vanilla", || plain("POST", "/", ""), None, "host;x-amz-date",
