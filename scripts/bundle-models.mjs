@@ -52,6 +52,8 @@ const PROVIDERS = [
   ["github-copilot", "github-copilot", CHAT, []],
   ["azure", "azure", "openai-responses", ["gpt-6.1-sol", "gpt-6.1-terra", "gpt-6-luna"]],
   ["google-vertex", "google-vertex", "google-generative-ai", []],
+  // Hosted by Google as it is by Anthropic itself, under the names without a date.
+  ["google-vertex-anthropic", "anthropic", "anthropic-messages", ["claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5"], (id) => !/-\d{8}$|-fable-5-2$/.test(id)],
   ["bedrock", "amazon-bedrock", "bedrock-converse", ["global.anthropic.claude-opus-5-5", "global.anthropic.claude-sonnet-5-5", "global.anthropic.claude-haiku-5-5"]],
   ["huggingface", "huggingface", CHAT, []],
   ["nvidia", "nvidia", CHAT, []],
@@ -173,10 +175,10 @@ function row(provider, model, endpoint) {
 const newestFirst = (one, other) => other.id.localeCompare(one.id, "en", { numeric: true });
 
 let count = 0;
-const sections = PROVIDERS.map(([provider, file, api, preferred]) => {
+const sections = PROVIDERS.map(([provider, file, api, preferred, hosted = () => true]) => {
   const data = JSON.parse(readFileSync(join(root, "dist/providers/data", `${file}.json`)));
   const kinds = Object.values(data).flatMap((kind) => Object.values(kind));
-  const all = kinds.filter((model) => model.type === "chat" && APIS[model.api] && !UNFIT.test(model.id));
+  const all = kinds.filter((model) => model.type === "chat" && APIS[model.api] && !UNFIT.test(model.id) && hosted(model.id));
   const rank = (model) => (preferred.includes(model.id) ? preferred.indexOf(model.id) : preferred.length);
   const sorted = all.sort(newestFirst).sort((one, other) => rank(one) - rank(other));
   const unique = sorted.filter((model, at) => sorted.findIndex((other) => other.id === model.id) === at);

@@ -229,6 +229,7 @@ async fn build_request(run: &Run<'_>, model: &Arc<Model>) -> Result<Request, Sto
         context,
         options,
         api_key: None,
+        signing: None,
     })
 }
 

@@ -233,6 +233,9 @@ impl Core {
                 self.publish(Event::ModelsChanged { models: references });
                 self.publish_thinking();
             }
+            Op::EnableProvider { provider } => {
+                self.state().disabled_providers.remove(&provider);
+            }
             Op::SetThinkingLevel { level } => {
                 self.state().thinking = level;
                 self.publish_thinking();

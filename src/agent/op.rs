@@ -50,6 +50,8 @@ pub enum Op {
     /// The models to use from the next request on, best first; the others are fallbacks. Empty lists
     /// are ignored.
     SetModels { models: Vec<Model> },
+    /// Tries a provider again that was left for its key or its quota.
+    EnableProvider { provider: String },
     /// Takes effect with the next request, clamped to what the model has.
     SetThinkingLevel { level: ThinkingLevel },
     /// Takes effect with the next request.

@@ -79,22 +79,42 @@ impl Transport for ProviderTransport {
 /// its tools, its session and its retries; over there is who may call what, and what it costs them.
 #[derive(Debug, Clone)]
 pub struct AppTransport {
-    provider: ProxyProvider,
+    calls: ProviderTransport,
 }
 
 impl AppTransport {
     /// `base_url` is where the server is reached, `token` the person's own at it.
     pub fn new(base_url: impl Into<String>, token: Secret) -> Self {
+        let provider = ProxyProvider::new(base_url, HttpOptions::default());
+        Self::with_tokens(provider, Arc::new(Fixed(token)))
+    }
+
+    /// `tokens` finds the person's token, whichever provider is asked for.
+    pub fn with_tokens(provider: ProxyProvider, tokens: Arc<dyn KeySource>) -> Self {
         Self {
-            provider: ProxyProvider::new(base_url, token, HttpOptions::default()),
+            calls: ProviderTransport::new(Arc::new(provider), Some(tokens)),
         }
     }
 }
 
 impl Transport for AppTransport {
     fn stream(&self, request: Request) -> BoxFuture<'_, Result<EventStream, TurnStatus>> {
-        let events = self.provider.stream(request);
-        Box::pin(async move { Ok(events) })
+        self.calls.stream(request)
+    }
+}
+
+/// One token for every call.
+#[derive(Debug)]
+struct Fixed(Secret);
+
+impl KeySource for Fixed {
+    fn access(&self, _: &str) -> BoxFuture<'_, Result<Access, TurnStatus>> {
+        let access = Access::key(self.0.clone());
+        Box::pin(async move { Ok(access) })
+    }
+
+    fn renewed(&self, _: &str, _: Access) -> BoxFuture<'_, Result<Option<Access>, TurnStatus>> {
+        Box::pin(async { Ok(None) })
     }
 }
 
@@ -138,7 +158,7 @@ impl Call {
             StreamEvent::Start { .. } => self.again = None,
             StreamEvent::Usage(usage)
             | StreamEvent::Done { usage, .. }
-            | StreamEvent::Failed { usage, .. } => usage.subscription = self.subscription,
+            | StreamEvent::Failed { usage, .. } => usage.subscription |= self.subscription,
             _ => {}
         }
         Some(event)

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::llm::ThinkingLevel;
+use crate::llm::auth::is_safe;
 
 /// A full-screen coding agent for the terminal.
 #[derive(Debug, Parser)]
@@ -54,6 +55,10 @@ pub(super) struct Args {
     /// Where the model's provider is reached, e.g. `http://127.0.0.1:8080/v1`
     #[arg(long, value_name = "URL")]
     pub base_url: Option<String>,
+
+    /// Call models through this osier server, which holds the keys
+    #[arg(long, value_name = "URL", value_parser = proxy, conflicts_with_all = ["api_key", "base_url"])]
+    pub proxy: Option<String>,
 
     /// Replace the system prompt
     #[arg(long, value_name = "TEXT")]
@@ -133,6 +138,9 @@ pub(super) enum Command {
     Models {
         #[arg(value_name = "WORDS")]
         search: Vec<String>,
+        /// Ask for what was published since this build, and keep it
+        #[arg(long)]
+        refresh: bool,
     },
     /// List the stored sessions
     Sessions {
@@ -207,6 +215,14 @@ fn thinking_level(text: &str) -> Result<ThinkingLevel, String> {
             .collect();
         format!("the levels are {}", names.join(", "))
     })
+}
+
+fn proxy(text: &str) -> Result<String, String> {
+    let text = text.trim().trim_end_matches('/');
+    if is_safe(text) {
+        return Ok(text.to_owned());
+    }
+    Err("it must be an https address, or one on this machine: a token goes there".to_owned())
 }
 
 fn temperature(text: &str) -> Result<f32, String> {

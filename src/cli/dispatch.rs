@@ -102,22 +102,14 @@ fn report(meant: &Meant) -> Result<Option<Exit>, String> {
     let mut out = io::stdout().lock();
     let args = &meant.args;
     let search = match (&args.command, &args.list_models) {
-        (Some(Command::Models { search }), _) => Some(search.join(" ")),
-        (None, Some(search)) => Some(search.clone()),
+        (Some(Command::Models { search, refresh }), _) => Some((search.join(" "), *refresh)),
+        (None, Some(search)) => Some((search.clone(), false)),
         _ => None,
     };
-    let printed = if let Some(search) = &search {
+    let printed = if let Some((search, refresh)) = &search {
         let setup = host_setup(meant)?;
-        let (models, _) = Models::load_lenient(&setup);
-        match commands::models::run(&models.list(), search, &mut out) {
-            Ok(0) => {
-                return Err(format!(
-                    "no model matches `{search}`: `osier models` lists them all"
-                ));
-            }
-            Ok(_) => Ok(Exit::Success),
-            Err(error) => Err(error),
-        }
+        let asked = commands::models::answer(&setup, search, *refresh, &mut out);
+        runtime()?.block_on(asked)?
     } else {
         match &args.command {
             Some(Command::Sessions { what }) => {
@@ -207,6 +199,7 @@ fn host_setup(meant: &Meant) -> Result<HostSetup, String> {
         thinking: args.thinking,
         api_key: args.api_key.clone().map(Secret::new),
         base_url: args.base_url.clone(),
+        proxy: args.proxy.clone(),
         system_prompt: args.system_prompt.clone(),
         append_system_prompt: args.append_system_prompt.clone(),
         session,

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -14,10 +15,10 @@ use crate::base::problem::nearest;
 use crate::base::{clock, process};
 use crate::llm::Secret;
 use crate::llm::auth::{
-    Credential, CredentialFile, FileError, KeySource, Method, Progress, SignIn, SignInError,
-    SignIns, Talk,
+    Ambient, Credential, CredentialFile, Environment, FileError, KeySource, Method, Progress,
+    SignIn, SignInError, SignIns, Talk,
 };
-use crate::llm::catalogue::{Catalogue, ModelsFile};
+use crate::llm::catalogue::{Catalogue, ModelsFile, ProviderEntry};
 
 /// A program that opens the browser may take this long.
 const OPEN_TIME: Duration = Duration::from_secs(10);
@@ -39,6 +40,30 @@ struct Known {
     label: String,
     env_keys: Vec<String>,
     key: Option<KeySource>,
+    ambient: Option<Ambient>,
+}
+
+impl Known {
+    fn of(entry: &ProviderEntry) -> Self {
+        Self {
+            name: entry.name.clone(),
+            label: entry.label.clone(),
+            env_keys: entry.env_keys.clone(),
+            key: entry.key.clone(),
+            ambient: entry.ambient,
+        }
+    }
+
+    /// One of which only the name is known.
+    fn named(name: &str, label: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            label: label.to_owned(),
+            env_keys: Vec::new(),
+            key: None,
+            ambient: None,
+        }
+    }
 }
 
 /// One provider and how it is called.
@@ -74,6 +99,10 @@ pub enum AccountSource {
     Variable {
         name: String,
     },
+    /// Credentials of the vendor's own tools.
+    Ambient {
+        name: String,
+    },
     Nothing,
 }
 
@@ -87,16 +116,11 @@ impl Accounts {
         let text = fs::read_to_string(folders.models()).unwrap_or_default();
         let file = ModelsFile::parse(&text, "models.json").unwrap_or_default();
         let (sign_ins, _) = SignIns::read(&text);
+        let sign_ins = sign_ins.with_http(&settings.http());
         let catalogue = Catalogue::new(file);
         let entries = catalogue.providers().iter().filter(|entry| entry.needs_key);
-        let mut providers: Vec<Known> = entries
-            .map(|entry| Known {
-                name: entry.name.clone(),
-                label: entry.label.clone(),
-                env_keys: entry.env_keys.clone(),
-                key: entry.key.clone(),
-            })
-            .collect();
+        let mut providers: Vec<Known> = entries.map(Known::of).collect();
+        providers.push(Known::of(&ProviderEntry::server()));
         for (name, sign_in) in sign_ins.iter() {
             match providers.iter_mut().find(|known| known.name == name) {
                 // The file has no name for people beside the one in the sign-in.
@@ -104,12 +128,7 @@ impl Accounts {
                     known.label.clone_from(&sign_in.label);
                 }
                 Some(_) => {}
-                None => providers.push(Known {
-                    name: name.to_owned(),
-                    label: sign_in.label.clone(),
-                    env_keys: Vec::new(),
-                    key: None,
-                }),
+                None => providers.push(Known::named(name, &sign_in.label)),
             }
         }
         Self {
@@ -128,12 +147,7 @@ impl Accounts {
         // A provider that is configured no more still has what was stored.
         for name in store.providers() {
             if !self.providers.iter().any(|known| known.name == name) {
-                let known = Known {
-                    name: name.to_owned(),
-                    label: name.to_owned(),
-                    env_keys: Vec::new(),
-                    key: None,
-                };
+                let known = Known::named(name, name);
                 accounts.push(self.account(&known, store.get(name)));
             }
         }
@@ -194,6 +208,8 @@ impl Accounts {
                         .find(|name| self.variable(name).is_some());
                     if let Some(name) = set {
                         self.describe(&mut account, &KeySource::Env(name.clone()));
+                    } else if let Some(kind) = known.ambient {
+                        self.describe_ambient(&mut account, kind);
                     }
                 }
             }
@@ -212,6 +228,16 @@ impl Accounts {
                 }
                 None => account.source = AccountSource::Nothing,
             },
+        }
+    }
+
+    /// Credentials of the vendor's own tools, when there are some.
+    fn describe_ambient(&self, account: &mut Account, kind: Ambient) {
+        let variables = self.environment.clone();
+        let environment: Environment = Arc::new(move |name| variables.get(name).cloned());
+        if kind.is_there(&environment) {
+            let name = kind.described(&environment);
+            account.source = AccountSource::Ambient { name };
         }
     }
 
@@ -290,6 +316,7 @@ impl Account {
             AccountSource::Keyring => "in the keyring".to_owned(),
             AccountSource::ModelsFile => "key of models.json".to_owned(),
             AccountSource::Variable { name } => format!("key of ${name}"),
+            AccountSource::Ambient { name } => name.clone(),
             AccountSource::Nothing => "nothing".to_owned(),
         };
         match &self.ending {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 pub struct Folders {
     /// `settings.toml`, `models.json`, `themes/`, `keymaps/`.
     pub config: PathBuf,
-    /// `sessions/`, `auth.json`, `history.jsonl`, `logs/`.
+    /// `sessions/`, `auth.json`, `history.jsonl`, `published-models.json`, `logs/`.
     pub data: PathBuf,
 }
 
@@ -56,6 +56,11 @@ impl Folders {
 
     pub fn credentials(&self) -> PathBuf {
         self.data.join("auth.json")
+    }
+
+    /// What was published about models since this build.
+    pub fn published(&self) -> PathBuf {
+        self.data.join("published-models.json")
     }
 
     pub fn sessions(&self) -> PathBuf {

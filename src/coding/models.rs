@@ -1,28 +1,24 @@
 //! The models of one host: the catalogue, the keys, the one that is chosen, and the set that cycling
 //! walks.
 
-use std::ffi::OsString;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt};
 
 use super::host::{HostSetup, KeyState, ModelInfo};
+use super::model_files::{read_keys, read_models_file};
+use super::refresh;
 use super::scripts;
-use crate::agent::KeySource;
+use super::server::Server;
+use crate::agent::{KeySource, ProviderTransport, Transport};
 use crate::base::problem::Problem;
-use crate::base::process;
-use crate::llm::auth::{Access, CommandRunner, CredentialFile, KeyStatus, Keys, SignIns, Store};
+use crate::llm::auth::{Access, KeyStatus, Keys};
 use crate::llm::catalogue::discovery::{self, PROBES};
-use crate::llm::catalogue::{Catalogue, FindError, ModelsFile, ModelsFileError, ProviderEntry};
-use crate::llm::http::HttpOptions;
+use crate::llm::catalogue::{Catalogue, FindError, PROVIDERS, ProviderEntry, Published};
 use crate::llm::providers::Providers;
+use crate::llm::usage::Price;
 use crate::llm::{Api, EventStream, Model, Provider, Request, Secret, ThinkingLevel, TurnStatus};
-
-/// A command that prints a key may take this long.
-const KEY_COMMAND_TIME: Duration = Duration::from_secs(30);
 
 /// Why the model asked for cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +27,16 @@ pub enum ModelError {
     Find(#[from] FindError),
     #[error("{0}")]
     Script(String),
+}
+
+/// Why nothing can be chosen of what an osier server has.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// It does not answer, or not as it should.
+    #[error("{0}")]
+    Silent(String),
+    #[error(transparent)]
+    Named(#[from] ModelError),
 }
 
 /// Everything about models that a host decides on.
@@ -42,6 +48,8 @@ pub struct Models {
     providers: Providers,
     cwd: PathBuf,
     embedded: Option<(Arc<Model>, Arc<dyn Provider>)>,
+    /// The osier server that calls go through.
+    server: Option<Server>,
     chosen: Arc<Model>,
     /// The level named with the model, as in `sonnet:high`.
     level: Option<ThinkingLevel>,
@@ -59,17 +67,30 @@ impl Models {
     /// The model that was named on the command line is not there.
     pub fn load(setup: &HostSetup) -> Result<(Self, Vec<Problem>), ModelError> {
         let (mut models, mut problems) = Self::load_lenient(setup);
+        // A name that is not known here may be in the server's list, which comes later.
+        if models.server.is_none() {
+            models.take_names(setup, &mut problems)?;
+        }
+        Ok((models, problems))
+    }
+
+    /// Chooses what was named on the command line and in the settings.
+    fn take_names(
+        &mut self,
+        setup: &HostSetup,
+        problems: &mut Vec<Problem>,
+    ) -> Result<(), ModelError> {
         if let Some(reference) = &setup.model {
-            let (model, level) = models.find(reference)?;
-            models.set_chosen(&model, setup);
-            models.level = level;
-            models.named = true;
+            let (model, level) = self.find(reference)?;
+            self.set_chosen(&model, setup);
+            self.level = level;
+            self.named = true;
         } else if let Some(reference) = &setup.settings.model {
-            match models.find(reference) {
+            match self.find(reference) {
                 Ok((model, level)) => {
-                    models.set_chosen(&model, setup);
-                    models.level = level;
-                    models.named = true;
+                    self.set_chosen(&model, setup);
+                    self.level = level;
+                    self.named = true;
                 }
                 Err(error) => {
                     let hint = "another model was chosen";
@@ -83,10 +104,49 @@ impl Models {
         } else {
             &setup.fallback
         };
+        self.fallback.clear();
         for name in names {
-            models.fallback.push(models.find(name)?.0);
+            let (model, _) = self.find(name)?;
+            self.fallback.push(model);
         }
-        Ok((models, problems))
+        Ok(())
+    }
+
+    /// Asks the osier server what it has, when there is one and it was not asked yet, and chooses of that.
+    ///
+    /// # Errors
+    /// The server does not answer, or has not what was named.
+    pub async fn ask_server_first(
+        &mut self,
+        setup: &HostSetup,
+    ) -> Result<Vec<Problem>, ServerError> {
+        let mut problems = Vec::new();
+        if self.server.is_some() && !self.is_served() {
+            self.ask_server().await.map_err(ServerError::Silent)?;
+            self.take_names(setup, &mut problems)?;
+            if let Some(first) = self.catalogue.first_served().filter(|_| !self.named) {
+                self.chosen = Arc::clone(first);
+            }
+        }
+        Ok(problems)
+    }
+
+    /// Whether an osier server has told what it has.
+    pub fn is_served(&self) -> bool {
+        self.catalogue.first_served().is_some()
+    }
+
+    /// Takes over what the osier server has now.
+    ///
+    /// # Errors
+    /// One sentence: it does not answer as it should.
+    pub async fn ask_server(&mut self) -> Result<(), String> {
+        if let Some(server) = &self.server {
+            let models = server.models().await;
+            let models = models.map_err(|status| status.message().to_owned())?;
+            self.catalogue.set_served(models);
+        }
+        Ok(())
     }
 
     /// The same without what was named: for lists and checks.
@@ -96,15 +156,21 @@ impl Models {
         let keys = read_keys(setup, &mut problems);
         let variables = setup.environment.clone();
         let environment = Arc::new(move |name: &str| variables.get(name).cloned());
-        let catalogue = Catalogue::new(file).with_environment(environment);
-        let providers = Providers::new(HttpOptions::default(), scripts::provider(&setup.cwd));
+        let catalogue = Catalogue::new(file)
+            .with_published(refresh::read(&setup.folders.published(), &mut problems))
+            .with_environment(environment);
+        let providers = Providers::new(setup.settings.http(), scripts::provider(&setup.cwd));
+        let keys = Arc::new(keys);
         let embedded = setup
             .embedded
             .as_ref()
             .map(|(model, provider)| (Arc::new(model.clone()), Arc::clone(provider)));
-        let default = match &embedded {
-            Some((model, _)) => Some(Arc::clone(model)),
-            None => catalogue
+        let server = Server::of(setup, &keys);
+        let default = match (&embedded, &server) {
+            (Some((model, _)), _) => Some(Arc::clone(model)),
+            // Until it has told what it has: a script must not pass for a model's answer.
+            (None, Some(_)) => catalogue.models_of(PROVIDERS[0].name).first().cloned(),
+            (None, None) => catalogue
                 .default_model(&keys)
                 .or_else(|| catalogue.get(scripts::TOUR).cloned()),
         };
@@ -114,8 +180,9 @@ impl Models {
             &setup.cycle
         };
         let models = Self {
+            server,
             catalogue,
-            keys: Arc::new(keys),
+            keys,
             providers,
             cwd: setup.cwd.clone(),
             embedded,
@@ -194,7 +261,7 @@ impl Models {
 
     /// Takes what local servers list. Whether anything is new.
     pub fn discovered(&mut self, found: Vec<Model>) -> bool {
-        if found.is_empty() {
+        if found.is_empty() || self.server.is_some() {
             return false;
         }
         self.catalogue.set_local(found);
@@ -206,6 +273,9 @@ impl Models {
         if self.named || self.chosen.api != Api::Scripted || self.embedded.is_some() {
             return None;
         }
+        if self.server.is_some() {
+            return self.catalogue.first_served().cloned();
+        }
         self.catalogue.default_model(&self.keys)
     }
 
@@ -215,7 +285,11 @@ impl Models {
         self.settle().await;
         let chosen = self.chosen();
         let named = self.named;
+        let served = self.catalogue.take_served();
         *self = fresh;
+        if let Some(models) = served {
+            self.catalogue.set_served(models);
+        }
         self.chosen = chosen;
         self.named = named;
     }
@@ -261,7 +335,11 @@ impl Models {
         if model.api == Api::Scripted {
             return KeyState::NotNeeded;
         }
-        match self.catalogue.key_status(model, &self.keys) {
+        let status = match &self.server {
+            Some(server) => server.key_status(),
+            None => self.catalogue.key_status(model, &self.keys),
+        };
+        match status {
             KeyStatus::Present => KeyState::Present,
             KeyStatus::Absent => KeyState::Absent,
             KeyStatus::NotNeeded => KeyState::NotNeeded,
@@ -270,6 +348,11 @@ impl Models {
 
     /// What to tell a person who chose a model without a key.
     pub fn missing_key(&self, model: &Model) -> String {
+        if self.server.is_some() {
+            return "there is no token for the osier server: `/login proxy` takes one, \
+                    or set OSIER_PROXY_TOKEN"
+                .to_owned();
+        }
         let variables = self
             .catalogue
             .provider(&model.provider)
@@ -282,8 +365,27 @@ impl Models {
         format!("there is no key for {}: {mend}", model.provider)
     }
 
-    /// What answers the requests of a session.
-    pub fn provider(&self) -> Arc<dyn Provider> {
+    /// What the model called `PROVIDER/ID` costs, when it is known.
+    pub fn price(&self, reference: &str) -> Option<Price> {
+        self.catalogue.get(reference).map(|model| model.price)
+    }
+
+    /// Takes what was newly published.
+    pub fn published(&mut self, published: Published) {
+        self.catalogue.set_published(published);
+    }
+
+    /// What carries the requests of a session.
+    pub fn transport(&self) -> Arc<dyn Transport> {
+        let here = ProviderTransport::new(self.provider(), Some(self.keys()));
+        let own = self.embedded.as_ref().map(|(model, _)| model.reference());
+        match &self.server {
+            Some(server) => server.transport(here, own),
+            None => Arc::new(here),
+        }
+    }
+
+    fn provider(&self) -> Arc<dyn Provider> {
         let embedded = self.embedded.clone();
         Arc::new(Dispatch {
             providers: self.providers.clone(),
@@ -292,7 +394,7 @@ impl Models {
     }
 
     /// What finds the keys of a session.
-    pub fn keys(&self) -> Arc<dyn KeySource> {
+    fn keys(&self) -> Arc<dyn KeySource> {
         let entries = self.catalogue.providers().to_vec();
         Arc::new(SessionKeys {
             keys: Arc::clone(&self.keys),
@@ -420,102 +522,6 @@ impl KeySource for SessionKeys {
     }
 }
 
-fn read_models_file(path: &Path, problems: &mut Vec<Problem>) -> ModelsFile {
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) => {
-            if error.kind() != std::io::ErrorKind::NotFound {
-                let hint = "the bundled models are used";
-                problems.push(Problem::of_file(
-                    path,
-                    format!("cannot be read: {error}"),
-                    hint,
-                ));
-            }
-            return ModelsFile::default();
-        }
-    };
-    match ModelsFile::parse(&text, &path.to_string_lossy()) {
-        Ok(file) => {
-            let prefix = format!("{}: ", path.display());
-            for warning in &file.warnings {
-                let message = warning.strip_prefix(&prefix).unwrap_or(warning);
-                problems.push(Problem::of_file(path, message, ""));
-            }
-            file
-        }
-        Err(error) => {
-            problems.push(unusable(path, error));
-            ModelsFile::default()
-        }
-    }
-}
-
-/// A problem has the place in fields of its own, so its text does not name it again.
-fn unusable(path: &Path, error: ModelsFileError) -> Problem {
-    let hint = error.hint();
-    match error {
-        ModelsFileError::Syntax {
-            line,
-            column,
-            reason,
-            ..
-        } => Problem {
-            line: Some(line),
-            column: Some(column),
-            ..Problem::of_file(path, reason, hint)
-        },
-        ModelsFileError::Shape { .. } => {
-            Problem::of_file(path, "`providers` is not an object", hint)
-        }
-    }
-}
-
-/// What finds keys: the environment, the credential store, the sign-ins of `models.json`.
-fn read_keys(setup: &HostSetup, problems: &mut Vec<Problem>) -> Keys {
-    let variables = setup.environment.clone();
-    let environment = Arc::new(move |name: &str| variables.get(name).cloned());
-    let file =
-        CredentialFile::new(setup.folders.credentials()).keep_in_vault(setup.settings.keyring);
-    let store = file.read().unwrap_or_else(|error| {
-        let message = error.to_string();
-        problems.push(Problem::of_file(file.path(), message, error.hint()));
-        Store::default()
-    });
-    let text = fs::read_to_string(setup.folders.models()).unwrap_or_default();
-    let (sign_ins, warnings) = SignIns::read(&text);
-    for warning in warnings {
-        problems.push(Problem::of_file(setup.folders.models(), warning, ""));
-    }
-    Keys::new(environment, store)
-        .with_file(file, sign_ins)
-        .with_runner(command_runner(&setup.cwd))
-}
-
-/// Runs `!command` keys with the user's shell, in the working directory.
-fn command_runner(cwd: &Path) -> CommandRunner {
-    let cwd = cwd.to_owned();
-    Arc::new(move |command: String| {
-        let cwd = cwd.clone();
-        async move {
-            let script = format!("cd \"$0\" && {command}");
-            let args = ["-c".into(), script.into(), cwd.into_os_string()];
-            let ran = process::run_quietly::<OsString>("sh", args, None, KEY_COMMAND_TIME).await;
-            match ran {
-                Ok(output) if output.exit.is_success() => {
-                    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-                }
-                Ok(output) => Err(format!(
-                    "it ended with exit code {}",
-                    output.exit.shell_code()
-                )),
-                Err(error) => Err(error.to_string()),
-            }
-        }
-        .boxed()
-    })
-}
-
 /// Finds the models of servers on this machine.
 pub async fn discover() -> Vec<Model> {
     discovery::discover(PROBES, discovery::DEADLINE).await
@@ -533,7 +539,7 @@ fn unknown_model() -> Model {
         max_tokens: 0,
         thinking_levels: Vec::new(),
         input: Vec::new(),
-        price: crate::llm::usage::Price::default(),
+        price: Price::default(),
         headers: std::collections::BTreeMap::new(),
         compat: crate::llm::model::Compat::default(),
     }

@@ -2,12 +2,14 @@
 //! the documentation come from it. A wrong line is reported and skipped, the rest still counts.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use toml::{Spanned, Value};
 
 use crate::base::problem::{Problem, nearest};
-use crate::llm::ThinkingLevel;
+use crate::llm::auth::is_safe;
+use crate::llm::catalogue::refresh::SOURCE;
+use crate::llm::{HttpOptions, ThinkingLevel};
 
 /// Every setting, resolved.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,6 +37,12 @@ pub struct Settings {
     pub checkpoints: bool,
     /// Whether credentials go into the system's keyring.
     pub keyring: bool,
+    /// The osier server that calls go through.
+    pub proxy: Option<String>,
+    /// Certificates of authorities to trust besides the system's; relative to the file.
+    pub ca_file: Option<PathBuf>,
+    /// Where newly published models are asked for once a day; not at all when not set.
+    pub refresh_models: Option<String>,
 }
 
 /// What stays in the scrollback on exit.
@@ -64,6 +72,9 @@ impl Default for Settings {
             discover_local_models: true,
             checkpoints: true,
             keyring: false,
+            proxy: None,
+            ca_file: None,
+            refresh_models: None,
         }
     }
 }
@@ -205,9 +216,41 @@ pub const SETTINGS: &[Setting] = &[
             Some(())
         },
     },
+    Setting {
+        name: "proxy",
+        accepts: "an https address, or one on this machine",
+        description: "The osier server that model calls go through.",
+        take: |settings, value| address(value).map(|value| settings.proxy = Some(value)),
+    },
+    Setting {
+        name: "ca_file",
+        accepts: "the path of a PEM file",
+        description: "Certificates of authorities to trust besides the system's.",
+        take: |settings, value| text(value).map(|value| settings.ca_file = Some(value.into())),
+    },
+    Setting {
+        name: "refresh_models",
+        accepts: "true, false, or the https address of a copy of models.dev/api.json",
+        description: "Whether newly published models and prices are asked for once a day.",
+        take: |settings, value| {
+            settings.refresh_models = match value.as_bool() {
+                Some(wanted) => wanted.then(|| SOURCE.to_owned()),
+                None => Some(address(value)?),
+            };
+            Some(())
+        },
+    },
 ];
 
 impl Settings {
+    /// How requests go out.
+    pub fn http(&self) -> HttpOptions {
+        HttpOptions {
+            ca_file: self.ca_file.as_deref().map(Into::into),
+            ..HttpOptions::default()
+        }
+    }
+
     /// Reads the file at `path`. A missing file is no problem.
     pub fn load(path: &Path) -> (Self, Vec<Problem>) {
         match std::fs::read_to_string(path) {
@@ -249,6 +292,9 @@ impl Settings {
                 problems.push(problem.at(text, value.span().start));
             }
         }
+        if let (Some(file), Some(folder)) = (&settings.ca_file, path.parent()) {
+            settings.ca_file = Some(folder.join(file));
+        }
         problems.sort_by_key(|problem| (problem.line, problem.column));
         (settings, problems)
     }
@@ -264,6 +310,12 @@ fn unknown_key(path: &Path, name: &str) -> Problem {
 
 fn text(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
+}
+
+/// An address to which secrets may go.
+fn address(value: &Value) -> Option<String> {
+    let text = value.as_str()?.trim().trim_end_matches('/');
+    is_safe(text).then(|| text.to_owned())
 }
 
 fn texts(value: &Value) -> Option<Vec<String>> {

@@ -38,6 +38,10 @@ pub struct ModelSpending {
     pub latency_ms: u64,
     /// Tokens that could have been read from the cache and were not.
     pub missed: u64,
+    /// What they cost beyond what reading them from the cache would have, in dollars; 0 where no price is
+    /// known, or a subscription pays.
+    #[serde(default)]
+    pub missed_cost: f64,
     /// Tokens of the newest call, which the next one repeats.
     #[serde(skip)]
     pub prefix: u64,
@@ -151,9 +155,14 @@ impl ModelSpending {
         self.prefix = usage.context_tokens();
     }
 
-    /// What the missed tokens cost beyond what reading them from the cache would have, in dollars.
-    pub fn missed_cost(&self, price: &Price) -> f64 {
-        self.missed as f64 * (price.input - price.cache_read).max(0.0) / 1e6
+    /// Reckons what the missed tokens cost beyond what reading them from the cache would have.
+    pub fn price_misses(&mut self, price: &Price) {
+        let surplus = (price.input - price.cache_read).max(0.0);
+        self.missed_cost = if self.usage.subscription {
+            0.0
+        } else {
+            self.missed as f64 * surplus / 1e6
+        };
     }
 }
 
@@ -193,7 +202,7 @@ mod tests {
             status: "execution_error".to_owned(),
             characters: 3,
         });
-        let [a, b] = &spending.models[..] else {
+        let [a, b] = &mut spending.models[..] else {
             panic!("{spending:?}");
         };
         assert_eq!((a.model.as_str(), a.calls, a.latency_ms), ("p/a", 3, 300));
@@ -204,13 +213,14 @@ mod tests {
         );
         assert_eq!(b.usage.hit_rate(), Some(0.0));
         assert_eq!(Usage::default().hit_rate(), None);
-        assert_eq!((spending.tool_calls, spending.tool_failures), (1, 1));
-        assert_eq!(spending.total.output, 40);
         let price = Price {
             input: 3.0,
             cache_read: 0.3,
             ..Price::default()
         };
-        assert!((a.missed_cost(&price) - 0.023_085).abs() < 1e-9);
+        a.price_misses(&price);
+        assert!((a.missed_cost - 0.023_085).abs() < 1e-9);
+        assert_eq!((spending.tool_calls, spending.tool_failures), (1, 1));
+        assert_eq!(spending.total.output, 40);
     }
 }

@@ -137,6 +137,11 @@ impl Fault {
 
     /// What the agent is told. `provider` names who failed; `key` is cut out of every text.
     pub(crate) fn status(&self, provider: &str, key: Option<&Secret>) -> TurnStatus {
+        self.status_of(provider, &format!("check the key of `{provider}`"), key)
+    }
+
+    /// The same where `mend` helps against a key that is refused.
+    pub(crate) fn status_of(&self, provider: &str, mend: &str, key: Option<&Secret>) -> TurnStatus {
         let told = clean(&self.message, key);
         let told = if told.is_empty() {
             "no reason given".to_owned()
@@ -151,7 +156,7 @@ impl Fault {
             Kind::Quota => TurnStatus::QuotaExceeded { message: answered },
             Kind::Overflow => TurnStatus::ContextOverflow { message: answered },
             Kind::Auth => TurnStatus::AuthError {
-                message: format!("{answered} (check the key of `{provider}`)"),
+                message: format!("{answered} ({mend})"),
             },
             Kind::Rate if self.should_retry != Some(false) => TurnStatus::RateLimit {
                 message: answered,

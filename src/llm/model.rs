@@ -1,6 +1,7 @@
 //! What is known about a model before it is called.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -110,7 +111,7 @@ impl ThinkingLevel {
 }
 
 /// A model as the catalogue, `models.json` or a local server describes it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Model {
     /// Name of the provider entry it belongs to; `PROVIDER/ID` names it everywhere.
@@ -134,6 +135,36 @@ pub struct Model {
     pub headers: BTreeMap<String, String>,
     #[serde(default)]
     pub compat: Compat,
+}
+
+/// Of the headers the names alone: their values may be keys.
+impl fmt::Debug for Model {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Model")
+            .field("provider", &self.provider)
+            .field("id", &self.id)
+            .field("name", &self.name)
+            .field("api", &self.api)
+            .field("base_url", &self.base_url)
+            .field("context_window", &self.context_window)
+            .field("max_tokens", &self.max_tokens)
+            .field("thinking_levels", &self.thinking_levels)
+            .field("input", &self.input)
+            .field("price", &self.price)
+            .field("headers", &Names(&self.headers))
+            .field("compat", &self.compat)
+            .finish()
+    }
+}
+
+/// The names of headers, to be shown without their values.
+pub(in crate::llm) struct Names<'a>(pub &'a BTreeMap<String, String>);
+
+impl fmt::Debug for Names<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_set().entries(self.0.keys()).finish()
+    }
 }
 
 impl Model {
@@ -208,6 +239,8 @@ pub struct Compat {
     pub caller_headers: bool,
     /// Anthropic messages: value of `anthropic-version`; `2023-06-01` when not set.
     pub anthropic_version: Option<String>,
+    /// Anthropic messages: as Google hosts them, with the model in the address and the version in the body.
+    pub on_vertex: bool,
     /// Anthropic messages, Bedrock: thinking is asked for as `adaptive` with an effort, not as a token budget.
     pub adaptive_thinking: bool,
     /// Where the key goes, when not into the header that the wire format names.

@@ -7,6 +7,7 @@ use futures_util::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::auth::Signing;
 use super::event::StreamEvent;
 use super::message::Message;
 use super::model::{Model, ThinkingLevel};
@@ -26,6 +27,8 @@ pub struct Request {
     pub context: Context,
     pub options: CallOptions,
     pub api_key: Option<Secret>,
+    /// In place of a key, where the vendor wants each request signed.
+    pub signing: Option<Arc<Signing>>,
 }
 
 /// What the model reads. Byte-stable between turns up to the new messages, so that caches hit.

@@ -120,6 +120,7 @@ async fn call_as(base: &str, api: Api) -> Vec<StreamEvent> {
         },
         options: CallOptions::default(),
         api_key: None,
+        signing: None,
     };
     let options = HttpOptions {
         idle_timeout: Duration::from_secs(2),

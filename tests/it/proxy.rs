@@ -1,5 +1,7 @@
 //! An agent whose calls go through an osier server: a small real one, written for the test.
 
+mod program;
+
 use std::sync::{Arc, Mutex};
 
 use osier::agent::{Agent, AgentConfig, AppTransport, Event, Op, RunOutcome, Subscription};

@@ -378,12 +378,14 @@ async fn a_rate_limit_is_waited_for_as_asked_and_the_partial_answer_is_taken_bac
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_provider_without_a_key_is_left_for_the_rest_of_the_session() {
+async fn a_provider_without_a_key_is_left_until_it_has_one() {
     let provider = ScriptedProvider::default();
     let refused = TurnStatus::AuthError {
         message: "bad key".into(),
     };
-    provider.insert("first/m", Script::new().turn(|turn| turn.fail(refused)));
+    let script = Script::new().turn(|turn| turn.fail(refused));
+    let script = script.turn(|turn| turn.text("back"));
+    provider.insert("first/m", script);
     provider.insert(
         "second/m",
         Script::new().turn(|turn| turn.text("here").repeat()),
@@ -395,12 +397,19 @@ async fn a_provider_without_a_key_is_left_for_the_rest_of_the_session() {
         let result = agent.run("go", Vec::new()).await;
         assert_eq!(result.answer().as_deref(), Some("here"));
     }
+    // Somebody has signed in again.
+    let provider_name = "first".to_owned();
+    agent.send(Op::EnableProvider {
+        provider: provider_name,
+    });
+    let result = agent.run("go", Vec::new()).await;
+    assert_eq!(result.answer().as_deref(), Some("back"));
     let asked: Vec<String> = provider
         .requests()
         .iter()
         .map(|request| request.model.reference())
         .collect();
-    assert_eq!(asked, ["first/m", "second/m", "second/m"]);
+    assert_eq!(asked, ["first/m", "second/m", "second/m", "first/m"]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,15 +2,47 @@
 
 use std::io::{self, Write};
 
-use crate::coding::host::{KeyState, ModelInfo};
+use crate::cli::exit::Exit;
+use crate::coding::host::{HostSetup, KeyState, ModelInfo};
+use crate::coding::models::Models;
+use crate::coding::refresh;
 use crate::llm::Modality;
+use crate::llm::catalogue::refresh::SOURCE;
+
+/// Lists the models that match, after asking for newly published ones where that is wanted. The outer error
+/// is for the person; the inner one says that nobody reads.
+///
+/// # Errors
+/// One sentence: nothing matches, or whoever was asked does not answer.
+pub(in crate::cli) async fn answer(
+    setup: &HostSetup,
+    search: &str,
+    refreshed: bool,
+    out: &mut dyn Write,
+) -> Result<io::Result<Exit>, String> {
+    if refreshed {
+        let source = setup.settings.refresh_models.as_deref().unwrap_or(SOURCE);
+        let outcome = refresh::refresh(&setup.folders, &setup.settings.http(), source).await?;
+        if let Err(error) = writeln!(out, "{}", outcome.described()) {
+            return Ok(Err(error));
+        }
+        if search.is_empty() {
+            return Ok(Ok(Exit::Success));
+        }
+    }
+    let (mut models, _) = Models::load_lenient(setup);
+    models.ask_server().await?;
+    match run(&models.list(), search, out) {
+        Ok(0) => Err(format!(
+            "no model matches `{search}`: `osier models` lists them all"
+        )),
+        Ok(_) => Ok(Ok(Exit::Success)),
+        Err(error) => Ok(Err(error)),
+    }
+}
 
 /// Prints one line a model whose reference or name contains every word of `search`.
-pub(in crate::cli) fn run(
-    models: &[ModelInfo],
-    search: &str,
-    out: &mut dyn Write,
-) -> io::Result<usize> {
+fn run(models: &[ModelInfo], search: &str, out: &mut dyn Write) -> io::Result<usize> {
     let words: Vec<String> = search.split_whitespace().map(str::to_lowercase).collect();
     let matches = |model: &ModelInfo| {
         let text = format!("{} {}", model.reference(), model.name).to_lowercase();

@@ -20,6 +20,7 @@ use super::tree::TreeJob;
 use crate::agent::{self, AgentMessage, Publisher, Severity, Subscription};
 use crate::coding::models::{ModelError, Models, discover};
 use crate::coding::questions::{Questions, Request, Waiting};
+use crate::coding::refresh::Refreshed;
 use crate::coding::session::{EntryKind, Findings};
 use crate::coding::spending::Spending;
 use crate::coding::{files, history};
@@ -60,6 +61,8 @@ pub(super) enum Job {
     Tree(TreeJob),
     /// What the session with this id had used when it was opened.
     Counted(String, Box<Spending>),
+    /// Newly published models were asked for.
+    Refreshed(Result<Refreshed, String>),
 }
 
 impl Host {
@@ -247,6 +250,7 @@ impl Task {
             }
             Op::RenameSession { name } => self.rename(name).await,
             Op::ListModels => self.publish_models(),
+            Op::RefreshModels => self.refresh_models_now(),
             Op::SelectModel { reference } => self.select_model(&reference).await,
             Op::CycleModel { backward } => match self.models.cycled(backward) {
                 Some(model) => self.choose(model, None).await,
@@ -317,6 +321,11 @@ impl Task {
 
     /// Opens a session. When that fails none is open: whoever asked decides what comes next.
     pub(super) async fn open(&mut self, choice: SessionChoice) {
+        if let Err(error) = self.ask_server_first().await {
+            let message = error.to_string();
+            self.publish(Event::SessionFailed { message });
+            return;
+        }
         let told = (Arc::clone(&self.publisher), self.jobs.clone());
         match OpenSession::open(&self.setup, &mut self.models, choice, told).await {
             Ok(mut session) => {
@@ -400,6 +409,7 @@ impl Task {
     async fn finish(&mut self, job: Job) {
         match job {
             Job::Counted(id, spending) => self.counted(&id, *spending),
+            Job::Refreshed(outcome) => self.refreshed(outcome),
             Job::Indexed(id, findings) => {
                 if self
                     .session
@@ -444,6 +454,7 @@ impl Task {
             let event = super::workspace::describe(&cwd);
             let _ = jobs.send(Job::Publish(Box::new(event)));
         });
+        self.refresh_models();
         if !self.setup.settings.discover_local_models {
             return;
         }
@@ -482,6 +493,8 @@ impl Task {
                 for problem in problems {
                     self.notice(Severity::Warning, problem.to_string());
                 }
+                self.try_again();
+                self.ask_server().await;
                 self.publish_models();
             }
             Err(error) => self.notice(Severity::Error, error.to_string()),

@@ -9,6 +9,7 @@ use super::op::{LoginMethod, Typed};
 use super::setup::HostSetup;
 use crate::agent::Severity;
 use crate::coding::accounts::{Account, Accounts};
+use crate::llm::ProviderEntry;
 use crate::llm::auth::{Method, Progress};
 
 /// A sign-in that runs. Dropping it gives it up.
@@ -124,6 +125,10 @@ impl Task {
     async fn logged_in(&mut self, provider: &str) {
         self.notice(Severity::Info, format!("signed in to {provider}"));
         self.models.credentials_changed();
+        if provider == ProviderEntry::server().name {
+            return self.signed_in_to_server().await;
+        }
+        self.enable(provider);
         self.publish_models();
         let chosen = self.models.chosen();
         match self.models.better_default() {

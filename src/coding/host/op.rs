@@ -36,6 +36,9 @@ pub enum Op {
     RenameSession { name: String },
     /// Answered by `Event::Models`.
     ListModels,
+    /// Asks for what was published about models since this build, and keeps it; answered by a notice and
+    /// `Event::Models`.
+    RefreshModels,
     /// Chooses the model for the next request: `PROVIDER/ID[:LEVEL]` or part of a name.
     SelectModel { reference: String },
     /// The next model of the cycling set, or the one before.

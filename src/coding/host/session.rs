@@ -13,8 +13,7 @@ use super::setup::{HostSetup, SessionChoice};
 use super::transcript::Transcript;
 use super::tree::TreeState;
 use crate::agent::{
-    self, Agent, AgentConfig, History, Interceptor, ProviderTransport, Publisher, RetryPolicy,
-    Subscription,
+    self, Agent, AgentConfig, History, Interceptor, Publisher, RetryPolicy, Subscription,
 };
 use crate::coding::compaction::Compactor;
 use crate::coding::keeper::{Keeper, StoredHistory};
@@ -122,10 +121,7 @@ impl OpenSession {
         // Last: what another rule denies changes nothing.
         interceptors.extend(files.iter().map(SessionFiles::interceptor));
         let config = AgentConfig {
-            transport: Arc::new(ProviderTransport::new(
-                models.provider(),
-                Some(models.keys()),
-            )),
+            transport: models.transport(),
             models: models.call_order(),
             thinking,
             system_prompt: prompt(setup, &names),

@@ -29,6 +29,8 @@ pub struct HostSetup {
     pub api_key: Option<Secret>,
     /// Where the chosen model's provider is reached, for this run only.
     pub base_url: Option<String>,
+    /// The osier server that calls go through; before the settings.
+    pub proxy: Option<String>,
     pub system_prompt: Option<String>,
     pub append_system_prompt: Option<String>,
     pub session: SessionChoice,
@@ -74,6 +76,7 @@ impl HostSetup {
             thinking: None,
             api_key: None,
             base_url: None,
+            proxy: None,
             system_prompt: None,
             append_system_prompt: None,
             session: SessionChoice::New,

@@ -41,9 +41,14 @@ impl Task {
 
     fn publish_usage(&self) {
         let before = self.spent_before.clone().unwrap_or_default();
-        self.publish(Event::Usage {
-            spending: Box::new(before.followed_by(&self.spending)),
-        });
+        let mut spending = before.followed_by(&self.spending);
+        for used in &mut spending.models {
+            if let Some(price) = self.models.price(&used.model) {
+                used.price_misses(&price);
+            }
+        }
+        let spending = Box::new(spending);
+        self.publish(Event::Usage { spending });
     }
 }
 

@@ -35,6 +35,7 @@ pub(super) struct Answer {
 pub(super) struct Endpoint<'a> {
     pub format: TokenFormat,
     pub headers: &'a BTreeMap<String, String>,
+    pub http: &'a HttpOptions,
 }
 
 impl Endpoint<'_> {
@@ -79,7 +80,7 @@ impl Endpoint<'_> {
         let url = Url::parse(address)
             .map_err(|error| unreachable(format!("`{address}` is no address: {error}")))?;
         let (host, local) = (fault::host(&url), fault::is_loopback(&url));
-        let client = client(HttpOptions::default(), local)
+        let client = client(self.http.clone(), local)
             .await
             .map_err(unreachable)?;
         let request = client.request(method, url).headers(self.all_headers()?);

@@ -45,6 +45,9 @@ pub enum SignInError {
     Garbage { host: String, came: String },
     #[error("{reason}")]
     Unreachable { reason: String },
+    /// Credentials of a vendor's own tools that cannot be used as they are.
+    #[error("{reason}")]
+    Unusable { reason: String },
     #[error(transparent)]
     File(#[from] FileError),
 }
@@ -78,7 +81,7 @@ impl SignInError {
             Self::Refused { .. } | Self::Garbage { .. } => {
                 "try again later, or check the addresses of the sign-in".to_owned()
             }
-            Self::NoPort { .. } | Self::Unreachable { .. } => String::new(),
+            Self::NoPort { .. } | Self::Unreachable { .. } | Self::Unusable { .. } => String::new(),
             Self::File(error) => error.hint().to_owned(),
         }
     }
@@ -92,7 +95,7 @@ impl SignInError {
                     "invalid_grant" | "invalid_client" | "unauthorized_client"
                 ) || matches!(status, 401 | 403)
             }
-            Self::NoSignIn { .. } | Self::NoClientId { .. } => true,
+            Self::NoSignIn { .. } | Self::NoClientId { .. } | Self::Unusable { .. } => true,
             _ => false,
         }
     }

@@ -11,6 +11,7 @@ use thiserror::Error;
 use tokio::sync::Mutex;
 
 use super::access::Access;
+use super::ambient::{Means, Minted};
 use super::credential::{Credential, Tokens};
 use super::error::SignInError;
 use super::file::CredentialFile;
@@ -20,11 +21,15 @@ use super::source::KeySource;
 use super::store::Store;
 use crate::base::clock;
 use crate::llm::catalogue::ProviderEntry;
+use crate::llm::http::HttpOptions;
 use crate::llm::provider::Secret;
 use crate::llm::status::TurnStatus;
 
 /// Longest wait for a renewal while the old token still works.
 const EARLY_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Tokens of a vendor's own credentials are asked for anew this long before they end.
+const AMBIENT_EARLY_MS: i64 = 5 * 60 * 1000;
 
 /// Looks a name up in the environment.
 pub type Environment = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
@@ -64,6 +69,8 @@ pub enum KeyError {
     SignedOut { provider: String, reason: String },
     #[error("the sign-in of `{provider}` cannot be renewed: {reason}")]
     Renewal { provider: String, reason: String },
+    #[error("the credentials for `{provider}` cannot be used: {reason}")]
+    Ambient { provider: String, reason: String },
 }
 
 impl KeyError {
@@ -79,6 +86,9 @@ impl KeyError {
             }
             Self::SignedOut { provider, .. } => format!("run `osier auth login {provider}`"),
             Self::Renewal { .. } => "try again when the network is back".to_owned(),
+            Self::Ambient { provider, .. } => {
+                format!("mend them, or run `osier auth login {provider}`")
+            }
         }
     }
 
@@ -107,6 +117,10 @@ pub struct Keys {
     runner: Option<CommandRunner>,
     /// What commands printed, so that each runs once.
     printed: Mutex<HashMap<String, Secret>>,
+    /// Ways in that were made of a vendor's own credentials, by provider.
+    minted: Mutex<HashMap<String, Minted>>,
+    /// How requests of its own go out.
+    http: HttpOptions,
 }
 
 impl Keys {
@@ -121,6 +135,8 @@ impl Keys {
             flag: None,
             runner: None,
             printed: Mutex::new(HashMap::new()),
+            minted: Mutex::new(HashMap::new()),
+            http: HttpOptions::default(),
         }
     }
 
@@ -143,6 +159,13 @@ impl Keys {
     pub fn with_file(mut self, file: CredentialFile, sign_ins: SignIns) -> Self {
         self.file = Some(file);
         self.sign_ins = sign_ins;
+        self
+    }
+
+    /// Sends requests of its own as `http` says.
+    #[must_use]
+    pub fn with_http(mut self, http: HttpOptions) -> Self {
+        self.http = http;
         self
     }
 
@@ -169,7 +192,10 @@ impl Keys {
         let found = stored
             || self.flag_for(&entry.name).is_some()
             || entry.key.as_ref().is_some_and(usable)
-            || self.environment_key(entry).is_some();
+            || self.environment_key(entry).is_some()
+            || entry
+                .ambient
+                .is_some_and(|kind| kind.is_there(&self.environment));
         match found {
             true => KeyStatus::Present,
             false if entry.needs_key => KeyStatus::Absent,
@@ -198,6 +224,12 @@ impl Keys {
         }
         match self.environment_key(entry) {
             Some(key) => Ok(Access::key(key)),
+            None if entry
+                .ambient
+                .is_some_and(|kind| kind.is_there(&self.environment)) =>
+            {
+                self.ambient(entry).await
+            }
             None if entry.needs_key => Err(KeyError::Missing {
                 provider: entry.name.clone(),
                 env_keys: entry.env_keys.clone(),
@@ -220,13 +252,53 @@ impl Keys {
             let mut printed = self.printed.lock().await;
             printed.retain(|_, key| Some(&*key) != refused.key.as_ref());
         }
+        {
+            let mut minted = self.minted.lock().await;
+            minted.retain(|_, minted| minted.access != *refused);
+        }
         let access = match self.stored(&entry.name) {
             Some(Credential::Tokens(tokens)) if refused.key.as_ref() == Some(&tokens.access) => {
                 self.renew(&entry.name, tokens).await?
             }
             _ => self.access(entry).await?,
         };
-        Ok((access.key != refused.key).then_some(access))
+        let is_new = (&access.key, &access.signing) != (&refused.key, &refused.signing);
+        Ok(is_new.then_some(access))
+    }
+
+    /// A way in made of the credentials of the vendor's own tools, kept while it holds.
+    async fn ambient(&self, entry: &ProviderEntry) -> Result<Access, KeyError> {
+        let Some(kind) = entry.ambient else {
+            return Ok(Access::default());
+        };
+        // Held while a token is asked for, so that calls at once ask once.
+        let mut minted = self.minted.lock().await;
+        if let Some(known) = minted.get(&entry.name)
+            && known
+                .until
+                .is_some_and(|until| until - AMBIENT_EARLY_MS > clock::now_ms())
+        {
+            return Ok(known.access.clone());
+        }
+        let fresh = kind.mint(self.means()).await.map_err(|error| {
+            let (provider, reason) = (entry.name.clone(), error.to_string());
+            if error.ends_sign_in() {
+                KeyError::Ambient { provider, reason }
+            } else {
+                KeyError::Renewal { provider, reason }
+            }
+        })?;
+        let access = fresh.access.clone();
+        minted.insert(entry.name.clone(), fresh);
+        Ok(access)
+    }
+
+    fn means(&self) -> Means<'_> {
+        Means {
+            environment: &self.environment,
+            runner: self.runner.as_ref(),
+            http: &self.http,
+        }
     }
 
     async fn with_tokens(&self, entry: &ProviderEntry, tokens: Tokens) -> Result<Access, KeyError> {
@@ -397,6 +469,14 @@ mod tests {
         assert_eq!(get(&keys, &entry).await, "literal");
         assert!(!format!("{keys:?} {entry:?}").contains("literal"));
         assert!(!format!("{keys:?}").contains("stored"));
+        entry
+            .headers
+            .insert("x-team".to_owned(), "header-secret".to_owned());
+        let shown = format!("{entry:?}");
+        assert!(
+            shown.contains("x-team") && !shown.contains("header-secret"),
+            "{shown}"
+        );
     }
 
     #[tokio::test]

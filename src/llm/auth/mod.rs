@@ -10,6 +10,7 @@
 //! that a refresh token that works once is never lost half-way.
 
 mod access;
+mod ambient;
 mod browser;
 mod credential;
 mod device;
@@ -28,13 +29,17 @@ mod token;
 mod vault;
 
 pub use access::{Access, SignedIn};
+pub(in crate::llm) use ambient::ToSign;
+pub use ambient::{Ambient, Signing};
 pub use credential::{Credential, Tokens};
 pub use error::SignInError;
 pub use file::{CredentialFile, FileError, LockedFile};
 pub use keys::{CommandRunner, Environment, KeyError, KeyStatus, Keys};
 pub use login::{Progress, Talk};
 pub use renewal::Renewals;
-pub use sign_in::{Exchange, Method, Redirect, SIGN_INS, SignIn, SignInRow, SignIns, TokenFormat};
+pub use sign_in::{
+    Exchange, Method, Redirect, SIGN_INS, SignIn, SignInRow, SignIns, TokenFormat, is_safe,
+};
 pub use source::KeySource;
 pub use store::{Store, StoreError};
 pub use vault::Vault;

@@ -5,12 +5,15 @@
 //! another vendor's program.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::llm::http::HttpOptions;
+
 /// One provider's sign-in: addresses, client and scopes of OAuth 2.0 (RFC 6749, 7636, 8628).
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct SignIn {
     /// For people: `ChatGPT`.
@@ -52,6 +55,22 @@ pub struct SignIn {
     pub exchange: Option<Exchange>,
     /// Calls are paid by a subscription, not by the token.
     pub subscription: bool,
+    /// How its own requests go out.
+    #[serde(skip)]
+    pub http: HttpOptions,
+}
+
+/// What may be a secret (the client's, headers) is not shown.
+impl fmt::Debug for SignIn {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("SignIn")
+            .field("label", &self.label)
+            .field("authorize_url", &self.authorize_url)
+            .field("device_url", &self.device_url)
+            .field("token_url", &self.token_url)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Where the browser comes back to.
@@ -287,6 +306,15 @@ impl SignIns {
         (Self { known }, warnings)
     }
 
+    /// The same where requests go out as `http` says.
+    #[must_use]
+    pub fn with_http(mut self, http: &HttpOptions) -> Self {
+        for sign_in in self.known.values_mut() {
+            sign_in.http.clone_from(http);
+        }
+        self
+    }
+
     pub fn get(&self, provider: &str) -> Option<&SignIn> {
         self.known.get(provider)
     }
@@ -309,11 +337,13 @@ fn overlaid(base: &SignIn, changes: &Value) -> Result<SignIn, String> {
     }
     let sign_in: SignIn =
         serde_json::from_value(whole).map_err(|error| format!("cannot be understood ({error})"))?;
-    for url in [
+    let exchange = sign_in.exchange.as_ref().map(|exchange| &exchange.url);
+    let urls = [
         &sign_in.authorize_url,
         &sign_in.device_url,
         &sign_in.token_url,
-    ] {
+    ];
+    for url in urls.into_iter().chain(exchange) {
         if !url.is_empty() && !is_safe(url) {
             return Err(format!(
                 "names `{url}`, which is neither https nor this machine"
@@ -335,7 +365,7 @@ fn merge(into: &mut Map<String, Value>, changes: &Map<String, Value>) {
 }
 
 /// Codes and tokens go out encrypted, or not beyond this machine.
-fn is_safe(url: &str) -> bool {
+pub fn is_safe(url: &str) -> bool {
     let local = ["http://127.0.0.1", "http://localhost", "http://[::1]"].iter();
     url.starts_with("https://")
         || local.into_iter().any(|start| {

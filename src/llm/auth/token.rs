@@ -14,6 +14,7 @@ impl SignIn {
         Endpoint {
             format: self.token_format,
             headers: &self.token_headers,
+            http: &self.http,
         }
     }
 

@@ -248,6 +248,34 @@ mod tests {
     }
 
     #[test]
+    fn prices_and_limits_are_plausible() {
+        for model in all() {
+            let (name, price) = (model.reference(), &model.price);
+            assert!(
+                model.context_window >= 1024 && model.context_window <= 100_000_000,
+                "{name}"
+            );
+            assert!(model.max_tokens > 0, "{name}");
+            let base = price.of_prompt(0);
+            let mut before = 0;
+            for rates in std::iter::once(&base).chain(price.tiers.iter()) {
+                let all = [
+                    rates.input,
+                    rates.output,
+                    rates.cache_read,
+                    rates.cache_write,
+                ];
+                let sound = all.iter().all(|rate| (0.0..1000.0).contains(rate));
+                assert!(sound, "{name}: {rates:?}");
+                // No source says otherwise of any; one that does belongs into a list here.
+                assert!(rates.cache_read <= rates.input, "{name}: {rates:?}");
+                assert!(rates.input_tokens_above >= before, "{name}: {rates:?}");
+                before = rates.input_tokens_above + 1;
+            }
+        }
+    }
+
+    #[test]
     fn a_model_has_all_that_its_line_says() {
         let entry = PROVIDERS
             .iter()

@@ -1,7 +1,8 @@
 //! What models there are.
 //!
-//! Three layers, later ones win: the bundled table, the user's `models.json`, and what servers on this
-//! machine list. Everything works offline. A provider's models are made when they are first asked for, so
+//! Four layers, later ones win: the bundled table, what was published since (`refresh`), the user's
+//! `models.json`, and what servers on this machine list. Where an osier server makes the calls, its list
+//! takes the place of all of them. Everything works offline. A provider's models are made when they are first asked for, so
 //! that naming one model costs its provider's part alone.
 
 mod bundled;
@@ -9,6 +10,7 @@ pub mod discovery;
 mod find;
 mod models_file;
 mod providers;
+pub mod refresh;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -18,14 +20,19 @@ use super::model::{Api, Model};
 
 pub use find::{FindError, Found};
 pub use models_file::{ModelsFile, ModelsFileError};
+pub(in crate::llm) use providers::filled;
 pub use providers::{PROVIDERS, ProviderEntry, ProviderRow};
+pub use refresh::Published;
 
 /// Every model that can be named, and the providers they belong to.
 #[derive(Debug, Default)]
 pub struct Catalogue {
     file: ModelsFile,
+    published: Published,
     environment: Option<Variables>,
     local: Vec<Model>,
+    /// What an osier server has: nothing else can be called then, but scripts.
+    served: Option<Vec<Model>>,
     built: OnceLock<Built>,
 }
 
@@ -57,6 +64,19 @@ impl Catalogue {
         }
     }
 
+    /// The same with what was published since the bundled table was made.
+    #[must_use]
+    pub fn with_published(mut self, published: Published) -> Self {
+        self.set_published(published);
+        self
+    }
+
+    /// Takes over what was published, in place of what was before.
+    pub fn set_published(&mut self, published: Published) {
+        self.published = published;
+        self.built = OnceLock::new();
+    }
+
     /// The same where `environment` may say at which addresses providers are.
     #[must_use]
     pub fn with_environment(mut self, environment: Environment) -> Self {
@@ -69,6 +89,24 @@ impl Catalogue {
     pub fn set_local(&mut self, models: Vec<Model>) {
         self.local = models;
         self.built = OnceLock::new();
+    }
+
+    /// Takes over what an osier server has, in place of everything but scripts.
+    pub fn set_served(&mut self, models: Vec<Model>) {
+        self.served = Some(models);
+        self.built = OnceLock::new();
+    }
+
+    /// What an osier server has, as it was taken over.
+    pub fn take_served(&mut self) -> Option<Vec<Model>> {
+        self.built = OnceLock::new();
+        self.served.take()
+    }
+
+    /// The model that the osier server names first.
+    pub fn first_served(&self) -> Option<&Arc<Model>> {
+        let first = self.served.as_ref()?.first()?;
+        self.get(&first.reference())
     }
 
     /// Every model, in order of preference inside each provider.
@@ -151,7 +189,10 @@ impl Catalogue {
             let variable = |name: &str| self.environment.as_ref().and_then(|known| known.0(name));
             let mut providers: Vec<ProviderEntry> =
                 PROVIDERS.iter().map(|row| row.entry(&variable)).collect();
-            self.file.change_entries(&mut providers);
+            match &self.served {
+                Some(served) => providers = served_providers(served, providers),
+                None => self.file.change_entries(&mut providers),
+            }
             Built {
                 models: providers.iter().map(|_| OnceLock::new()).collect(),
                 providers,
@@ -168,7 +209,12 @@ impl Catalogue {
             return &[];
         };
         models.get_or_init(|| {
+            if let Some(served) = self.served.as_ref().filter(|_| entry.api != Api::Scripted) {
+                let own = served.iter().filter(|model| model.provider == entry.name);
+                return own.cloned().map(Arc::new).collect();
+            }
             let mut models = bundled::models(entry);
+            self.published.change_models(entry, &mut models);
             self.file.change_models(entry, &mut models);
             for model in self
                 .local
@@ -182,6 +228,20 @@ impl Catalogue {
             models.into_iter().map(Arc::new).collect()
         })
     }
+}
+
+/// The providers of what a server has, then those of scripts.
+fn served_providers(served: &[Model], mut known: Vec<ProviderEntry>) -> Vec<ProviderEntry> {
+    let mut providers: Vec<ProviderEntry> = Vec::new();
+    for model in served {
+        if providers.iter().all(|entry| entry.name != model.provider) {
+            let bundled = known.iter().find(|entry| entry.name == model.provider);
+            providers.push(ProviderEntry::served(model, bundled));
+        }
+    }
+    known.retain(|entry| entry.api == Api::Scripted);
+    providers.extend(known);
+    providers
 }
 
 #[cfg(test)]

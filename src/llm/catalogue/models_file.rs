@@ -5,6 +5,7 @@
 //! a typing error does not pass for a setting.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -63,7 +64,6 @@ impl ModelsFileError {
     }
 }
 
-#[derive(Debug)]
 struct FileProvider {
     name: String,
     base_url: Option<String>,
@@ -76,7 +76,6 @@ struct FileProvider {
     signs_in: bool,
 }
 
-#[derive(Debug)]
 struct FileModel {
     id: String,
     name: Option<String>,
@@ -88,6 +87,18 @@ struct FileModel {
     cost: Option<Price>,
     headers: BTreeMap<String, String>,
     compat: Map<String, Value>,
+}
+
+/// Headers and keys are not shown.
+impl fmt::Debug for FileProvider {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ids: Vec<&str> = self.models.iter().map(|model| model.id.as_str()).collect();
+        formatter
+            .debug_struct("FileProvider")
+            .field("name", &self.name)
+            .field("models", &ids)
+            .finish_non_exhaustive()
+    }
 }
 
 impl ModelsFile {
@@ -209,6 +220,7 @@ impl FileProvider {
             api: Api::OpenaiChatCompletions,
             env_keys: Vec::new(),
             needs_key: self.key.is_some() || self.signs_in,
+            ambient: None,
             key: None,
             headers: BTreeMap::new(),
             compat: Compat::default(),

@@ -1,10 +1,13 @@
 //! The providers that need no configuration: one row each.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
-use crate::llm::auth::KeySource;
-use crate::llm::model::{Api, Compat, KeyHeader, ThinkingFormat};
+use crate::llm::auth::{Ambient, KeySource};
+use crate::llm::model::{Api, Compat, KeyHeader, Model, Names, ThinkingFormat};
+
+/// Name under which the token of an osier server is stored.
+const SERVER: &str = "proxy";
 
 /// A provider as bundled.
 #[derive(Debug)]
@@ -19,13 +22,15 @@ pub struct ProviderRow {
     pub api: Api,
     /// Variables that may hold its key, best first. None: it needs no key.
     pub env_keys: &'static [&'static str],
+    /// Credentials of the vendor's own tools that it takes.
+    pub ambient: Option<Ambient>,
     /// Extra headers of every request.
     pub headers: &'static [(&'static str, &'static str)],
     pub compat: fn() -> Compat,
 }
 
 /// A provider as a session knows it: bundled, configured, or both.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct ProviderEntry {
     pub name: String,
     pub label: String,
@@ -33,11 +38,27 @@ pub struct ProviderEntry {
     pub api: Api,
     pub env_keys: Vec<String>,
     pub needs_key: bool,
+    /// Credentials of the vendor's own tools that it takes.
+    pub ambient: Option<Ambient>,
     /// The key that `models.json` names.
     pub key: Option<KeySource>,
     /// Extra headers of every request.
     pub headers: BTreeMap<String, String>,
     pub compat: Compat,
+}
+
+/// Of the headers the names alone: their values may be keys.
+impl fmt::Debug for ProviderEntry {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("ProviderEntry")
+            .field("name", &self.name)
+            .field("base_url", &self.base_url)
+            .field("api", &self.api)
+            .field("key", &self.key)
+            .field("headers", &Names(&self.headers))
+            .finish_non_exhaustive()
+    }
 }
 
 impl From<&ProviderRow> for ProviderEntry {
@@ -50,10 +71,49 @@ impl From<&ProviderRow> for ProviderEntry {
             api: row.api,
             env_keys: row.env_keys.iter().map(|name| (*name).to_owned()).collect(),
             needs_key: !row.env_keys.is_empty(),
+            ambient: row.ambient,
             key: None,
             headers: row.headers.iter().map(owned).collect(),
             compat: (row.compat)(),
         }
+    }
+}
+
+impl ProviderEntry {
+    /// The entry under which a person's token at an osier server is kept.
+    pub fn server() -> Self {
+        Self::of_name(SERVER, "osier server (`proxy`)", Api::OpenaiChatCompletions)
+            .with_key_of("OSIER_PROXY_TOKEN")
+    }
+
+    /// The provider of a model that an osier server has.
+    pub(super) fn served(model: &Model, bundled: Option<&Self>) -> Self {
+        let label = bundled.map_or(&model.provider, |entry| &entry.label);
+        Self {
+            base_url: model.base_url.clone(),
+            ..Self::of_name(&model.provider, label, model.api)
+        }
+    }
+
+    fn of_name(name: &str, label: &str, api: Api) -> Self {
+        Self {
+            name: name.to_owned(),
+            label: label.to_owned(),
+            base_url: String::new(),
+            api,
+            env_keys: Vec::new(),
+            needs_key: false,
+            ambient: None,
+            key: None,
+            headers: BTreeMap::new(),
+            compat: Compat::default(),
+        }
+    }
+
+    fn with_key_of(mut self, variable: &str) -> Self {
+        self.env_keys.push(variable.to_owned());
+        self.needs_key = true;
+        self
     }
 }
 
@@ -68,6 +128,11 @@ impl ProviderRow {
             entry.base_url = filled(&entry.base_url, &set);
         }
         entry
+    }
+
+    const fn ambient(mut self, ambient: Ambient) -> Self {
+        self.ambient = Some(ambient);
+        self
     }
 
     const fn compat(mut self, compat: fn() -> Compat) -> Self {
@@ -97,13 +162,14 @@ fn address(told: &str) -> String {
     told.replace("://0.0.0.0", "://127.0.0.1")
 }
 
-/// `url` with the variables it names; one that is not set stays named.
-fn filled(url: &str, variable: &dyn Fn(&str) -> Option<String>) -> String {
+/// `url` with the variables it names; `{A|B}` is the first of the two that is set, and what is not set stays
+/// named.
+pub(in crate::llm) fn filled(url: &str, variable: &dyn Fn(&str) -> Option<String>) -> String {
     let mut parts = url.split('{');
     let mut filled = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let (name, rest) = part.split_once('}').unwrap_or((part, ""));
-        match variable(name) {
+        match name.split('|').find_map(variable) {
             Some(value) => filled.push_str(value.trim()),
             None => {
                 // Writing to a text cannot fail.
@@ -112,7 +178,8 @@ fn filled(url: &str, variable: &dyn Fn(&str) -> Option<String>) -> String {
         }
         filled.push_str(rest);
     }
-    filled
+    // Google's hosts are by location, but for the one that is in none.
+    filled.replace("://global-aiplatform.", "://aiplatform.")
 }
 
 const CHAT: Api = Api::OpenaiChatCompletions;
@@ -180,11 +247,19 @@ pub const PROVIDERS: &[ProviderRow] = &[
         .base_url_env("AZURE_OPENAI_BASE_URL")
         .compat(|| Compat { key_header: Some(KeyHeader::ApiKey), prompt_cache_key: true, ..Compat::default() }),
     row("google-vertex", "Google Vertex",
-        "https://{GOOGLE_CLOUD_LOCATION}-aiplatform.googleapis.com/v1/projects/{GOOGLE_CLOUD_PROJECT}/locations/{GOOGLE_CLOUD_LOCATION}/publishers/google",
+        "https://{GOOGLE_CLOUD_LOCATION}-aiplatform.googleapis.com/v1/projects/{GOOGLE_CLOUD_PROJECT|GCLOUD_PROJECT}/locations/{GOOGLE_CLOUD_LOCATION}/publishers/google",
         GOOGLE, &["GOOGLE_VERTEX_ACCESS_TOKEN", "CLOUDSDK_AUTH_ACCESS_TOKEN"])
+        .ambient(Ambient::Google)
         .compat(|| Compat { key_header: Some(KeyHeader::Bearer), ..Compat::default() }),
-    row("bedrock", "Amazon Bedrock", "https://bedrock-runtime.{AWS_REGION}.amazonaws.com", Api::BedrockConverse,
-        &["AWS_BEARER_TOKEN_BEDROCK"]),
+    row("google-vertex-anthropic", "Claude on Google Vertex",
+        "https://{GOOGLE_CLOUD_LOCATION}-aiplatform.googleapis.com/v1/projects/{GOOGLE_CLOUD_PROJECT|GCLOUD_PROJECT}/locations/{GOOGLE_CLOUD_LOCATION}/publishers/anthropic",
+        MESSAGES, &["GOOGLE_VERTEX_ACCESS_TOKEN", "CLOUDSDK_AUTH_ACCESS_TOKEN"])
+        .ambient(Ambient::Google)
+        .compat(|| Compat { key_header: Some(KeyHeader::Bearer), on_vertex: true, ..Compat::default() }),
+    row("bedrock", "Amazon Bedrock", "https://bedrock-runtime.{AWS_REGION|AWS_DEFAULT_REGION}.amazonaws.com",
+        Api::BedrockConverse, &["AWS_BEARER_TOKEN_BEDROCK"])
+        .base_url_env("AWS_ENDPOINT_URL_BEDROCK_RUNTIME")
+        .ambient(Ambient::Aws),
     row("huggingface", "Hugging Face", "https://router.huggingface.co/v1", CHAT, &["HF_TOKEN"]).compat(max_tokens),
     row("nvidia", "NVIDIA", "https://integrate.api.nvidia.com/v1", CHAT, &["NVIDIA_API_KEY"])
         .headers(&[("nvcf-poll-seconds", "3600")])
@@ -223,6 +298,7 @@ const fn row(
         base_url_env: None,
         api,
         env_keys,
+        ambient: None,
         headers: &[],
         compat: Compat::default,
     }

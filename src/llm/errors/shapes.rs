@@ -158,6 +158,15 @@ pub(super) const SHAPES: &[Shape] = &[
     row(Transient, "zai", "network error"),
     row(Transient, "zai", "network_error"),
     row(Transient, "bedrock", "internal error"),
+    // Told inside a stream that began with a success.
+    row(Transient, "ollama", "runner process has terminated"),
+    row(
+        Transient,
+        "ollama",
+        "error was encountered while running the model",
+    ),
+    row(Transient, "ollama", "unexpected eof"),
+    row(Transient, "ollama", "llm server loading model"),
     row(Transient, "any", "server error"),
     row(Transient, "any", "servers are currently busy"),
     row(Transient, "any", "timed out"),

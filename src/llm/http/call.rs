@@ -11,7 +11,9 @@ use reqwest::{Response, Url};
 use tokio::time::timeout;
 
 use super::Clients;
-use super::fault;
+use super::fault::{self, Peer};
+use crate::base::clock;
+use crate::llm::auth::ToSign;
 use crate::llm::errors;
 use crate::llm::event::{Delta, StreamEvent};
 use crate::llm::frames::FrameParser;
@@ -38,6 +40,7 @@ pub(super) struct Call {
     ready: VecDeque<StreamEvent>,
     /// The format to speak when it is not the model's own.
     wire: Option<&'static Wire>,
+    peer: Peer,
 }
 
 enum Phase {
@@ -71,6 +74,7 @@ struct Reading {
 impl Call {
     pub(super) fn new(request: Request, clients: Arc<Clients>) -> Self {
         Self {
+            peer: Peer::provider(&request.model),
             request,
             clients,
             phase: Phase::Prepare,
@@ -79,8 +83,9 @@ impl Call {
         }
     }
 
-    pub(super) fn with_wire(mut self, wire: &'static Wire) -> Self {
+    pub(super) fn with_wire(mut self, wire: &'static Wire, peer: Peer) -> Self {
         self.wire = Some(wire);
+        self.peer = peer;
         self
     }
 
@@ -160,12 +165,12 @@ impl Call {
         let model = &self.request.model;
         if !response.status().is_success() {
             let key = self.request.api_key.as_ref();
-            let status = fault::answered(response, model, bytes, key, idle).await;
+            let status = fault::answered(response, &self.peer, bytes, key, idle).await;
             return self.fail(status);
         }
         if fault::is_page(&response) {
             let key = self.request.api_key.as_ref();
-            let status = fault::not_a_stream(response, model, key, idle).await;
+            let status = fault::not_a_stream(response, &self.peer, key, idle).await;
             return self.fail(status);
         }
         self.phase = Phase::Read(Box::new(Reading {
@@ -323,8 +328,9 @@ impl Outgoing {
                     unset(&model.base_url)
                 ))
             })?;
-        let headers = headers(request, wire).map_err(refuse)?;
+        let mut headers = headers(request, wire).map_err(refuse)?;
         let body = (wire.body)(request).to_string();
+        sign(request, &url, &mut headers, &body).map_err(refuse)?;
         Ok(Self {
             wire,
             url,
@@ -332,6 +338,34 @@ impl Outgoing {
             body,
         })
     }
+}
+
+/// Adds a signature, where that takes the place of a key.
+fn sign(request: &Request, url: &Url, headers: &mut HeaderMap, body: &str) -> Result<(), String> {
+    let Some(signing) = &request.signing else {
+        return Ok(());
+    };
+    let to_sign = ToSign {
+        method: "POST",
+        path: url.path(),
+        query: url.query().unwrap_or_default(),
+        headers: vec![
+            ("content-type", "application/json".to_owned()),
+            ("host", fault::host(url)),
+        ],
+        body: body.as_bytes(),
+    };
+    for (name, value) in signing.headers(to_sign, clock::now_ms()) {
+        let mut value = HeaderValue::from_str(&value).map_err(|_| {
+            format!(
+                "the credentials of `{}` hold characters that no header may have",
+                request.model.provider
+            )
+        })?;
+        value.set_sensitive(true);
+        headers.insert(HeaderName::from_static(name), value);
+    }
+    Ok(())
 }
 
 /// What to do about a base URL that still names variables.

@@ -32,6 +32,27 @@ const TLS_WORDS: &[&str] = &[
     "invalid contenttype",
 ];
 
+/// Who is called, as faults name it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Peer {
+    pub name: String,
+    /// What mends a key that it refuses.
+    pub mend: String,
+    /// Tokens that fit, as far as that is known.
+    pub window: u64,
+}
+
+impl Peer {
+    /// The provider of `model`.
+    pub(super) fn provider(model: &Model) -> Self {
+        Self {
+            name: model.provider.clone(),
+            mend: format!("check the key of `{}`", model.provider),
+            window: model.context_window,
+        }
+    }
+}
+
 /// Host and port of an address: what a person needs to know, without path and credentials.
 pub(in crate::llm) fn host(url: &Url) -> String {
     let host = url.host_str().unwrap_or("?");
@@ -62,7 +83,7 @@ pub(in crate::llm) fn transport(error: &reqwest::Error, host: &str, local: bool)
     if error.is_connect() && TLS_WORDS.iter().any(|word| lower.contains(word)) {
         return TurnStatus::NetworkError {
             message: format!(
-                "no secure connection to `{host}`: {reason} (check the address, the clock and the system's certificates)"
+                "no secure connection to `{host}`: {reason} (check the address and the clock; an authority of your own goes into `ca_file` or SSL_CERT_FILE)"
             ),
             retryable: false,
         };
@@ -107,7 +128,7 @@ fn reason(error: &reqwest::Error) -> String {
 /// The server answered with a status that is no success.
 pub(super) async fn answered(
     response: Response,
-    model: &Model,
+    peer: &Peer,
     request_bytes: usize,
     key: Option<&Secret>,
     idle: Duration,
@@ -123,7 +144,7 @@ pub(super) async fn answered(
         return TurnStatus::InvalidResponse {
             message: format!(
                 "`{}` answered {code}, a redirect{to}: check its base URL",
-                model.provider
+                peer.name
             ),
         };
     }
@@ -137,7 +158,7 @@ pub(super) async fn answered(
     };
     // A prompt that is too long is sometimes refused without a word.
     let empty = body.iter().all(u8::is_ascii_whitespace);
-    if empty && code == 400 && request_bytes as u64 / 4 > model.context_window / 2 {
+    if empty && code == 400 && request_bytes as u64 / 4 > peer.window / 2 {
         "request_too_large".clone_into(&mut fault.code);
     }
     if fault.message.is_empty() {
@@ -150,7 +171,7 @@ pub(super) async fn answered(
     fault.status = Some(code);
     fault.retry_after_ms = retry_after_ms.or(fault.retry_after_ms);
     fault.should_retry = should_retry;
-    fault.status(&model.provider, key)
+    fault.status_of(&peer.name, &peer.mend, key)
 }
 
 /// Whether a successful response says of itself that it is no stream.
@@ -173,7 +194,7 @@ fn content_type(response: &Response) -> String {
 /// A success that is no stream: an error in disguise, a login page, a whole answer.
 pub(super) async fn not_a_stream(
     response: Response,
-    model: &Model,
+    peer: &Peer,
     key: Option<&Secret>,
     idle: Duration,
 ) -> TurnStatus {
@@ -185,12 +206,12 @@ pub(super) async fn not_a_stream(
     let body = body(response, idle).await;
     let told = serde_json::from_slice::<Value>(&body).ok();
     if let Some(fault) = told.as_ref().and_then(Fault::from_body) {
-        return fault.status(&model.provider, key);
+        return fault.status_of(&peer.name, &peer.mend, key);
     }
     TurnStatus::InvalidResponse {
         message: format!(
             "`{}` answered with {what} where a stream of events should be: {}",
-            model.provider,
+            peer.name,
             excerpt(&body, key)
         ),
     }

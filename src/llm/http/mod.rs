@@ -7,29 +7,37 @@
 
 mod call;
 pub(super) mod fault;
+mod fetch;
 mod proxy;
+mod served;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream;
-use reqwest::{Client, redirect};
+use reqwest::{Certificate, Client, redirect};
 use tokio::sync::OnceCell;
 
 use super::provider::{EventStream, Provider, Request};
 use super::wire::Wire;
 use call::Call;
+use fault::Peer;
 
+pub use fetch::{Fetch, Fetched};
 pub use proxy::{ProxyFrame, ProxyOptions, ProxyProvider, ProxyRequest};
+pub use served::{ServedModel, ServedModels};
 
-/// How patient a provider is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How patient a provider is, and whom it trusts.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpOptions {
     /// Until the connection stands, TLS included.
     pub connect_timeout: Duration,
     /// Between two pieces of the answer, and before the first.
     pub idle_timeout: Duration,
+    /// Certificates (PEM) of authorities that are trusted besides the system's.
+    pub ca_file: Option<Arc<Path>>,
 }
 
 impl Default for HttpOptions {
@@ -38,6 +46,7 @@ impl Default for HttpOptions {
             connect_timeout: Duration::from_secs(15),
             // Models may think for minutes without a word.
             idle_timeout: Duration::from_mins(5),
+            ca_file: None,
         }
     }
 }
@@ -67,9 +76,9 @@ impl Provider for HttpProvider {
 }
 
 impl HttpProvider {
-    /// Streams in the format of `wire`, whatever the model speaks itself.
-    fn stream_as(&self, request: Request, wire: &'static Wire) -> EventStream {
-        start(Call::new(request, Arc::clone(&self.clients)).with_wire(wire))
+    /// Streams in the format of `wire`, whatever the model speaks itself, from `peer`.
+    fn stream_as(&self, request: Request, wire: &'static Wire, peer: Peer) -> EventStream {
+        start(Call::new(request, Arc::clone(&self.clients)).with_wire(wire, peer))
     }
 }
 
@@ -91,7 +100,7 @@ struct Clients {
 
 impl Clients {
     async fn get(&self, local: bool) -> Result<Client, String> {
-        let options = self.options;
+        let options = self.options.clone();
         let cell = if local { &self.local } else { &self.remote };
         let built = cell.get_or_try_init(|| async move { client(options, local).await });
         built.await.cloned()
@@ -100,24 +109,41 @@ impl Clients {
 
 /// A client of its own. Reading certificates is slow and blocks: kept off the thread that draws.
 pub(super) async fn client(options: HttpOptions, local: bool) -> Result<Client, String> {
-    match tokio::task::spawn_blocking(move || build(options, local)).await {
-        Ok(client) => client.map_err(|error| error.to_string()),
+    match tokio::task::spawn_blocking(move || build(&options, local)).await {
+        Ok(client) => client,
         Err(error) => Err(error.to_string()),
     }
 }
 
-fn build(options: HttpOptions, local: bool) -> reqwest::Result<Client> {
-    let builder = Client::builder()
+fn build(options: &HttpOptions, local: bool) -> Result<Client, String> {
+    let mut builder = Client::builder()
         .user_agent(concat!("osier/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(options.connect_timeout)
         .tcp_keepalive(Duration::from_secs(30))
         // A key must not follow a redirect to another host.
         .redirect(redirect::Policy::none());
-    if local {
-        builder.no_proxy().build()
-    } else {
-        builder.build()
+    if let Some(path) = &options.ca_file {
+        builder = builder.tls_certs_merge(certificates(path)?);
     }
+    if local {
+        builder = builder.no_proxy();
+    }
+    builder.build().map_err(|error| error.to_string())
+}
+
+/// The certificates of `ca_file`.
+fn certificates(path: &Path) -> Result<Vec<Certificate>, String> {
+    let shown = path.display();
+    let bytes = std::fs::read(path)
+        .map_err(|error| format!("`ca_file` `{shown}` cannot be read: {error}"))?;
+    let found = Certificate::from_pem_bundle(&bytes)
+        .map_err(|error| format!("`ca_file` `{shown}` holds no certificates: {error}"))?;
+    if found.is_empty() {
+        return Err(format!(
+            "`ca_file` `{shown}` holds no certificates: they are wanted as PEM"
+        ));
+    }
+    Ok(found)
 }
 
 #[cfg(test)]

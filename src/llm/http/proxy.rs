@@ -1,5 +1,5 @@
 //! Calling a model through an osier server that holds the keys: the request goes out as it is, the
-//! events of the answer come back as they are.
+//! events of the answer come back as they are. docs/proxy.md is what the server has to keep to.
 //!
 //! `POST BASE/api/proxy/stream` with the person's own token as bearer and a `ProxyRequest` as body. The
 //! answer is a stream of server-sent events with one `ProxyFrame` each; the last one is `done` or
@@ -9,17 +9,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use reqwest::Url;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::fault::{self, Peer};
 use super::{HttpOptions, HttpProvider};
 use crate::llm::event::{Delta, StreamEvent};
 use crate::llm::frames::Framing;
 use crate::llm::message::StopReason;
-use crate::llm::model::{Api, KeyHeader, Model, ThinkingLevel};
-use crate::llm::provider::{
-    CallOptions, Context, EventStream, Provider, Request, Secret, ToolChoice,
-};
+use crate::llm::model::{Api, Compat, KeyHeader, Model, ThinkingLevel};
+use crate::llm::provider::{CallOptions, Context, EventStream, Provider, Request, ToolChoice};
 use crate::llm::sse::SseEvent;
 use crate::llm::status::TurnStatus;
 use crate::llm::usage::Usage;
@@ -127,22 +127,34 @@ impl From<ProxyOptions> for CallOptions {
     }
 }
 
-/// Sends every request to one osier server.
+/// Sends every request to one osier server. The request's key is the person's own at the server; keys of
+/// providers never come here.
 #[derive(Debug, Clone)]
 pub struct ProxyProvider {
     http: HttpProvider,
     base_url: String,
-    token: Secret,
 }
 
 impl ProxyProvider {
-    /// `token` is the person's own at the server; keys of providers never come here.
-    pub fn new(base_url: impl Into<String>, token: Secret, options: HttpOptions) -> Self {
+    pub fn new(base_url: impl Into<String>, options: HttpOptions) -> Self {
         Self {
             http: HttpProvider::new(options),
             base_url: base_url.into(),
-            token,
         }
+    }
+
+    pub(super) fn base_url(&self) -> &str {
+        &self.base_url
+    }
+}
+
+/// The server at `base_url`, as faults name it.
+pub(super) fn server(base_url: &str, window: u64) -> Peer {
+    let host = Url::parse(base_url).map_or_else(|_| base_url.to_owned(), |url| fault::host(&url));
+    Peer {
+        name: format!("osier server {host}"),
+        mend: "sign in with `osier auth login proxy`, or set OSIER_PROXY_TOKEN".to_owned(),
+        window,
     }
 }
 
@@ -152,8 +164,10 @@ impl Provider for ProxyProvider {
         self.base_url.clone_into(&mut model.base_url);
         // What was meant for the provider is none of the server's business.
         model.headers = BTreeMap::new();
-        request.api_key = Some(self.token.clone());
-        self.http.stream_as(request, &WIRE)
+        model.compat = Compat::default();
+        request.signing = None;
+        let peer = server(&self.base_url, request.model.context_window);
+        self.http.stream_as(request, &WIRE, peer)
     }
 }
 

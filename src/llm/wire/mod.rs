@@ -66,6 +66,9 @@ impl Wire {
     /// The address of a call, with a version that the base URL already ends with not repeated.
     pub(crate) fn url(&self, model: &Model) -> String {
         let base = model.base_url.trim_end_matches('/');
+        if model.compat.on_vertex {
+            return format!("{base}/models/{}:streamRawPredict", escaped(&model.id));
+        }
         let (base, path) = match (self.path.strip_prefix("/v1"), base.strip_suffix("/v1")) {
             (Some(_), Some(base)) => (base, self.path),
             // The compatible endpoint's address, where the own one is spoken.

@@ -58,6 +58,7 @@ pub(crate) fn request(model: Model, messages: Vec<Message>) -> Request {
         },
         options: CallOptions::default(),
         api_key: None,
+        signing: None,
     }
 }
 

@@ -181,6 +181,13 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
         run: |_| Ok(vec![Action::Tell(Op::Tree(TreeOp::RedoPrompt))]),
     },
     SlashCommand {
+        name: "refresh",
+        argument: "",
+        description: "ask for newly published models and prices",
+        values: none,
+        run: |_| Ok(vec![Action::Tell(Op::RefreshModels)]),
+    },
+    SlashCommand {
         name: "reload",
         argument: "",
         description: "read settings, models, themes and keys again",

@@ -31,6 +31,9 @@ fn line(model: &ModelSpending) -> String {
             "{line}, {} read again for want of a cache",
             tokens(model.missed)
         );
+        if model.missed_cost > 0.0 {
+            line = format!("{line} (${:.3})", model.missed_cost);
+        }
     }
     line
 }
@@ -88,6 +91,7 @@ mod tests {
             failures,
             usage,
             missed: 2_000 * failures,
+            missed_cost: 0.0054 * failures as f64,
             ..ModelSpending::default()
         };
         let spending = Spending {
@@ -100,7 +104,7 @@ mod tests {
             lines(&spending),
             [
                 "session: 3 model calls, 1 tool call; ↑1.0k ↓2.4k ↺3.0k (75% of the input), $0.013 and a subscription",
-                "a/x: 2 calls (1 failed); ↑500 ↓1.2k ↺1.5k (75% of the input), $0.013, 2.0k read again for want of a cache",
+                "a/x: 2 calls (1 failed); ↑500 ↓1.2k ↺1.5k (75% of the input), $0.013, 2.0k read again for want of a cache ($0.005)",
                 "b/y: 1 call; ↑500 ↓1.2k ↺1.5k (75% of the input), paid by a subscription",
             ]
         );

@@ -6,6 +6,7 @@ pub(crate) mod cli;
 pub(crate) mod host;
 pub(crate) mod oauth;
 pub(crate) mod outline;
+pub(crate) mod routed;
 pub(crate) mod server;
 #[path = "../../../benches/support/session_fixture.rs"]
 pub(crate) mod session_fixture;

@@ -12,6 +12,8 @@ use crate::llm::provider::{Request, ToolChoice, ToolSpec};
 use crate::llm::wire::limit::output_limit;
 use crate::llm::wire::{add_extra, decimal, or_note};
 
+/// What Google calls the version it hosts.
+const VERTEX_VERSION: &str = "vertex-2023-10-16";
 const DEFAULT_VERSION: &str = "2023-06-01";
 /// From this version on, sampling parameters are refused.
 const WITHOUT_SAMPLING: &str = "2026-10-21";
@@ -19,7 +21,10 @@ const WITHOUT_SAMPLING: &str = "2026-10-21";
 const MARKED_MESSAGES: usize = 2;
 
 pub(super) fn headers(request: &Request) -> Vec<(&'static str, String)> {
-    let mut headers = vec![("anthropic-version", version(request).to_owned())];
+    let mut headers = Vec::new();
+    if !request.model.compat.on_vertex {
+        headers.push(("anthropic-version", version(request).to_owned()));
+    }
     if matches!(thinking(request), Thinking::Budget(_)) && !request.context.tools.is_empty() {
         let beta = "interleaved-thinking-2025-05-14".to_owned();
         headers.push(("anthropic-beta", beta));
@@ -32,7 +37,11 @@ pub(super) fn body(request: &Request) -> Value {
     let context = &request.context;
     let thinking = thinking(request);
     let mut body = Map::new();
-    body.insert("model".into(), request.model.id.clone().into());
+    if request.model.compat.on_vertex {
+        body.insert("anthropic_version".into(), VERTEX_VERSION.into());
+    } else {
+        body.insert("model".into(), request.model.id.clone().into());
+    }
     body.insert("max_tokens".into(), output_limit(request).into());
     body.insert("stream".into(), true.into());
     match thinking {

@@ -107,14 +107,25 @@ fn an_answer_ends_only_with_its_marker() {
 
 #[test]
 fn errors_inside_the_stream_fail_the_call() {
-    let broke = json!({"error": "an error was encountered while running the model"});
-    assert_eq!(
-        play_data(&qwen(), &[said("so"), broke]).1,
-        TurnStatus::ModelError {
-            message: "`vendor` failed: an error was encountered while running the model".to_owned(),
-            retryable: false
-        }
-    );
+    for (told, retryable) in [
+        (
+            "an error was encountered while running the model: unexpected EOF",
+            true,
+        ),
+        ("llama runner process has terminated: exit status 2", true),
+        (
+            "model requires more system memory (20.1 GiB) than is available (7.5 GiB)",
+            false,
+        ),
+    ] {
+        assert_eq!(
+            play_data(&qwen(), &[said("so"), json!({ "error": told })]).1,
+            TurnStatus::ModelError {
+                message: format!("`vendor` failed: {told}"),
+                retryable
+            }
+        );
+    }
     for told in [
         r#"{"error":{"code":400,"message":"request (8889 tokens) exceeds the available context size (4096 tokens), try increasing it","type":"exceed_context_size_error"}}"#,
         "the prompt is longer than the context length currently available to the model",

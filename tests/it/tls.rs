@@ -1,0 +1,114 @@
+//! Encrypted connections to a server whose certificate nobody signed that the system knows.
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use serde_json::json;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::pki_types::PrivateKeyDer;
+
+use crate::support::cli::{Ended, Home};
+use crate::support::routed::{Routed, events};
+
+/// An authority's certificate as PEM, and a server whose certificate it signed.
+fn server() -> (String, Routed) {
+    let mut params = CertificateParams::new(Vec::new()).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+    let key = KeyPair::generate().unwrap();
+    let names = vec!["127.0.0.1".to_owned(), "localhost".to_owned()];
+    let leaf = CertificateParams::new(names)
+        .unwrap()
+        .signed_by(&key, &authority)
+        .unwrap();
+    let private = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+    let config = ServerConfig::builder()
+        .with_no_client_auth()
+        .with_single_cert(vec![leaf.der().clone()], private)
+        .unwrap();
+    let server = Routed::start_tls(config, |_, _| {
+        events(&[
+            json!({"choices": [{"index": 0, "delta": {"content": "in secret"}, "finish_reason": "stop"}]}),
+        ])
+    });
+    (authority.pem(), server)
+}
+
+fn home(server: &Routed, settings: &str) -> Home {
+    let home = Home::new();
+    home.config(
+        "settings.toml",
+        format!("discover_local_models = false\n{settings}"),
+    );
+    let here =
+        json!({"baseUrl": format!("{}/v1", server.url()), "apiKey": "k", "models": [{"id": "m"}]});
+    home.config(
+        "models.json",
+        json!({"providers": {"here": here}}).to_string(),
+    );
+    home
+}
+
+fn ask(home: &Home, variables: &[(&str, &str)]) -> Ended {
+    let mut cli = home.cli().args(["--model", "here/m", "-p", "hello"]);
+    for (name, value) in variables {
+        cli = cli.environment(name, value);
+    }
+    cli.run()
+}
+
+#[test]
+fn an_unknown_authority_is_refused_at_once_with_the_mend() {
+    let (_, server) = server();
+    let ended = ask(&home(&server, ""), &[]);
+    assert_eq!(ended.code, Some(1));
+    let told = server.normal(&ended.stderr);
+    assert!(
+        told.contains("network_error: no secure connection to `SERVER`"),
+        "{told}"
+    );
+    assert!(
+        told.contains("an authority of your own goes into `ca_file` or SSL_CERT_FILE"),
+        "{told}"
+    );
+    assert_eq!(told.lines().count(), 1, "{told}");
+    assert_eq!(server.lines(), Vec::<String>::new());
+}
+
+#[test]
+fn an_authority_of_ones_own_is_trusted_by_setting_or_variable() {
+    let (pem, server) = server();
+    let by_setting = home(&server, "ca_file = \"ca.pem\"\n");
+    by_setting.config("ca.pem", &pem);
+    assert_eq!(ask(&by_setting, &[]), Ended::new(0, "in secret\n", ""));
+
+    let by_variable = home(&server, "");
+    let path = by_variable.config("ca.pem", &pem);
+    let variables = [("SSL_CERT_FILE", path.to_str().unwrap())];
+    assert_eq!(
+        ask(&by_variable, &variables),
+        Ended::new(0, "in secret\n", "")
+    );
+}
+
+#[test]
+fn a_file_without_certificates_is_named() {
+    let (_, server) = server();
+    let home = home(&server, "ca_file = \"ca.pem\"\n");
+    let missing = ask(&home, &[]);
+    assert!(
+        missing
+            .stderr
+            .contains("`ca_file` `HOME/ca.pem` cannot be read"),
+        "{}",
+        missing.stderr
+    );
+    home.config("ca.pem", "not a certificate\n");
+    let empty = ask(&home, &[]);
+    assert!(
+        empty
+            .stderr
+            .contains("`ca_file` `HOME/ca.pem` holds no certificates"),
+        "{}",
+        empty.stderr
+    );
+    assert_eq!((missing.code, empty.code), (Some(1), Some(1)));
+}
