@@ -189,12 +189,19 @@ async fn change_alone(
     core.state().running = true;
     let cancel = CancellationToken::new();
     let work = change.perform(Desk::new(core), &cancel);
-    if let Some(history) = beside_commands(core, commands, &cancel, work).await {
+    let changed = beside_commands(core, commands, &cancel, work).await;
+    if let Some(history) = changed.history {
         let mut state = core.state();
         state.messages.clear();
         state.history = Some(history);
     }
     core.settle(&RunOutcome::Completed).await;
+    for event in changed.events {
+        core.publish(event);
+    }
+    if let Some(tell) = changed.tell {
+        tell();
+    }
     let waiting = core.take_queued();
     if !waiting.is_empty() {
         run_until_settled(core, commands, waiting).await;

@@ -18,15 +18,25 @@ use crate::llm::{Model, ThinkingLevel, ToolSpec};
 
 /// Work on the conversation of an agent that does nothing else meanwhile.
 pub trait Change: Send {
-    /// Does it, and tells whoever asked. `Some` is the conversation from then on.
     fn perform<'a>(
         self: Box<Self>,
         desk: Desk<'a>,
         cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, Option<Arc<dyn History>>>;
+    ) -> BoxFuture<'a, Changed>;
 
     /// A run or another change is on: nothing was done.
     fn refused(self: Box<Self>);
+}
+
+/// What a change came to. It is told when the agent is free again: whoever hears of it may ask for the
+/// next one.
+#[derive(Default)]
+pub struct Changed {
+    /// The conversation from then on; as it was when not set.
+    pub history: Option<Arc<dyn History>>,
+    pub events: Vec<Event>,
+    /// Tells whoever asked, after the events.
+    pub tell: Option<Box<dyn FnOnce() + Send>>,
 }
 
 /// When an interceptor is asked to make room.

@@ -29,7 +29,7 @@ pub mod transport;
 mod turn;
 
 pub use agent::{Agent, AgentConfig};
-pub use change::{Change, Desk, Moment};
+pub use change::{Change, Changed, Desk, Moment};
 pub use compaction::{CompactionDecision, CompactionOutcome, CompactionPlan, CompactionReason};
 pub use event::{Event, RunOutcome};
 pub use history::History;

@@ -6,7 +6,7 @@ use osier::llm::scripted::Gate;
 use osier::llm::{Script, StopReason, TurnStatus, Usage};
 use serde_json::json;
 
-use crate::support::agent::model;
+use crate::support::agent::{model, sent};
 use crate::support::host::{Open, Place};
 
 const SUMMARISE: &str = "Use exactly these headings";
@@ -90,11 +90,15 @@ async fn a_window_of_4000_tokens_is_kept_by_summaries() {
         assert!(bytes < 4_000 * 4, "{bytes}");
     }
     // The summaries are wrapped, and every entry is still there.
-    let last = open.last_request();
-    assert!(
-        last[0].starts_with("user: Summary of the conversation so far:\n<summary>\n"),
-        "{last:?}"
-    );
+    let wrapped = "user: Summary of the conversation so far:
+<summary>
+## Goal
+keep going";
+    let requests = open.provider.requests();
+    let told = requests
+        .iter()
+        .filter(|request| sent(request)[0].starts_with(wrapped));
+    assert!(told.count() >= 3);
     let stored = std::fs::read_to_string(open.path()).unwrap();
     for number in 0..8 {
         assert!(stored.contains(&format!("prompt {number}:")));
@@ -131,11 +135,14 @@ async fn a_call_and_its_result_stay_together() {
         assert_eq!(open_calls, [""; 0]);
     }
     // The prompt of the turn that was parted is not lost.
-    let last = open.last_request();
-    assert!(
-        last[0].contains("## Request in progress\nrun it"),
-        "{last:?}"
-    );
+    let requests = open.provider.requests();
+    let kept = requests.iter().any(|request| {
+        sent(request)[0].contains(
+            "## Request in progress
+run it",
+        )
+    });
+    assert!(kept);
 }
 
 #[tokio::test]
@@ -217,13 +224,30 @@ async fn a_compaction_by_hand_waits_to_be_edited() {
         instructions: Some("mind the names".to_owned()),
         review: true,
     }));
-    assert_eq!(until_ended(&mut open).await, CompactionOutcome::Drafted);
+    // Which of the two is told first is nobody's business.
+    let (mut is_drafted, mut is_ended) = (false, false);
+    while !(is_drafted && is_ended) {
+        let seen = open.until(|event| {
+            matches!(
+                event,
+                Event::Tree(TreeEvent::SummaryDrafted { .. })
+                    | Event::Agent(agent::Event::CompactionEnd { .. })
+            )
+        });
+        match seen.await.last() {
+            Some(Event::Tree(TreeEvent::SummaryDrafted { summary, goes, .. })) => {
+                assert!(summary.starts_with("the model's words"), "{summary}");
+                assert_eq!(*goes, 1);
+                is_drafted = true;
+            }
+            Some(Event::Agent(agent::Event::CompactionEnd { outcome, .. })) => {
+                assert_eq!(*outcome, CompactionOutcome::Drafted);
+                is_ended = true;
+            }
+            other => panic!("{other:?}"),
+        }
+    }
     assert!(open.last_request().join("").contains("mind the names"));
-    open.until(|event| {
-        matches!(event, Event::Tree(TreeEvent::SummaryDrafted { summary, goes, .. })
-            if summary.starts_with("the model's words") && *goes == 1)
-    })
-    .await;
     open.host.send(Op::Tree(TreeOp::StoreSummary {
         summary: "my words".to_owned(),
     }));
@@ -237,7 +261,7 @@ async fn a_compaction_by_hand_waits_to_be_edited() {
         open.last_request(),
         [
             "user: Summary of the conversation so far:\n<summary>\nmy words\n</summary>",
-            "first",
+            "assistant: first",
             "user: two"
         ]
     );
@@ -277,8 +301,8 @@ async fn a_compaction_is_interrupted_as_a_run_is_and_prompts_wait_for_it() {
     assert_eq!(
         open.last_request(),
         [
-            "user: Summary of the conversation so far:\n<summary>\nlate\n</summary>",
-            "first",
+            "user: Summary of the conversation so far:\n<summary>\nlate\n\n## Request in progress\none\n</summary>",
+            "assistant: first",
             "user: two"
         ]
     );
@@ -315,7 +339,10 @@ async fn going_back_to_before_a_compaction_is_a_move() {
     open.until(|event| matches!(event, Event::Tree(TreeEvent::Moved { .. })))
         .await;
     open.run("two").await;
-    assert_eq!(open.last_request(), ["user: one", "first", "user: two"]);
+    assert_eq!(
+        open.last_request(),
+        ["user: one", "assistant: first", "user: two"]
+    );
 }
 
 #[tokio::test]

@@ -107,7 +107,10 @@ async fn a_prompt_is_gone_on_before_and_sent_again_as_a_sibling() {
     assert_eq!(shown, ["one", "first"]);
     assert_eq!(prompt.as_deref(), Some("two"));
     open.run("three").await;
-    assert_eq!(open.last_request(), ["user: one", "first", "user: three"]);
+    assert_eq!(
+        open.last_request(),
+        ["user: one", "assistant: first", "user: three"]
+    );
     let outline = open.outline().await;
     let parent = |id: &str| {
         let entries = (0..outline.end()).filter_map(|number| outline.get(number));
@@ -132,7 +135,13 @@ async fn a_prompt_is_gone_on_before_and_sent_again_as_a_sibling() {
     again.run("four").await;
     assert_eq!(
         again.last_request(),
-        ["user: one", "first", "user: two", "second", "user: four"]
+        [
+            "user: one",
+            "assistant: first",
+            "user: two",
+            "assistant: second",
+            "user: four"
+        ]
     );
 }
 
@@ -328,7 +337,10 @@ async fn forks_and_clones_are_sessions_of_their_own() {
     assert_eq!(prompt.unwrap().text, "two");
     assert_ne!(open.session.id, source);
     open.run("three").await;
-    assert_eq!(open.last_request(), ["user: one", "first", "user: three"]);
+    assert_eq!(
+        open.last_request(),
+        ["user: one", "assistant: first", "user: three"]
+    );
     open.tree(TreeOp::Clone);
     open.opened().await;
     open.run("four").await;

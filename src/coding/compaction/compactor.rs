@@ -110,9 +110,9 @@ impl Compactor {
         let limits = Limits::of(&model);
         let entries = self.entries().await;
         let place = cut(&entries, &limits, limits.keep).or_else(|| {
-            // Who asks by hand knows why, however short the conversation is.
-            let by_hand = reason == CompactionReason::Manual;
-            by_hand.then(|| cut(&entries, &limits, 1)).flatten()
+            // Who asks by hand knows why, however short the conversation is, and so does a provider.
+            let must = reason != CompactionReason::Threshold;
+            must.then(|| cut(&entries, &limits, 1)).flatten()
         });
         let Some(place) = place else {
             return Err(refused("there is nothing to compact yet"));
@@ -165,9 +165,8 @@ impl Compactor {
     pub async fn store(
         &self,
         desk: Desk<'_>,
-        reason: CompactionReason,
         draft: Draft,
-    ) -> Result<Vec<AgentMessage>, StopRun> {
+    ) -> Result<(Vec<AgentMessage>, CompactionOutcome), StopRun> {
         let failed = |error: SessionError| stop(&error);
         if let Some(written) = draft.usage {
             let kind = EntryKind::Usage {
@@ -206,8 +205,7 @@ impl Compactor {
             tokens_before: draft.tokens_before,
             tokens_after,
         };
-        end(desk, reason, outcome).await;
-        Ok(messages)
+        Ok((messages, outcome))
     }
 
     /// Whether what a draft would keep is still a part of the conversation.
@@ -216,9 +214,14 @@ impl Compactor {
         draft.first_kept.is_empty() || entries.iter().any(|entry| entry.id == draft.first_kept)
     }
 
-    /// Tells everybody how a compaction ended.
-    pub async fn end(&self, desk: Desk<'_>, reason: CompactionReason, outcome: CompactionOutcome) {
-        end(desk, reason, outcome).await;
+    /// Lets everybody know how a compaction ended; the event that tells of it.
+    pub async fn end(
+        &self,
+        desk: Desk<'_>,
+        reason: CompactionReason,
+        outcome: CompactionOutcome,
+    ) -> Event {
+        end(desk, reason, outcome).await
     }
 
     /// The conversation as it is stored now.
@@ -235,9 +238,13 @@ impl Compactor {
     ) -> Result<Option<Vec<AgentMessage>>, StopRun> {
         desk.publish(Event::CompactionStart { reason });
         match self.draft(desk, reason, None, cancel).await {
-            Drafted::Draft(draft) => Ok(Some(self.store(desk, reason, *draft).await?)),
+            Drafted::Draft(draft) => {
+                let (messages, outcome) = self.store(desk, *draft).await?;
+                desk.publish(end(desk, reason, outcome).await);
+                Ok(Some(messages))
+            }
             Drafted::Ended(outcome) => {
-                end(desk, reason, outcome).await;
+                desk.publish(end(desk, reason, outcome).await);
                 Ok(None)
             }
         }
@@ -309,12 +316,12 @@ impl Interceptor for Compactor {
     }
 }
 
-/// Tells everybody how it ended.
-async fn end(desk: Desk<'_>, reason: CompactionReason, outcome: CompactionOutcome) {
+/// Lets everybody know how it ended; the event that tells of it.
+async fn end(desk: Desk<'_>, reason: CompactionReason, outcome: CompactionOutcome) -> Event {
     for interceptor in desk.interceptors() {
         interceptor.after_compact(reason, &outcome).await;
     }
-    desk.publish(Event::CompactionEnd { reason, outcome });
+    Event::CompactionEnd { reason, outcome }
 }
 
 /// What the others say of a plan: a summary of their own if they bring one, and what the model is told.

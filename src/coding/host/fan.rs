@@ -14,7 +14,7 @@ use super::moves::{Leave, Place, Then};
 use super::session::OpenSession;
 use super::tree::{BUSY, TreeJob};
 use super::tree_op::TreeEvent;
-use crate::agent::{Change, Desk, History, Interceptor, Severity, UserMessage};
+use crate::agent::{Change, Changed, Desk, Interceptor, Severity, UserMessage};
 use crate::base::clock;
 use crate::coding::fan::{
     ApplyError, Copy, Lane, LaneNews, LaneParts, LaneState, LaneStatus, Stamps, apply, changes,
@@ -141,12 +141,8 @@ impl Task {
         self.fan = Some(fan);
         match applied {
             Ok(applied) => {
-                self.publish(Event::Tree(TreeEvent::LaneTaken {
-                    lane: number,
-                    files: applied.files,
-                    kept: applied.kept,
-                }));
-                self.go(Place::Behind(tip), Leave::Silently, Then::Nothing);
+                let then = Then::Taken(number, applied.files, applied.kept);
+                self.go(Place::Behind(tip), Leave::Silently, then);
                 self.end_fan().await;
             }
             Err(ApplyError::Conflicts(files)) => {
@@ -170,16 +166,13 @@ impl Change for Fan {
         self: Box<Self>,
         desk: Desk<'a>,
         cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, Option<Arc<dyn History>>> {
+    ) -> BoxFuture<'a, Changed> {
         async move {
-            if let Err(message) = self.run(desk, cancel).await {
-                self.publish(Event::HostNotice {
-                    severity: Severity::Error,
-                    text: message,
-                });
-                self.publish(Event::Tree(TreeEvent::FanEnded { lanes: Vec::new() }));
+            let ended = self.run(desk, cancel).await;
+            Changed {
+                tell: Some(Box::new(move || self.ended(ended))),
+                ..Changed::default()
             }
-            None
         }
         .boxed()
     }
@@ -194,7 +187,21 @@ impl Fan {
         let _ = self.jobs.send(Job::Publish(Box::new(event)));
     }
 
-    async fn run(&self, desk: Desk<'_>, cancel: &CancellationToken) -> Result<(), String> {
+    /// Tells how it ended.
+    fn ended(&self, fan: Result<EndedFan, String>) {
+        match fan {
+            Ok(fan) => {
+                let _ = self.jobs.send(Job::Tree(TreeJob::Fanned(Box::new(fan))));
+            }
+            Err(text) => {
+                let severity = Severity::Error;
+                self.publish(Event::HostNotice { severity, text });
+                self.publish(Event::Tree(TreeEvent::FanEnded { lanes: Vec::new() }));
+            }
+        }
+    }
+
+    async fn run(&self, desk: Desk<'_>, cancel: &CancellationToken) -> Result<EndedFan, String> {
         let (parent, prompt) = self.place().await?;
         let models = self.lanes.iter().map(|(model, _)| model.reference());
         self.publish(Event::Tree(TreeEvent::FanStarted {
@@ -254,13 +261,11 @@ impl Fan {
         let lanes = looked.await.map_err(|error| error.to_string())?;
         let _ = self.store.sync().await;
         let session = self.store.id().to_owned();
-        let fan = EndedFan {
+        Ok(EndedFan {
             session,
             lanes,
             before,
-        };
-        let _ = self.jobs.send(Job::Tree(TreeJob::Fanned(Box::new(fan))));
-        Ok(())
+        })
     }
 
     /// What the branches hang on, and the prompt.

@@ -1,6 +1,7 @@
 //! Changes of the conversation that the agent's task makes while it does nothing else: a move in the
 //! tree, with or without a summary of what is left, and a compaction asked for by hand.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, FutureExt};
@@ -12,7 +13,8 @@ use super::host::Job;
 use super::tree::TreeJob;
 use super::tree_op::TreeEvent;
 use crate::agent::{
-    AgentMessage, Change, CompactionOutcome, CompactionReason, Desk, History, Severity, UserMessage,
+    AgentMessage, Change, Changed, CompactionOutcome, CompactionReason, Desk, History, Severity,
+    UserMessage,
 };
 use crate::coding::compaction::{Compactor, Draft, Drafted, SummaryError, summarize_branch};
 use crate::coding::keeper::StoredHistory;
@@ -46,6 +48,8 @@ pub(super) enum Then {
     Redone,
     /// The prompt is sent again, to this model when one is named.
     Retry(Option<String>),
+    /// The lane whose branch it is was taken, with these files; those overwritten are kept there.
+    Taken(usize, Vec<PathBuf>, Option<PathBuf>),
 }
 
 /// A move.
@@ -89,24 +93,30 @@ impl Change for Move {
         self: Box<Self>,
         desk: Desk<'a>,
         cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, Option<Arc<dyn History>>> {
+    ) -> BoxFuture<'a, Changed> {
         async move {
-            match self.make(desk, cancel).await {
+            let (history, job) = match self.make(desk, cancel).await {
                 Ok(moved) => {
                     let history = StoredHistory::new(self.store.clone(), moved.leaf.clone());
-                    self.tell(Job::Tree(TreeJob::Moved(Box::new(moved))));
-                    Some(Arc::new(history) as Arc<dyn History>)
+                    let history = Arc::new(history) as Arc<dyn History>;
+                    (Some(history), Job::Tree(TreeJob::Moved(Box::new(moved))))
                 }
                 Err(Stay::Summary(error)) => {
                     let message = error.to_string();
-                    self.publish(Event::Tree(TreeEvent::BranchSummaryFailed { message }));
-                    None
+                    (
+                        None,
+                        publish(Event::Tree(TreeEvent::BranchSummaryFailed { message })),
+                    )
                 }
                 Err(Stay::Told(text)) => {
                     let severity = Severity::Warning;
-                    self.publish(Event::HostNotice { severity, text });
-                    None
+                    (None, publish(Event::HostNotice { severity, text }))
                 }
+            };
+            Changed {
+                history,
+                events: Vec::new(),
+                tell: Some(Box::new(move || self.tell(job))),
             }
         }
         .boxed()
@@ -121,10 +131,6 @@ impl Move {
     fn tell(&self, job: Job) {
         // A host that has ended wants to hear nothing.
         let _ = self.jobs.send(job);
-    }
-
-    fn publish(&self, event: Event) {
-        self.tell(Job::Publish(Box::new(event)));
     }
 
     async fn make(&self, desk: Desk<'_>, cancel: &CancellationToken) -> Result<Moved, Stay> {
@@ -189,7 +195,7 @@ impl Move {
         if messages.is_empty() {
             return Ok(None);
         }
-        self.publish(Event::Tree(TreeEvent::BranchSummaryStart));
+        self.tell(publish(Event::Tree(TreeEvent::BranchSummaryStart)));
         let written = summarize_branch(desk, &messages, instructions, cancel)
             .await
             .map_err(Stay::Summary)?;
@@ -202,6 +208,10 @@ impl Move {
         self.store.append(kind).await?;
         Ok(Some(written.text))
     }
+}
+
+fn publish(event: Event) -> Job {
+    Job::Publish(Box::new(event))
 }
 
 /// A compaction asked for by hand.
@@ -219,25 +229,22 @@ impl Change for Compaction {
         self: Box<Self>,
         desk: Desk<'a>,
         cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, Option<Arc<dyn History>>> {
+    ) -> BoxFuture<'a, Changed> {
         async move {
             let reason = CompactionReason::Manual;
             desk.publish(crate::agent::Event::CompactionStart { reason });
             let instructions = self.instructions.as_deref();
-            let outcome = match self
-                .compactor
-                .draft(desk, reason, instructions, cancel)
-                .await
-            {
-                Drafted::Draft(draft) if self.review => {
-                    let _ = self.jobs.send(Job::Tree(TreeJob::Drafted(draft)));
-                    CompactionOutcome::Drafted
-                }
-                Drafted::Draft(draft) => return store(&self.compactor, desk, *draft).await,
-                Drafted::Ended(outcome) => outcome,
-            };
-            self.compactor.end(desk, reason, outcome).await;
-            None
+            let drafting = self.compactor.draft(desk, reason, instructions, cancel);
+            match drafting.await {
+                Drafted::Draft(draft) if self.review => Changed {
+                    tell: Some(Box::new(move || {
+                        let _ = self.jobs.send(Job::Tree(TreeJob::Drafted(draft)));
+                    })),
+                    ..ended(&self.compactor, desk, CompactionOutcome::Drafted).await
+                },
+                Drafted::Draft(draft) => store(&self.compactor, desk, *draft).await,
+                Drafted::Ended(outcome) => ended(&self.compactor, desk, outcome).await,
+            }
         }
         .boxed()
     }
@@ -260,16 +267,14 @@ impl Change for StoreDraft {
         self: Box<Self>,
         desk: Desk<'a>,
         _cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, Option<Arc<dyn History>>> {
+    ) -> BoxFuture<'a, Changed> {
         async move {
             if !self.compactor.fits(&self.draft).await {
                 let message = "the conversation has moved to another branch: compact again";
                 let outcome = CompactionOutcome::Refused {
                     message: message.to_owned(),
                 };
-                let reason = CompactionReason::Manual;
-                self.compactor.end(desk, reason, outcome).await;
-                return None;
+                return ended(&self.compactor, desk, outcome).await;
             }
             store(&self.compactor, desk, self.draft).await
         }
@@ -285,15 +290,24 @@ impl Change for StoreDraft {
     }
 }
 
-async fn store(compactor: &Compactor, desk: Desk<'_>, draft: Draft) -> Option<Arc<dyn History>> {
-    let reason = CompactionReason::Manual;
-    match compactor.store(desk, reason, draft).await {
-        Ok(_) => Some(Arc::new(compactor.history()) as Arc<dyn History>),
+async fn store(compactor: &Compactor, desk: Desk<'_>, draft: Draft) -> Changed {
+    match compactor.store(desk, draft).await {
+        Ok((_, outcome)) => Changed {
+            history: Some(Arc::new(compactor.history())),
+            ..ended(compactor, desk, outcome).await
+        },
         Err(stop) => {
             let message = stop.message;
-            let outcome = CompactionOutcome::Failed { message };
-            compactor.end(desk, reason, outcome).await;
-            None
+            ended(compactor, desk, CompactionOutcome::Failed { message }).await
         }
+    }
+}
+
+/// What is told of a compaction by hand.
+async fn ended(compactor: &Compactor, desk: Desk<'_>, outcome: CompactionOutcome) -> Changed {
+    let reason = CompactionReason::Manual;
+    Changed {
+        events: vec![compactor.end(desk, reason, outcome).await],
+        ..Changed::default()
     }
 }

@@ -300,8 +300,12 @@ impl Task {
             },
         });
         self.restore(moved.state, first);
-        if let (Then::Retry(model), Some(prompt)) = (moved.then, moved.prompt) {
-            self.retry(model, prompt).await;
+        match (moved.then, moved.prompt) {
+            (Then::Retry(model), Some(prompt)) => self.retry(model, prompt).await,
+            (Then::Taken(lane, files, kept), _) => {
+                self.tell_tree(TreeEvent::LaneTaken { lane, files, kept });
+            }
+            _ => {}
         }
     }
 

@@ -323,6 +323,10 @@ mod tests {
                 target_id: "1".into(),
                 label: None,
             },
+            EntryKind::Hide {
+                target_id: "1".into(),
+                hidden: true,
+            },
             EntryKind::SessionInfo {
                 name: Some("n".into()),
             },

@@ -121,7 +121,9 @@ impl SessionTree {
         for number in first..self.records() {
             let (key, tag) = (self.key(number), self.tag(number));
             let id = |ids: &mut String| self.write_id(key, ids);
-            outline.push(id, self.parent(number), tag);
+            // A move of the leaf hangs on nothing, whatever its line says.
+            let parent = self.parent(number).filter(|_| tag != Tag::Leaf);
+            outline.push(id, parent, tag);
         }
         outline
     }

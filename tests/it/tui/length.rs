@@ -166,7 +166,9 @@ async fn another_width_shows_the_same_place() {
 #[tokio::test]
 async fn a_prompt_typed_while_the_rest_is_read_is_sent_with_all_of_it() {
     let stored = stored(&Shape::work(3000));
-    let builder = Screen::new(80, 24).script(Script::always("I know."));
+    let builder = Screen::new(80, 24)
+        .script(Script::always("I know."))
+        .settings(|settings| settings.auto_compact = false);
     let choice = SessionChoice::File(stored.path.clone());
     let mut screen = builder.session(choice).start().await;
     screen.send("and now?").settled().await;

@@ -177,15 +177,19 @@ impl TreeView {
         if self.flat.is_hidden(shown.number) {
             face = Face::from(Token::Muted).emphasised(Emphasis::STRIKE);
         }
-        push(line, face);
-        if shown.folded > 0 {
-            push(format!("  ⊞ {}", shown.folded), Token::Warning.into());
-        }
-        if self.outline.leaf.and_then(|leaf| self.flat.row_of(leaf))
-            == self.flat.row_of(shown.number)
-        {
-            push("  ◂ here".to_owned(), Token::Success.into());
-        }
+        let is_here = self.outline.leaf.and_then(|leaf| self.flat.row_of(leaf))
+            == self.flat.row_of(shown.number);
+        let here = if is_here { "  ◂ here" } else { "" };
+        let folded = match shown.folded {
+            0 => String::new(),
+            count => format!("  ⊞ {count}"),
+        };
+        let tail = text::width(here) + text::width(&folded);
+        let room = width.saturating_sub(row.width() + tail);
+        let mut push = |text: String, face: Face| row.push(text, ground(face));
+        push(text::truncate(&line, room).into_owned(), face);
+        push(folded, Token::Warning.into());
+        push(here.to_owned(), Token::Success.into());
         fit(row, width)
     }
 
