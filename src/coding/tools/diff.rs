@@ -56,9 +56,13 @@ pub fn unified(name: &str, old: Option<&str>, new: &str) -> FileDiff {
             .push_str("[the change is too large to be shown]\n");
         return diff;
     }
+    // A carriage return alone ends no line, as in any other diff.
+    let lines = |text| str::split_inclusive(text, '\n').collect::<Vec<&str>>();
+    let (old_lines, new_lines) = (lines(part.old), lines(part.new));
     let compared = TextDiff::configure()
+        .newline_terminated(true)
         .timeout(TIMEOUT)
-        .diff_lines(part.old, part.new);
+        .diff_slices(&old_lines, &new_lines);
     let mut writer = Writer {
         diff,
         lines: 0,
