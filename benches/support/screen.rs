@@ -10,7 +10,7 @@ use osier::agent::{self, AgentMessage, UserMessage};
 use osier::coding::folders::Folders;
 use osier::coding::host::Event;
 use osier::coding::settings::Settings;
-use osier::llm::{AssistantBlock, AssistantMessage, Delta};
+use osier::llm::{AssistantBlock, AssistantMessage, Delta, TurnStatus};
 use osier::modes::tui::{App, AppOptions, Looks};
 use osier::term::frame::{Cursor, Features, FrameWriter};
 use osier::term::highlight::Highlighter;
@@ -110,6 +110,23 @@ impl Screen {
             index: 0,
             delta: text.to_owned(),
         });
+    }
+
+    /// The call failed and is made again after `delay`.
+    pub(crate) fn retry(&mut self, delay: Duration) {
+        self.event(agent::Event::RetryScheduled {
+            attempt: 1,
+            max_attempts: 5,
+            delay_ms: delay.as_millis() as u64,
+            status: TurnStatus::Timeout {
+                message: "nothing came for 60 s".to_owned(),
+            },
+        });
+    }
+
+    /// A word to the user that goes away by itself.
+    pub(crate) fn toast(&mut self, text: &str) {
+        self.app.toast(text, false, self.now);
     }
 
     /// The answer, all of which is `text`, is complete.

@@ -3,7 +3,11 @@
 //!
 //! Row hashes only propose a distance; gain and loss are counted on the real cells, and the previous
 //! buffer is then moved exactly as the terminal moves its rows. A wrong proposal costs bytes, never a
-//! wrong screen.
+//! wrong screen. What moves inside a box, such as the list of an overlay, is found by `inset`.
+
+mod inset;
+
+use std::ops::Range;
 
 use ratatui::buffer::{Buffer, Cell};
 
@@ -18,12 +22,14 @@ const LIKENESSES: u16 = 8;
 /// What it costs to let go of a row that cannot move: more than any screen has cells.
 const NEVER: i64 = 1 << 40;
 
-/// Rows `top..bottom` move by `rows`: up when positive, down when negative. The rows that come free are
-/// blank.
+/// Rows `top..bottom` move by `rows` in the columns `left..right`: up when positive, down when negative.
+/// What comes free is blank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scroll {
     pub top: u16,
     pub bottom: u16,
+    pub left: u16,
+    pub right: u16,
     pub rows: i16,
 }
 
@@ -47,17 +53,13 @@ pub struct Detector {
     gains: Vec<i64>,
     /// What the rows before each one cost when they come free, summed up.
     losses: Vec<i64>,
+    inset: inset::Scratch,
 }
 
 impl Detector {
     /// The scroll that saves most cells on the way from `previous` to `next`, if any is worth its bytes.
     pub fn detect(&mut self, previous: Screen, next: Screen) -> Option<Scroll> {
-        let rows = Rows {
-            previous,
-            next,
-            images: previous.buffer.content.iter().any(glyph::is_skipped)
-                || next.buffer.content.iter().any(glyph::is_skipped),
-        };
+        let rows = Rows::new(previous, next, 0..usize::from(next.buffer.area.width));
         self.candidates(previous.hashes, next.hashes)
             .into_iter()
             .flatten()
@@ -118,10 +120,10 @@ impl Detector {
         for index in 0..height {
             let place = at(index);
             let unmoved = rows.different(place, place);
-            let fixed = rows.hold_image(place);
+            let fixed = rows.is_fixed(place);
             if index + steps < height {
                 let from = at(index + steps);
-                let gain = if fixed || rows.hold_image(from) {
+                let gain = if fixed || rows.is_fixed(from) {
                     -NEVER
                 } else {
                     unmoved - rows.different(from, place)
@@ -131,7 +133,7 @@ impl Detector {
             sum += if fixed {
                 NEVER
             } else {
-                glyph::inked(row(rows.next.buffer, place)) - unmoved
+                glyph::inked(rows.cells(rows.next.buffer, place)) - unmoved
             };
             self.losses.push(sum);
         }
@@ -142,6 +144,8 @@ impl Detector {
             Scroll {
                 top: first.min(last) as u16,
                 bottom: (first.max(last) + 1) as u16,
+                left: rows.columns.start as u16,
+                right: rows.columns.end as u16,
                 rows: distance,
             },
         ))
@@ -207,50 +211,109 @@ impl Origins {
     }
 }
 
-/// Moves the rows of a buffer and their hashes as the terminal does.
-pub fn apply(scroll: Scroll, buffer: &mut Buffer, hashes: &mut [u64]) {
+/// Moves the cells of a buffer as the terminal does.
+pub fn apply(scroll: Scroll, buffer: &mut Buffer) {
     let width = usize::from(buffer.area.width);
-    let (top, bottom) = (usize::from(scroll.top), usize::from(scroll.bottom));
-    let distance = usize::from(scroll.rows.unsigned_abs());
-    let cells = &mut buffer.content[top * width..bottom * width];
-    let hashes = &mut hashes[top..bottom];
-    let free = if scroll.rows > 0 {
-        cells.rotate_left(distance * width);
-        hashes.rotate_left(distance);
-        hashes.len() - distance..hashes.len()
+    let columns = usize::from(scroll.left)..usize::from(scroll.right);
+    let cells = usize::from(scroll.top) * width..usize::from(scroll.bottom) * width;
+    let cells = &mut buffer.content[cells];
+    let distance = usize::from(scroll.rows.unsigned_abs()) * width;
+    let is_up = scroll.rows > 0;
+    if columns.len() == width {
+        if is_up {
+            cells.rotate_left(distance);
+        } else {
+            cells.rotate_right(distance);
+        }
     } else {
-        cells.rotate_right(distance * width);
-        hashes.rotate_right(distance);
+        move_columns(cells, width, columns.clone(), (distance, is_up));
+    }
+    let free = if is_up {
+        cells.len() - distance..cells.len()
+    } else {
         0..distance
     };
-    for cell in &mut cells[free.start * width..free.end * width] {
-        cell.reset();
+    for row in cells[free].chunks_mut(width) {
+        row[columns.clone()].iter_mut().for_each(Cell::reset);
     }
-    let blank = glyph::row_hash(&cells[free.start * width..(free.start + 1) * width]);
-    hashes[free].fill(blank);
 }
 
+/// Moves some columns of rows by `distance` cells.
+fn move_columns(
+    cells: &mut [Cell],
+    width: usize,
+    columns: Range<usize>,
+    (distance, is_up): (usize, bool),
+) {
+    let count = cells.len() / width;
+    for step in 0..count - distance / width {
+        let row = if is_up { step } else { count - 1 - step };
+        for column in columns.clone() {
+            let to = row * width + column;
+            let from = if is_up { to + distance } else { to - distance };
+            cells.swap(to, from);
+        }
+    }
+}
+
+/// Moves the hashes of whole rows as `apply` moves their cells, which it has done.
+pub fn apply_to_hashes(scroll: Scroll, moved: &Buffer, hashes: &mut [u64]) {
+    let hashes = &mut hashes[usize::from(scroll.top)..usize::from(scroll.bottom)];
+    let distance = usize::from(scroll.rows.unsigned_abs());
+    let (free, first) = if scroll.rows > 0 {
+        hashes.rotate_left(distance);
+        let free = hashes.len() - distance..hashes.len();
+        (free.clone(), free.start)
+    } else {
+        hashes.rotate_right(distance);
+        (0..distance, 0)
+    };
+    let blank = row(moved, usize::from(scroll.top) + first);
+    hashes[free].fill(glyph::row_hash(blank));
+}
+
+/// What is compared: the same columns of two screens, whose hashes are those of these columns.
 struct Rows<'a> {
     previous: Screen<'a>,
     next: Screen<'a>,
+    columns: Range<usize>,
     /// Whether there is any image at all.
     images: bool,
 }
 
-impl Rows<'_> {
+impl<'a> Rows<'a> {
+    fn new(previous: Screen<'a>, next: Screen<'a>, columns: Range<usize>) -> Self {
+        let holds = |buffer: &Buffer| buffer.content.iter().any(glyph::is_skipped);
+        Self {
+            previous,
+            next,
+            columns,
+            images: holds(previous.buffer) || holds(next.buffer),
+        }
+    }
+
+    fn cells(&self, buffer: &'a Buffer, index: usize) -> &'a [Cell] {
+        &row(buffer, index)[self.columns.clone()]
+    }
+
     /// How many cells of the row `to` differ from those of the shown row `from`.
     fn different(&self, from: usize, to: usize) -> i64 {
         if self.previous.hashes[from] == self.next.hashes[to] {
             return 0;
         }
-        let (from, to) = (row(self.previous.buffer, from), row(self.next.buffer, to));
+        let from = self.cells(self.previous.buffer, from);
+        let to = self.cells(self.next.buffer, to);
         from.iter().zip(to).map(|(a, b)| i64::from(a != b)).sum()
     }
 
-    fn hold_image(&self, index: usize) -> bool {
-        self.images
-            && (glyph::holds_image(row(self.previous.buffer, index))
-                || glyph::holds_image(row(self.next.buffer, index)))
+    /// Whether a row cannot move: it holds a part of an image, or a wide glyph that an edge of the columns
+    /// would cut.
+    fn is_fixed(&self, index: usize) -> bool {
+        let shown = row(self.previous.buffer, index);
+        let holds_image = self.images
+            && (glyph::holds_image(shown) || glyph::holds_image(row(self.next.buffer, index)));
+        let is_cut = |column| glyph::is_cut_at(shown, column);
+        holds_image || is_cut(self.columns.start) || is_cut(self.columns.end)
     }
 }
 
@@ -329,6 +392,8 @@ mod tests {
             let scroll = Scroll {
                 top: 0,
                 bottom: 10,
+                left: 0,
+                right: 30,
                 rows,
             };
             assert_eq!(found(&previous, &with_footer(next.clone())), Some(scroll));
@@ -349,6 +414,8 @@ mod tests {
         let scroll = Scroll {
             top: 0,
             bottom: 10,
+            left: 0,
+            right: 30,
             rows: 1,
         };
         assert_eq!(
@@ -380,6 +447,8 @@ mod tests {
         let scroll = Scroll {
             top: 0,
             bottom: 39,
+            left: 0,
+            right: 30,
             rows: 6,
         };
         assert_eq!(
@@ -395,9 +464,12 @@ mod tests {
         let scroll = Scroll {
             top: 1,
             bottom: 5,
+            left: 0,
+            right: 30,
             rows: -2,
         };
-        apply(scroll, &mut buffer, &mut moved);
+        apply(scroll, &mut buffer);
+        apply_to_hashes(scroll, &buffer, &mut moved);
         let old = lines(0..6);
         let blank = String::new();
         let expected =

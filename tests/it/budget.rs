@@ -9,6 +9,8 @@ mod screen;
 
 use std::time::Duration;
 
+use osier::term::frame::Features;
+
 use screen::Screen;
 
 /// Deltas of a frame: 3 ms apart at 30 frames a second.
@@ -57,6 +59,105 @@ fn an_answer_that_comes_at_once() {
     holds("bytes of one screen of it", bytes as f64, 2300.0);
 }
 
+/// Bytes of the costliest tick in so many of them.
+fn costliest_tick(screen: &mut Screen, ticks: usize) -> usize {
+    // Colours of what was drawn before are no business of a tick.
+    screen.advance_to_next_change();
+    screen.frame();
+    let bytes = (0..ticks).map(|_| {
+        screen.advance_to_next_change();
+        screen.frame()
+    });
+    bytes.max().unwrap()
+}
+
+#[test]
+fn every_state_of_the_working_line_ticks_cheaply() {
+    let start = || {
+        let mut screen = Screen::start();
+        screen.begin_answer();
+        screen.frame();
+        screen
+    };
+    let mut screen = start();
+    let mut at = 0;
+    for seconds in [0, 55, 595, 3590, 7190, 35_990, 86_390] {
+        screen.advance(Duration::from_secs(seconds - at));
+        at = seconds;
+        let most = costliest_tick(&mut screen, 100);
+        holds(&format!("a tick from {seconds} s on"), most as f64, 19.0);
+        at += 12;
+    }
+    let mut screen = start();
+    screen.advance(Duration::from_secs(7));
+    screen.toast("copied");
+    let most = costliest_tick(&mut screen, 25);
+    holds("a tick beside a toast", most as f64, 19.0);
+    for delay in [9, 12, 101] {
+        let mut screen = start();
+        screen.advance(Duration::from_millis(350));
+        screen.retry(Duration::from_secs(delay));
+        screen.frame();
+        let most = costliest_tick(&mut screen, 60);
+        holds(&format!("a tick of {delay} s to wait"), most as f64, 19.0);
+    }
+}
+
+/// What a list in a box costs when it moves by a row, down and up again.
+fn scrolled_list(features: Features, open: &str) -> (usize, usize) {
+    let (_, mut screen) = streamed(3000);
+    screen.end_answer(&answer::text(3000));
+    screen.writer.set_features(features);
+    screen.frame();
+    screen.press(open);
+    screen.frame();
+    let mut most = [0, 0];
+    for (most, key) in most.iter_mut().zip(["down", "up"]) {
+        for _ in 0..30 {
+            screen.press(key);
+            *most = (*most).max(screen.frame());
+        }
+    }
+    (most[0], most[1])
+}
+
+#[test]
+fn a_list_that_scrolls() {
+    let plain = Features {
+        margins: false,
+        synchronized: true,
+        ..Features::default()
+    };
+    let across = Features {
+        margins: true,
+        ..plain
+    };
+    let inside = Features {
+        side_margins: true,
+        ..across
+    };
+    for (name, open, budgets) in [
+        ("help", "f1", [4000.0, 4000.0, 190.0]),
+        ("commands", "f2", [4000.0, 4000.0, 500.0]),
+    ] {
+        let mut before = usize::MAX;
+        for ((kind, features), budget) in [
+            ("without margins", plain),
+            ("with margins", across),
+            ("with margins at the sides", inside),
+        ]
+        .into_iter()
+        .zip(budgets)
+        {
+            let (down, up) = scrolled_list(features, open);
+            let most = down.max(up);
+            holds(&format!("a row of {name} {kind}"), most as f64, budget);
+            assert!(most <= before, "{most} bytes, without {before}");
+            before = most;
+        }
+    }
+}
+
 #[test]
 fn ticks_keys_and_rows() {
     let (_, mut screen) = streamed(3000);
@@ -69,7 +170,7 @@ fn ticks_keys_and_rows() {
     let at = |part: usize| ticks[(ticks.len() - 1) * part / 100] as f64;
     holds("bytes of a spinner tick", at(50), 15.0);
     holds("bytes of a tick at which a second is over", at(95), 19.0);
-    holds("bytes of a tick that moves the line", at(100), 21.0);
+    holds("bytes of a tick that makes the time longer", at(100), 19.0);
     screen.end_answer(&answer::text(3000));
     screen.frame();
     screen.press("a");

@@ -1,14 +1,21 @@
 //! The line that says what is going on: working, waiting to try again, or nothing.
+//!
+//! It changes several times a second for as long as the model works, over lines that are paid by the byte:
+//! spinner and clock share a face, so that no colour goes out, and nothing beside a number moves when it gets
+//! another digit.
 
 use std::time::{Duration, Instant};
 
-use crate::base::{clock, text};
+use crate::base::text;
 use crate::term::face::Token;
 use crate::term::row::{Row, Span};
 use crate::term::widgets::spinner;
 
 /// How long a toast stays.
 pub const TOAST_TIME: Duration = Duration::from_secs(4);
+
+/// Columns of a time, for what stands behind one.
+const TIME_COLUMNS: usize = 5;
 
 /// What is going on.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -21,6 +28,8 @@ pub enum Work {
     Retrying {
         since: Instant,
         until: Instant,
+        /// How long the wait is in all.
+        delay: Duration,
         attempt: u32,
         attempts: u32,
         reason: String,
@@ -93,9 +102,16 @@ impl Activity {
                 spinner::frame(elapsed)
             };
             row.push(mark, Token::Working);
-            row.push(format!(" {}", self.label(now, elapsed)), Token::Muted);
+            self.label(since, elapsed, &mut row);
         }
         if let Some(toast) = self.toast.as_ref().filter(|toast| toast.until > now) {
+            if let Some(time) = row
+                .spans
+                .last_mut()
+                .filter(|time| time.face == Token::Working.into())
+            {
+                time.text = format!("{:<TIME_COLUMNS$}", time.text).into();
+            }
             let token = if toast.error {
                 Token::Error
             } else {
@@ -129,24 +145,46 @@ impl Activity {
         }
     }
 
-    fn label(&self, now: Instant, elapsed: Duration) -> String {
-        let seconds = clock::human_duration(elapsed.as_secs() * 1000);
-        let seconds = seconds.replace(".0s", "s").replace("0ms", "0s");
+    fn label(&self, since: Instant, elapsed: Duration, row: &mut Row) {
         match &self.work {
-            Work::Idle => String::new(),
-            Work::Working { .. } => format!("Working · esc interrupts · {seconds}"),
-            Work::Shell { .. } => format!("Running · esc stops it · {seconds}"),
+            Work::Idle => {}
+            Work::Working { .. } => {
+                row.push(" Working · esc interrupts · ", Token::Muted);
+                row.push(time(elapsed), Token::Working);
+            }
+            Work::Shell { .. } => {
+                row.push(" Running · esc stops it · ", Token::Muted);
+                row.push(time(elapsed), Token::Working);
+            }
             Work::Retrying {
                 until,
+                delay,
                 attempt,
                 attempts,
                 reason,
                 ..
             } => {
-                let left = until.saturating_duration_since(now).as_secs_f32().ceil();
-                format!("Trying again in {left}s ({attempt}/{attempts}) · esc gives up · {reason}")
+                // Counted by the seconds of the clock: the spinner rests when one of them is over.
+                let second = since + Duration::from_secs(elapsed.as_secs());
+                let left = until.saturating_duration_since(second).min(*delay);
+                let seconds = |time: Duration| time.as_millis().div_ceil(1000);
+                let digits = seconds(*delay).to_string().len();
+                row.push(" Trying again in ", Token::Muted);
+                row.push(format!("{:>digits$}", seconds(left)), Token::Working);
+                let rest = format!("s ({attempt}/{attempts}) · esc gives up · {reason}");
+                row.push(rest, Token::Muted);
             }
         }
+    }
+}
+
+/// `9s`, `4:05`, `2h07`: at most five columns, of which a tick changes few.
+fn time(elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs();
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}:{:02}", seconds / 60, seconds % 60),
+        _ => format!("{}h{:02}", seconds / 3600, seconds / 60 % 60),
     }
 }
 

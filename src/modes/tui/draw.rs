@@ -120,7 +120,8 @@ impl App {
         let key = keys.first().map_or("scroll", String::as_str);
         Some(match self.transcript.unseen() {
             0 => format!("↓ {key} to the end"),
-            unseen => format!("↓ {unseen} new · {key} to the end"),
+            1 => format!("↓ 1 new row · {key} to the end"),
+            unseen => format!("↓ {unseen} new rows · {key} to the end"),
         })
     }
 

@@ -175,6 +175,7 @@ impl App {
                 self.activity.work = Work::Retrying {
                     since,
                     until: now + Duration::from_millis(*delay_ms),
+                    delay: Duration::from_millis(*delay_ms),
                     attempt: *attempt,
                     attempts: *max_attempts,
                     reason: status.message().to_owned(),

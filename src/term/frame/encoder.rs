@@ -5,6 +5,7 @@
 //! also right where a terminal ignores that mode.
 
 use ratatui::buffer::Cell;
+use ratatui::layout::Size;
 use ratatui::style::Color;
 
 use super::glyph::{self, glyph};
@@ -20,7 +21,7 @@ const ERASE_RUN: usize = 10;
 const BRIDGE: usize = 8;
 
 /// The encoder of one terminal.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Encoder {
     features: Features,
     place: Option<Place>,
@@ -64,10 +65,14 @@ impl Encoder {
 
     /// Moves a block of rows with a scroll region. Insert and delete line are used since the Linux console
     /// and old multiplexers know no other scroll.
-    pub fn scroll(&mut self, scroll: Scroll, height: u16, links: &Links, out: &mut Vec<u8>) {
+    pub fn scroll(&mut self, scroll: Scroll, screen: Size, links: &Links, out: &mut Vec<u8>) {
         // Uncovered rows take the background in force.
         self.set_pen(self.pen.for_erase(Color::Reset), links, out);
-        let whole_tail = scroll.bottom >= height;
+        if scroll.right - scroll.left < screen.width {
+            self.scroll_box(scroll, screen.height, out);
+            return;
+        }
+        let whole_tail = scroll.bottom >= screen.height;
         if !whole_tail {
             out.extend_from_slice(b"\x1b[");
             if scroll.top > 0 {
@@ -95,6 +100,35 @@ impl Encoder {
                 column: Some(0),
                 row: 0,
             });
+        }
+    }
+
+    /// Moves a box with margins on all sides, which are all taken back. A terminal that knows the side margins
+    /// knows SU and SD, and where the cursor stands does not matter to them.
+    fn scroll_box(&mut self, scroll: Scroll, height: u16, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"\x1b[?69h\x1b[");
+        push_number(out, scroll.left + 1);
+        out.push(b';');
+        push_number(out, scroll.right);
+        out.push(b's');
+        let whole_height = scroll.top == 0 && scroll.bottom >= height;
+        if !whole_height {
+            out.extend_from_slice(b"\x1b[");
+            push_number(out, scroll.top + 1);
+            out.push(b';');
+            push_number(out, scroll.bottom);
+            out.push(b'r');
+        }
+        let end = if scroll.rows > 0 { b'S' } else { b'T' };
+        push_step(out, scroll.rows.unsigned_abs(), end);
+        out.extend_from_slice(b"\x1b[?69l");
+        // Whether switching the mode moves the cursor differs; taking the margins back does everywhere.
+        self.place = (!whole_height).then_some(Place {
+            column: Some(0),
+            row: 0,
+        });
+        if !whole_height {
+            out.extend_from_slice(b"\x1b[r");
         }
     }
 

@@ -38,6 +38,11 @@ fn is_second_half(cell: &Cell) -> bool {
     cell.symbol() == " " && !is_skipped(cell)
 }
 
+/// Whether the edge left of `column` goes through a wide glyph.
+pub(in crate::term) fn is_cut_at(row: &[Cell], column: usize) -> bool {
+    column > 0 && column < row.len() && glyph(row, column - 1).1 == 2
+}
+
 /// Most columns that any terminal takes for a glyph.
 const MOST_COLUMNS: usize = 16;
 

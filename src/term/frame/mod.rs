@@ -31,6 +31,8 @@ use ratatui::layout::Position;
 pub struct Features {
     /// Scroll regions with insert and delete line.
     pub margins: bool,
+    /// Margins at the left and right too: DECLRMM with DECSLRM, which the terminal has said it knows.
+    pub side_margins: bool,
     /// `CSI n b` repeats the last character; used for ASCII.
     pub repeat: bool,
     /// `CSI n X` erases characters.
@@ -49,6 +51,7 @@ impl Default for Features {
     fn default() -> Self {
         Self {
             margins: true,
+            side_margins: false,
             repeat: false,
             erase_characters: true,
             erase_background: false,

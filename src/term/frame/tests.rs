@@ -367,6 +367,42 @@ fn scrolling_up_by_a_page_moves_what_stays() {
     println!("wheel up by three rows {three} for {new} new");
 }
 
+/// A list of `first` and the items after it in a box over the screen.
+fn draw_box(buffer: &mut Buffer, first: usize) {
+    let lines = answer(120);
+    draw_screen(buffer, &lines[..60], " ", "");
+    for row in 0..20 {
+        let item = format!("│ {:<76} │", &lines[first + row][..60]);
+        buffer.set_string(20, 5 + row as u16, item, Style::new());
+    }
+}
+
+#[test]
+fn a_list_in_a_box_costs_what_is_new_in_it() {
+    let cost = |margins, side_margins| {
+        let features = Features {
+            margins,
+            side_margins,
+            ..Features::default()
+        };
+        let mut stage = Stage::new(120, 40, features);
+        stage.frame(None, |buffer| draw_box(buffer, 0));
+        let bytes = stage.frame(None, |buffer| draw_box(buffer, 1));
+        if !side_margins {
+            stage.check().unwrap();
+        }
+        let back = stage.frame(None, |buffer| draw_box(buffer, 0));
+        eprintln!(
+            "{margins} {side_margins}: {bytes} and {back}: {}",
+            stage.text()
+        );
+        (bytes, back)
+    };
+    let (plain, across, inside) = (cost(false, false), cost(true, false), cost(true, true));
+    assert!(across.0 <= plain.0 && across.1 <= plain.1);
+    assert!(inside.0 < 140 && inside.1 < 140, "{inside:?}");
+}
+
 #[test]
 fn queued_bytes_go_out_with_the_frame_and_only_once() {
     let mut stage = Stage::new(20, 4, Features::default());

@@ -14,6 +14,8 @@ const SMALL: usize = 96;
 const SCROLL_ROWS: usize = 3;
 /// Most blocks of rows that move in one frame, each in its own way.
 const SCROLLS: usize = 4;
+/// Bytes by which the way back of the cursor may differ between two ways to draw.
+const CURSOR_WAY: usize = 8;
 
 /// Keeps the shown screen and the one being drawn, and writes the difference.
 #[derive(Debug)]
@@ -157,22 +159,16 @@ impl FrameWriter {
             }
         }
         if changed >= SCROLL_ROWS && self.encoder.features().margins {
-            self.write_scrolls(height, out);
-        }
-        for index in 0..if changed > 0 { height } else { 0 } {
-            let (shown, next) = (
-                row(&self.shown, usize::from(index)),
-                row(&self.next, usize::from(index)),
-            );
-            if shown != next {
-                self.encoder.row(index, shown, next, &self.links, out);
-            }
+            self.write_scrolls(out);
+            self.write_with_boxes(out);
+        } else if changed > 0 {
+            write_rows(&mut self.encoder, &self.shown, &self.next, &self.links, out);
         }
         std::mem::swap(&mut self.shown_hashes, &mut self.next_hashes);
     }
 
     /// Moves what has moved, block by block.
-    fn write_scrolls(&mut self, height: u16, out: &mut Vec<u8>) {
+    fn write_scrolls(&mut self, out: &mut Vec<u8>) {
         for _ in 0..SCROLLS {
             let screen = |buffer, hashes| scroll::Screen { buffer, hashes };
             let found = self.detector.detect(
@@ -180,14 +176,63 @@ impl FrameWriter {
                 screen(&self.next, &self.next_hashes),
             );
             let Some(found) = found else { return };
-            self.encoder.scroll(found, height, &self.links, out);
-            scroll::apply(found, &mut self.shown, &mut self.shown_hashes);
+            let size = self.next.area.as_size();
+            self.encoder.scroll(found, size, &self.links, out);
+            scroll::apply(found, &mut self.shown);
+            scroll::apply_to_hashes(found, &self.shown, &mut self.shown_hashes);
+        }
+    }
+
+    /// Writes the rows that differ. What moved inside a box is scrolled where that takes fewer bytes: with
+    /// margins at its sides, or over the whole width, the sides drawn anew. All ways are tried.
+    fn write_with_boxes(&mut self, out: &mut Vec<u8>) {
+        let side_margins = self.encoder.features().side_margins;
+        let found = self
+            .detector
+            .detect_inside(&self.shown, &self.next, side_margins);
+        let before = found.iter().any(Option::is_some);
+        let before = before.then(|| self.encoder.clone());
+        let start = out.len();
+        write_rows(&mut self.encoder, &self.shown, &self.next, &self.links, out);
+        let Some(before) = before else { return };
+        for scroll in found.into_iter().flatten() {
+            let mut encoder = before.clone();
+            let mut shown = self.shown.clone();
+            let mut bytes = Vec::new();
+            let size = self.next.area.as_size();
+            encoder.scroll(scroll, size, &self.links, &mut bytes);
+            scroll::apply(scroll, &mut shown);
+            write_rows(&mut encoder, &shown, &self.next, &self.links, &mut bytes);
+            if bytes.len() + CURSOR_WAY < out.len() - start {
+                out.truncate(start);
+                out.append(&mut bytes);
+                self.encoder = encoder;
+            }
         }
     }
 
     /// A cursor outside the screen is hidden.
     fn within(&self, cursor: Option<Cursor>) -> Option<Cursor> {
         cursor.filter(|cursor| self.next.area.contains(cursor.position))
+    }
+}
+
+/// Writes the rows of `next` that are not `shown`.
+fn write_rows(
+    encoder: &mut Encoder,
+    shown: &Buffer,
+    next: &Buffer,
+    links: &Links,
+    out: &mut Vec<u8>,
+) {
+    for index in 0..next.area.height {
+        let (shown, next) = (
+            row(shown, usize::from(index)),
+            row(next, usize::from(index)),
+        );
+        if shown != next {
+            encoder.row(index, shown, next, links, out);
+        }
     }
 }
 

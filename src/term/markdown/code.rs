@@ -2,8 +2,10 @@
 //! only for what is shown, so that a fence of any size costs what is on the screen.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ops::Range;
 
+use super::long_line::{LONG, LongLine};
 use super::scan::Fence;
 use crate::base::text;
 use crate::term::face::{Face, Token};
@@ -81,6 +83,8 @@ pub(super) struct CodeBlock {
     pub(super) closed: bool,
     /// Where each line's rows end, for `width`.
     row_ends: Vec<u32>,
+    /// The lines that are long, the unfinished one too, by their place.
+    pub(super) long: HashMap<usize, LongLine>,
     width: usize,
 }
 
@@ -107,6 +111,7 @@ impl CodeBlock {
             sending: Sending::default(),
             closed: false,
             row_ends: Vec::new(),
+            long: HashMap::new(),
             width: 0,
         }
     }
@@ -133,15 +138,21 @@ impl CodeBlock {
         if self.width != width {
             self.width = width;
             self.row_ends.clear();
+            self.long.clear();
         }
         let gutter = [gutter()];
         let wrap = Wrap::new(width).prefixed(&gutter);
         let mut end = self.row_ends.last().copied().unwrap_or(0);
         for index in self.row_ends.len()..self.lines.len() {
-            end += wrap.count(&self.line(index, source)) as u32;
+            let line = self.line(index, source);
+            end += count(&mut self.long, index, &line, &wrap) as u32;
             self.row_ends.push(end);
         }
-        let partial = partial.map_or(0, |partial| wrap.count(&self.shown(partial)));
+        let open = self.lines.len();
+        let partial = partial.map_or(0, |partial| {
+            let line = self.shown(partial);
+            count(&mut self.long, open, &line, &wrap)
+        });
         (self.head() + end as usize + partial).max(1)
     }
 
@@ -178,17 +189,26 @@ impl CodeBlock {
             if out.len() >= start + wanted + skip {
                 break;
             }
-            rows(
-                &self.line(index, source),
-                self.tokens.get(index),
-                &wrap,
-                out,
-            );
+            let line = self.line(index, source);
+            let room = start + wanted + skip - out.len();
+            if let Some(long) = self.long.get(&index) {
+                long.rows(skip..room, &line, self.tokens.get(index), &wrap, out);
+                skip = 0;
+            } else {
+                rows(&line, self.tokens.get(index), &wrap, out);
+            }
         }
         if let Some(partial) = partial
             && out.len() < start + wanted + skip
         {
-            rows(&self.shown(partial), None, &wrap, out);
+            let line = self.shown(partial);
+            let room = start + wanted + skip - out.len();
+            if let Some(long) = self.long.get(&self.lines.len()) {
+                long.rows(skip..room, &line, None, &wrap, out);
+                skip = 0;
+            } else {
+                rows(&line, None, &wrap, out);
+            }
         }
         if out.len() == start && wanted > 0 {
             rows("", None, &wrap, out);
@@ -198,4 +218,12 @@ impl CodeBlock {
         out.drain(above..(above + skip).min(out.len()));
         out.truncate(start + wanted);
     }
+}
+
+/// Rows of a line.
+fn count(long: &mut HashMap<usize, LongLine>, index: usize, line: &str, wrap: &Wrap<'_>) -> usize {
+    if line.len() < LONG {
+        return wrap.count(line);
+    }
+    long.entry(index).or_default().height(line, wrap)
 }

@@ -8,6 +8,8 @@
 mod code;
 mod coloured;
 mod inline;
+mod long_line;
+mod pieces;
 mod render;
 mod scan;
 mod split;
@@ -15,9 +17,11 @@ mod table;
 mod unit;
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::ops::Range;
 
+use self::pieces::Cut;
 use self::split::{Splitter, Step};
 use self::unit::{Body, Definitions, Shown, Unit};
 use super::row::Row;
@@ -37,6 +41,12 @@ pub struct Markdown {
     units: Vec<Unit>,
     /// The block that the unfinished line seems to begin.
     tail: Option<Unit>,
+    /// How the open block is cut while it is long.
+    cut: Option<Cut>,
+    /// Length of the source up to which no cut is looked for.
+    uncut: usize,
+    /// Bytes of text that were laid out so far.
+    laid: Cell<usize>,
     finished: bool,
     definitions: Definitions,
     width: usize,
@@ -162,6 +172,7 @@ impl Markdown {
 
     /// The line that was just completed: made safe, then given to the splitter.
     fn complete_line(&mut self) {
+        self.join_line();
         if let Cow::Owned(clean) = text::sanitize(&self.source[self.line..]) {
             self.source.truncate(self.line);
             self.source.push_str(&clean);
@@ -194,6 +205,7 @@ impl Markdown {
 
     /// The last block is complete: its definitions count from here on.
     fn close_last(&mut self) {
+        self.join();
         self.touch();
         let Some(unit) = self.units.last_mut() else {
             return;
@@ -227,6 +239,9 @@ impl Markdown {
     fn lay_out(&mut self, width: usize) {
         if self.width != width {
             self.width = width;
+            // Rows begin elsewhere.
+            self.join();
+            self.uncut = 0;
             self.ends.clear();
             self.dirty = true;
         }
@@ -234,8 +249,10 @@ impl Markdown {
             return;
         }
         self.dirty = false;
-        self.partial = text::sanitize(&self.source[self.line..]).into_owned();
+        self.read_partial();
         self.tail = self.begins_tail();
+        self.cut_long();
+        self.read_partial();
         if !self.finished
             && let Some(unit) = self.units.last_mut()
         {
@@ -249,6 +266,11 @@ impl Markdown {
             Some(_) => self.measure(self.units.len()),
             None => self.ends.last().copied().unwrap_or(0),
         };
+    }
+
+    fn read_partial(&mut self) {
+        let open = &self.source[self.open_start()..];
+        self.partial = text::sanitize(open).into_owned();
     }
 
     /// Where the rows of a block end.
@@ -291,13 +313,18 @@ impl Markdown {
     ) -> T {
         let open = index + 1 == self.units.len() && !self.finished && self.tail.is_none();
         let is_tail = index == self.units.len();
+        let complete_to = self.open_start();
+        let goes_on = self
+            .units
+            .get(index + 1)
+            .is_some_and(|next| next.rest.is_some());
         let Some(unit) = self.units.get_mut(index).or(self.tail.as_mut()) else {
             return T::default();
         };
         let partial = self.partial.as_str();
         let partial = (open && !partial.is_empty() && !holds_back(&self.splitter, unit, partial))
             .then_some(partial);
-        let complete = unit.source.start.min(self.line)..unit.source.end.min(self.line);
+        let complete = unit.source.start.min(complete_to)..unit.source.end.min(complete_to);
         let complete = &self.source[complete];
         let source = match (&unit.body, partial) {
             (Body::Code(_), _) => Cow::Borrowed(""),
@@ -314,6 +341,8 @@ impl Markdown {
             source: &source,
             partial: partial.filter(|_| in_fence),
             definitions: &self.definitions,
+            goes_on,
+            laid: &self.laid,
         };
         use_unit(unit, &shown)
     }
@@ -321,7 +350,11 @@ impl Markdown {
     /// The block that the unfinished line begins, if it surely shows more than a marker.
     fn begins_tail(&self) -> Option<Unit> {
         let partial = self.partial.as_str();
-        if self.finished || is_only_marks(partial) || partial.trim_start().starts_with('|') {
+        if self.finished
+            || self.is_line_cut()
+            || is_only_marks(partial)
+            || partial.trim_start().starts_with('|')
+        {
             return None;
         }
         match self.splitter.clone().line(partial) {
@@ -334,6 +367,9 @@ impl Markdown {
 /// Whether the unfinished line must wait for more: it could still turn out to be a fence's end, a marker,
 /// a heading's underline or a row of a table.
 fn holds_back(splitter: &Splitter, unit: &Unit, partial: &str) -> bool {
+    if unit.rest.is_some() {
+        return false;
+    }
     if splitter.fence().is_some() {
         return matches!(&unit.body, Body::Code(code) if code.may_close(partial));
     }

@@ -53,6 +53,8 @@ pub(super) struct Block<'a> {
     pub(super) width: usize,
     /// The number of the list item that the block is.
     pub(super) number: Option<u64>,
+    /// Columns in front of all rows.
+    pub(super) indent: usize,
     /// Tokens of the code blocks inside, in their order.
     pub(super) tokens: &'a [Vec<LineTokens>],
     pub(super) rows: Vec<Row>,
@@ -127,7 +129,7 @@ impl<'s, 'b> Renderer<'s, 'b> {
     fn new(source: &'s str, block: Block<'b>) -> Self {
         let root = Prefix {
             first: None,
-            rest: Span::default(),
+            rest: Span::new(" ".repeat(block.indent), Token::Text),
             base: Face::default(),
             previous: None,
         };

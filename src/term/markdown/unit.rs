@@ -1,5 +1,6 @@
 //! A top-level block of a document: its source, its kind, and its rows for one width.
 
+use std::cell::Cell;
 use std::ops::Range;
 
 use pulldown_cmark::Parser;
@@ -7,6 +8,7 @@ use pulldown_cmark::Parser;
 use super::code::CodeBlock;
 use super::render::{Block, Nested, options, render};
 use super::split::Kind;
+use crate::term::face::Token;
 use crate::term::highlight::LineTokens;
 use crate::term::row::Row;
 
@@ -27,7 +29,18 @@ pub(super) struct Unit {
     pub(super) source: Range<usize>,
     /// A blank line stands above it.
     pub(super) after_blank: bool,
+    /// It goes on with what the block above it begins.
+    pub(super) rest: Option<Rest>,
     pub(super) body: Body,
+}
+
+/// How a piece of a block that is not its first is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Rest {
+    /// Columns in front of its rows.
+    pub(super) indent: usize,
+    /// Its first row continues the logical line above it.
+    pub(super) continues: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -62,7 +75,19 @@ impl Unit {
             kind,
             source: start..start + line.len(),
             after_blank,
+            rest: None,
             body,
+        }
+    }
+
+    /// A piece of a block of this kind.
+    pub(super) fn rest(kind: Kind, source: Range<usize>, rest: Rest) -> Self {
+        Self {
+            kind,
+            source,
+            after_blank: false,
+            rest: Some(rest),
+            body: Body::Text(Text::default()),
         }
     }
 
@@ -70,7 +95,7 @@ impl Unit {
     pub(super) fn has_gap_after(&self, previous: Kind) -> bool {
         let tight = matches!(self.kind, Kind::Item { .. })
             && matches!(previous, Kind::Text | Kind::Item { .. });
-        self.after_blank || !tight
+        self.rest.is_none() && (self.after_blank || !tight)
     }
 
     /// Forgets the layout: the source grew or a reference got its definition.
@@ -125,7 +150,7 @@ impl Unit {
             Body::Code(code) => code.height(width, shown.document, shown.partial),
             Body::Text(text) => {
                 if text.width != width {
-                    text.lay_out(width, self.kind, shown);
+                    text.lay_out(width, self.kind, self.rest, shown);
                 }
                 text.height
             }
@@ -138,7 +163,7 @@ impl Unit {
             Body::Code(code) => code.rows(range, shown.document, shown.partial, out),
             Body::Text(text) => {
                 if text.rows.is_none() {
-                    text.lay_out(text.width, self.kind, shown);
+                    text.lay_out(text.width, self.kind, self.rest, shown);
                 }
                 let rows = text.rows.as_deref().unwrap_or_default();
                 out.extend_from_slice(rows.get(range).unwrap_or_default());
@@ -155,10 +180,15 @@ pub(super) struct Shown<'a> {
     pub(super) source: &'a str,
     pub(super) partial: Option<&'a str>,
     pub(super) definitions: &'a Definitions,
+    /// Another piece of the same block follows.
+    pub(super) goes_on: bool,
+    /// Counts the bytes that are laid out.
+    pub(super) laid: &'a Cell<usize>,
 }
 
 impl Text {
-    fn lay_out(&mut self, width: usize, kind: Kind, shown: &Shown<'_>) {
+    fn lay_out(&mut self, width: usize, kind: Kind, rest: Option<Rest>, shown: &Shown<'_>) {
+        shown.laid.set(shown.laid.get() + shown.source.len());
         let number = match kind {
             Kind::Item { number, .. } => number,
             _ => None,
@@ -166,11 +196,12 @@ impl Text {
         let block = Block {
             width,
             number,
+            indent: rest.map_or(0, |rest| rest.indent),
             tokens: &self.tokens,
             ..Block::default()
         };
         let mut unresolved = Vec::new();
-        let (rows, nested) = render(shown.source, block, |label| {
+        let (mut rows, nested) = render(shown.source, block, |label| {
             let label = normalise(label);
             let found = shown.definitions.get(&label).cloned();
             if found.is_none() && !label.starts_with('^') && !unresolved.contains(&label) {
@@ -178,6 +209,15 @@ impl Text {
             }
             found
         });
+        if let (Some(rest), Some(first)) = (rest, rows.first_mut()) {
+            first.continues = rest.continues;
+        }
+        if let Some(last) = rows.last_mut().filter(|_| shown.goes_on)
+            && shown.source.ends_with([' ', '\n'])
+        {
+            // The parser drops the space at the end of what it takes for a paragraph.
+            last.push(" ", Token::Text);
+        }
         self.unresolved = unresolved;
         if !self.sent {
             self.nested = nested;

@@ -166,6 +166,9 @@ impl Terminal {
             TerminalReply::Mode { mode: 2026, state } => {
                 self.features.synchronized = matches!(state, 1..=3);
             }
+            TerminalReply::Mode { mode: 69, state } => {
+                self.features.side_margins = matches!(state, 1..=3) && self.options.margins;
+            }
             TerminalReply::Version(name) => {
                 let name = name.to_ascii_lowercase();
                 let modern = MODERN.iter().any(|known| name.contains(known));

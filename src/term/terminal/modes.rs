@@ -69,13 +69,13 @@ const SWITCHES: &[(&str, &str, Condition)] = &[
 ];
 
 /// Whatever was cut off or left set by a frame is put in order first: an open control string, a
-/// synchronized update, a hyperlink, margins, colours, a hidden cursor.
-const SETTLE: &str = "\x1b\\\x1b[?2026l\x1b]8;;\x1b\\\x1b[r\x1b[m\x1b[?25h";
+/// synchronized update, a hyperlink, margins on all sides, colours, a hidden cursor.
+const SETTLE: &str = "\x1b\\\x1b[?2026l\x1b]8;;\x1b\\\x1b[?69l\x1b[r\x1b[m\x1b[?25h";
 const SETTLE_CONSOLE: &str = "\x1b[r\x1b[m\x1b[?25h";
 
 /// Questions, fenced by the one that every terminal answers: keyboard protocol, synchronized output,
-/// colours, dark or light, name, and device attributes.
-const PROBES: &str = "\x1b[?u\x1b[?2026$p\x1b]10;?\x1b\\\x1b]11;?\x1b\\\x1b[>q\x1b[c";
+/// side margins, colours, dark or light, name, and device attributes.
+const PROBES: &str = "\x1b[?u\x1b[?2026$p\x1b[?69$p\x1b]10;?\x1b\\\x1b]11;?\x1b\\\x1b[>q\x1b[c";
 
 pub(super) fn enter(kind: &TerminalKind, options: TerminalOptions, keyboard: Keyboard) -> String {
     let mut bytes: String = switches(kind, options).map(|(set, ..)| *set).collect();
@@ -143,8 +143,8 @@ mod tests {
             let left = leave(&kind, options, Keyboard::Kitty);
             let mut set = modes(&entered, 'h');
             let mut reset = modes(&left, 'l');
-            // A frame sets this one, and autowrap is the other way round.
-            reset.retain(|mode| *mode != 2026);
+            // A frame sets these two, and autowrap is the other way round.
+            reset.retain(|mode| ![69, 2026].contains(mode));
             assert_eq!(
                 modes(&entered, 'l').contains(&7),
                 modes(&left, 'h').contains(&7)

@@ -76,7 +76,7 @@ async fn the_terminal_is_taken_asked_and_given_back() {
         "{entered:?}"
     );
 
-    let answers = "x\x1b[?0u\x1b[?2026;2$y\x1bP>|kitty(0.40)\x1b\\\x1b[?62c";
+    let answers = "x\x1b[?0u\x1b[?2026;2$y\x1b[?69;2$y\x1bP>|kitty(0.40)\x1b\\\x1b[?62c";
     pty.keyboard.write_all(answers.as_bytes()).unwrap();
     let mut replies = 0;
     while !terminal.is_answered() {
@@ -88,9 +88,10 @@ async fn the_terminal_is_taken_asked_and_given_back() {
             event => assert_eq!(event, InputEvent::Key(KeyPress::char('x'))),
         }
     }
-    assert_eq!(replies, 4);
+    assert_eq!(replies, 5);
     let features = terminal.features();
     assert!(features.synchronized && features.repeat && features.erase_background);
+    assert!(features.side_margins);
     assert!(pty.written_until("\x1b[>5u").ends_with("\x1b[>5u"));
 
     // For an editor it is as it was, and afterwards ours again.

@@ -210,7 +210,9 @@ async fn scrolling_up_stays_while_more_comes_and_the_end_is_followed_again() {
     screen.settled().await;
     assert_eq!(screen.conversation(), before);
     assert!(
-        screen.screen().contains("↓ 3 new · ctrl+end to the end"),
+        screen
+            .screen()
+            .contains("↓ 25 new rows · ctrl+end to the end"),
         "{}",
         screen.screen()
     );

@@ -20,7 +20,6 @@ const RECENT: usize = 256;
 impl Transcript {
     /// Applies an event; returns whether anything visible may have changed.
     pub fn apply(&mut self, event: &Event) -> bool {
-        let before = self.near.cells.len();
         let is_live = !matches!(
             event,
             Event::SessionOpened { .. }
@@ -28,11 +27,10 @@ impl Transcript {
                 | Event::TranscriptPage { .. }
                 | Event::MessageStored { .. }
         );
-        let changed = self.fold(event);
-        if is_live && !self.follows() {
-            self.unseen += self.near.cells.len().saturating_sub(before);
+        if is_live {
+            self.begin_below();
         }
-        changed
+        self.fold(event)
     }
 
     fn fold(&mut self, event: &Event) -> bool {
@@ -172,7 +170,7 @@ impl Transcript {
         self.shells.clear();
         self.open = None;
         self.started = None;
-        self.unseen = 0;
+        self.below = None;
         self.position = Position::Follow;
         if keep {
             self.near.cells.extend(reported);

@@ -5,6 +5,7 @@
 //! while the model streams. No total height is ever computed. Of a long conversation only the end and the
 //! place that is read are here (`pages`).
 
+mod below;
 mod cell;
 mod find;
 mod fold;
@@ -17,6 +18,7 @@ mod view;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use below::Below;
 use pages::Asked;
 use strip::Strip;
 
@@ -59,8 +61,8 @@ pub struct Transcript {
     started: Option<Started>,
     /// Cells of the user's commands that have not ended, by id.
     shells: HashMap<String, usize>,
-    /// Cells that appeared below while the reader was elsewhere.
-    unseen: usize,
+    /// What came while the reader was elsewhere.
+    below: Option<Below>,
     /// Whether a session was ever shown; what was reported before belongs to all of them.
     opened: bool,
 }
@@ -100,7 +102,7 @@ impl Transcript {
             open: None,
             started: None,
             shells: HashMap::new(),
-            unseen: 0,
+            below: None,
             opened: false,
         }
     }
@@ -136,11 +138,13 @@ impl Transcript {
     /// Cells were put in front of the newest ones.
     fn shift_live(&mut self, count: usize) {
         self.live_places().for_each(|place| *place += count);
+        self.shift_below(count.cast_signed());
     }
 
     /// Cells before the newest ones were taken away.
     fn shift_live_down(&mut self, count: usize) {
         self.live_places().for_each(|place| *place -= count);
+        self.shift_below(-count.cast_signed());
     }
 
     fn live_places(&mut self) -> impl Iterator<Item = &mut usize> {
@@ -152,11 +156,6 @@ impl Transcript {
     /// Whether the end is followed.
     pub fn follows(&self) -> bool {
         self.position == Position::Follow
-    }
-
-    /// Cells that appeared below the viewport since it left the end.
-    pub fn unseen(&self) -> usize {
-        self.unseen
     }
 
     /// Whether a command of the user has not ended.

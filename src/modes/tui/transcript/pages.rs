@@ -177,6 +177,8 @@ impl Transcript {
 
     /// Lets cells go that are far from the screen when there are too many. Those of what runs stay.
     pub(super) fn trim(&mut self) {
+        // What is let go has to be counted before.
+        self.count_below();
         let ends = (self.strip().first.clone(), self.strip().last.clone());
         self.cut();
         self.release_far();

@@ -20,6 +20,7 @@ impl Transcript {
         let rows = self.visible_rows();
         paint::paint_rows(&rows, area, buffer, links, |face| theme.style(face));
         self.prefetch();
+        self.count_below();
     }
 
     /// Takes the size of the screen. A cell at the top keeps the place in it that was read: its rows are
@@ -78,7 +79,7 @@ impl Transcript {
             };
         }
         if self.follows() {
-            self.unseen = 0;
+            self.below = None;
         }
         self.prefetch();
     }
@@ -104,7 +105,7 @@ impl Transcript {
     pub fn go_bottom(&mut self) {
         self.leave_away();
         self.position = Position::Follow;
-        self.unseen = 0;
+        self.below = None;
     }
 
     /// Puts the next prompt above or below the top row at the top.

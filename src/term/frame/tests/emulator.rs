@@ -60,6 +60,8 @@ pub(super) struct Emulator {
     pub(super) visible: bool,
     pen: Look,
     margins: (usize, usize),
+    /// Margins at the sides, while they are on.
+    sides: Option<(usize, usize)>,
     last: Option<char>,
     bracket: bool,
     pub(super) used: BTreeSet<&'static str>,
@@ -78,6 +80,7 @@ impl Emulator {
             visible: true,
             pen: Look::blank(Color::Reset),
             margins: (0, 0),
+            sides: None,
             last: None,
             bracket: false,
             used: BTreeSet::new(),
@@ -95,6 +98,7 @@ impl Emulator {
         };
         self.cells = vec![spoilt; self.columns * self.rows];
         self.margins = (0, self.rows);
+        self.sides = None;
         (self.row, self.column) = (0, None);
     }
 
@@ -134,6 +138,7 @@ impl Emulator {
         }
         assert!(!self.bracket, "the bracket is open");
         assert_eq!(self.margins, (0, self.rows), "margins are left");
+        assert_eq!(self.sides, None, "margins are left at the sides");
         assert_eq!(self.pen.link, None, "a link is open");
     }
 
@@ -315,6 +320,9 @@ impl Emulator {
                 }
             }
             b'r' => self.set_margins(&numbers),
+            b's' => self.set_sides(&numbers),
+            b'S' => self.scroll_box(count, true),
+            b'T' => self.scroll_box(count, false),
             b'M' => self.scroll(count, true),
             b'L' => self.scroll(count, false),
             other => panic!("a sequence not known: {parameters}{:?}", char::from(other)),
@@ -329,6 +337,12 @@ impl Emulator {
         match mode {
             "25" => self.visible = set,
             "7" => assert!(!set),
+            "69" => {
+                assert!(self.features.side_margins && self.sides.is_some() != set);
+                self.sides = set.then_some((0, self.columns));
+                // Some go to the first cell with it.
+                (self.row, self.column) = (0, None);
+            }
             "2026" => {
                 assert!(self.features.bracketed && self.bracket != set);
                 self.bracket = set;
@@ -347,8 +361,54 @@ impl Emulator {
         (self.row, self.column) = (0, (top == 0).then_some(0));
     }
 
+    fn set_sides(&mut self, numbers: &[usize]) {
+        assert!(self.sides.is_some(), "saves the cursor");
+        let [left, right] = *numbers else {
+            panic!("not two sides: {numbers:?}");
+        };
+        assert!(0 < left && left < right && right <= self.columns);
+        self.sides = Some((left - 1, right));
+        (self.row, self.column) = (0, None);
+    }
+
+    /// Moves what is between all margins; the halves of glyphs that these cut are spoilt.
+    fn scroll_box(&mut self, count: usize, up: bool) {
+        let (left, right) = self.sides.expect("scrolls by other means");
+        let (top, bottom) = self.margins;
+        assert!(count <= bottom - top);
+        self.used.insert("box");
+        let erased = self.erased();
+        for row in top..bottom {
+            self.row = row;
+            self.cut(left, right - left);
+            for edge in [left, right - 1] {
+                let place = row * self.columns + edge;
+                let outside = (edge + 1 == right && right < self.columns)
+                    .then(|| self.cells[place + 1].text == SPOILT);
+                let is_half = edge == left && self.cells[place].text == HALF;
+                if is_half || outside == Some(true) {
+                    SPOILT.clone_into(&mut self.cells[place].text);
+                }
+            }
+        }
+        self.row = 0;
+        for step in 0..bottom - top {
+            let row = if up { top + step } else { bottom - 1 - step };
+            let from = if up {
+                row.checked_add(count)
+            } else {
+                row.checked_sub(count)
+            };
+            let from = from.filter(|from| (top..bottom).contains(from));
+            for column in left..right {
+                let look = from.map(|from| self.cells[from * self.columns + column].clone());
+                self.cells[row * self.columns + column] = look.unwrap_or_else(|| erased.clone());
+            }
+        }
+    }
+
     fn scroll(&mut self, count: usize, up: bool) {
-        assert!(self.features.margins);
+        assert!(self.features.margins && self.sides.is_none());
         let (top, bottom) = (self.row, self.margins.1);
         assert!(top >= self.margins.0 && top < bottom && count <= bottom - top);
         assert_eq!(self.column, Some(0), "scrolled from the middle of a row");

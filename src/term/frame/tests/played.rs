@@ -39,9 +39,16 @@ fn kinds() -> Vec<(&'static str, Features, Widths)> {
         margins: false,
         ..modern
     };
+    let boxes = Features {
+        side_margins: true,
+        ..modern
+    };
     vec![
+        ("wezterm", boxes, Widths::Clusters),
+        ("xterm", boxes, Widths::Apart),
+        ("mintty", boxes, Widths::Narrow),
         ("kitty", modern, Widths::Clusters),
-        ("xterm", modern, Widths::Apart),
+        ("konsole", modern, Widths::Apart),
         ("unknown", plain, Widths::Clusters),
         ("unknown and old", plain, Widths::Narrow),
         ("tmux", tmux, Widths::Apart),
@@ -162,6 +169,37 @@ impl Stage {
         }
     }
 
+    /// Draws a list inside the screen, which a later edit shows from another item on. Glyphs stand across its
+    /// sides, and some of its items are cut.
+    fn draw_list(&mut self, place: usize, first: u16) {
+        let (left, width, top, bottom) = [(3, 18, 2, 12), (0, 12, 1, 9), (9, 17, 0, 14)][place];
+        let area = self.model.area;
+        let right = (left + width).min(area.width);
+        let items = [
+            "plain words",
+            "漢字漢字漢字漢字",
+            "🦀 crab",
+            "👩\u{200d}👧 two",
+            "e\u{301}e",
+        ];
+        for y in top..bottom.min(area.height) {
+            for x in left..right {
+                self.model[(x, y)].reset();
+            }
+            let number = first + y;
+            let item = items[usize::from(number) % items.len()];
+            let text = format!(
+                "{}{number} {item} {}",
+                "·".repeat(usize::from(number % 3)),
+                number * 7
+            );
+            if left < right {
+                let room = usize::from(right - left);
+                self.model.set_stringn(left, y, text, room, Style::new());
+            }
+        }
+    }
+
     fn apply(&mut self, edit: &Edit) {
         let Size { width, height } = self.model.area.as_size();
         match edit {
@@ -214,6 +252,10 @@ impl Stage {
                     self.model
                         .set_string(0, row, format!("{row} {text}"), Style::new());
                 }
+            }
+            Edit::List(place, first) => {
+                self.drop_images();
+                self.draw_list(*place, *first);
             }
             Edit::Image((x, y), size) => {
                 self.drop_images();
@@ -274,6 +316,7 @@ enum Edit {
     Fill(u16, Style),
     Move(u16, u16, i16),
     Paste(u16, String),
+    List(usize, u16),
     Image((u16, u16), (u16, u16)),
     Resize(u16, u16),
 }
@@ -333,6 +376,7 @@ fn edit() -> impl Strategy<Value = Edit> {
         8 => (0..HEIGHT, 1..=HEIGHT, -5..=5_i16)
             .prop_map(|(top, rows, by)| Edit::Move(top, rows, by)),
         2 => (0..HEIGHT, text()).prop_map(|(y, text)| Edit::Paste(y, text)),
+        8 => (0..3_usize, 0..9_u16).prop_map(|(place, first)| Edit::List(place, first)),
         1 => (place(), (1..8_u16, 1..4_u16)).prop_map(|(at, size)| Edit::Image(at, size)),
         1 => (8..40_u16, 3..20_u16).prop_map(|(width, height)| Edit::Resize(width, height)),
     ]
@@ -348,7 +392,7 @@ fn the_edits_need_every_means_of_a_terminal() {
         stage.frame(None).unwrap();
     }
     let used: Vec<&str> = stage.terminal.used.iter().copied().collect();
-    assert_eq!(used, ["down", "erase", "repeat", "up"]);
+    assert_eq!(used, ["box", "down", "erase", "repeat", "up"]);
 }
 
 proptest! {

@@ -1,0 +1,71 @@
+//! How many rows have come below the screen since the reader left the end. What is finished is measured
+//! once; only what still grows is measured again.
+
+use super::Transcript;
+
+/// Most cells that are measured again: of what grows for longer, the first.
+const MEASURED: usize = 32;
+
+/// What has come since the reader left the end.
+#[derive(Debug, Default)]
+pub(super) struct Below {
+    /// The first cell with rows that are not counted for good, and those of it that are or were seen.
+    cell: usize,
+    seen: usize,
+    /// Rows counted for good, and all rows as of the last count.
+    finished: usize,
+    rows: usize,
+}
+
+impl Transcript {
+    /// Rows that have come below the viewport since it left the end, as of the last frame.
+    pub fn unseen(&self) -> usize {
+        self.below.as_ref().map_or(0, |below| below.rows)
+    }
+
+    /// Something is about to be added: what is there is no news.
+    pub(super) fn begin_below(&mut self) {
+        if self.follows() || self.below.is_some() {
+            return;
+        }
+        let last = self.near.cells.len().saturating_sub(1);
+        self.below = Some(Below {
+            cell: last,
+            seen: self.near_height(last),
+            ..Below::default()
+        });
+    }
+
+    /// Counts what has come.
+    pub(super) fn count_below(&mut self) {
+        let Some(mut below) = self.below.take() else {
+            return;
+        };
+        let end = self.near.cells.len();
+        let finished = self.first_live().min(end.saturating_sub(1));
+        while below.cell < finished {
+            let height = self.near_height(below.cell);
+            below.finished += height.saturating_sub(below.seen);
+            below.seen = 0;
+            below.cell += 1;
+        }
+        let open = below.cell..end.min(below.cell + MEASURED);
+        let open: usize = open.map(|cell| self.near_height(cell)).sum();
+        below.rows = below.finished + open.saturating_sub(below.seen);
+        self.below = Some(below);
+    }
+
+    /// Cells were put in front of the newest ones, or taken away before them.
+    pub(super) fn shift_below(&mut self, by: isize) {
+        if let Some(below) = &mut self.below {
+            below.cell = below.cell.saturating_add_signed(by);
+        }
+    }
+
+    fn near_height(&mut self, cell: usize) -> usize {
+        let (width, look) = (self.viewport.0, self.look);
+        let gap = self.near.gap(cell);
+        let cell = self.near.cells.get_mut(cell);
+        cell.map_or(0, |cell| gap + cell.height(width, look))
+    }
+}
