@@ -2,6 +2,7 @@
 //! for by hand. The agent's task does one thing at a time, so these never overlap with a run or with one
 //! another; messages that come meanwhile wait in the queues, and `Abort` ends them as it ends a run.
 
+use std::fmt;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -37,6 +38,16 @@ pub struct Changed {
     pub events: Vec<Event>,
     /// Tells whoever asked, after the events.
     pub tell: Option<Box<dyn FnOnce() + Send>>,
+}
+
+impl fmt::Debug for Changed {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Changed")
+            .field("history", &self.history)
+            .field("events", &self.events)
+            .finish_non_exhaustive()
+    }
 }
 
 /// When an interceptor is asked to make room.

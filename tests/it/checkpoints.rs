@@ -1,4 +1,5 @@
 //! Files that walk with the conversation, through a whole host.
+#![expect(clippy::disallowed_methods, reason = "a project of the test's own")]
 
 use osier::coding::checkpoint::{ChangeKind, FileChange, Unrestored};
 use osier::coding::host::{CheckpointEvent, CheckpointOp, Event, Op, SessionChoice};

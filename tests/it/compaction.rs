@@ -142,7 +142,7 @@ async fn a_call_and_its_result_stay_together() {
 run it",
         )
     });
-    assert!(kept);
+    assert!(kept, "{:#?}", requests.iter().map(sent).collect::<Vec<_>>());
 }
 
 #[tokio::test]

@@ -264,7 +264,9 @@ fn a_signal_interrupts_the_run_and_its_commands() {
             "the command still runs"
         );
         let last = crate::support::cli::lines_of(home.sessions().last().unwrap());
-        assert_eq!(last.last().unwrap()["message"]["status"]["type"], "aborted");
+        let mut messages = last.iter().filter(|line| line["type"] == "message");
+        let last = messages.next_back().unwrap();
+        assert_eq!(last["message"]["status"]["type"], "aborted");
         assert_eq!(home.sessions().len(), round);
         std::fs::remove_file(begun).unwrap();
     }

@@ -1,6 +1,10 @@
 //! grep and find beside the programs whose rules they follow: the same files, lines and order as
 //! `rg --sort path`, the same paths as `fd --glob`. `OSIER_COMPARE_TREE` names a larger tree to compare
 //! on, docs/tools.md what differs on purpose.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a tree of the test's own, and the programs it is compared with"
+)]
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -81,8 +81,9 @@ async fn a_run_leaves_a_header_and_a_chain_of_entries() {
         [
             "root message user: look",
             "1 message assistant: Looking.",
-            "2 message toolResult: hi",
-            "3 message assistant: It says hi.",
+            "2 checkpoint ",
+            "3 message toolResult: hi",
+            "4 message assistant: It says hi.",
         ]
     );
     open.close().await;
@@ -187,8 +188,9 @@ async fn a_model_chosen_in_the_middle_answers_next_and_is_remembered() {
             "root message user: go",
             "1 model_change script/other.json",
             "2 message assistant: begun",
-            "3 message toolResult: ",
-            "4 message assistant: from the other",
+            "3 checkpoint ",
+            "4 message toolResult: ",
+            "5 message assistant: from the other",
         ]
         .map(|line| line.replace("toolResult: ", "toolResult: (no output)"))
     );

@@ -30,9 +30,12 @@ fn told(events: &[Event]) -> Vec<Vec<String>> {
         Event::Tools { tools } => Some(tools),
         _ => None,
     });
-    let name = |tool: &osier::agent::ToolInfo| match tool.offered {
-        true => tool.name.clone(),
-        false => format!("({})", tool.name),
+    let name = |tool: &osier::agent::ToolInfo| {
+        if tool.offered {
+            tool.name.clone()
+        } else {
+            format!("({})", tool.name)
+        }
     };
     lists
         .map(|tools| tools.iter().map(name).collect())
@@ -124,7 +127,7 @@ async fn without_a_run_the_list_is_fresh_and_what_is_withheld_stays_so() {
 #[tokio::test(start_paused = true)]
 async fn calls_of_a_server_are_logged_under_its_name() {
     let source = TestSource::default();
-    source.put(vec![plain("time__now").from_server("time", "now")]);
+    source.put(vec![plain("time__now").of_server("time", "now")]);
     let script = Script::new()
         .turn(|turn| turn.tool("time__now", json!({"zone": "UTC"})))
         .turn(|turn| turn.text("done"));

@@ -1,4 +1,5 @@
 //! Moving in a session's tree through a whole host.
+#![expect(clippy::disallowed_methods, reason = "a project of the test's own")]
 
 use std::sync::Arc;
 
@@ -382,9 +383,9 @@ async fn branches_are_named_deleted_and_brought_back() {
             .map(|number| outline.get(*number).unwrap().id);
         ids.map(str::to_owned).collect()
     };
-    assert_eq!(named(&outline.hidden), [entry_id.clone()]);
+    assert_eq!(named(&outline.hidden), std::slice::from_ref(&entry_id));
     let labels: Vec<u32> = outline.labels.iter().map(|(number, _)| *number).collect();
-    assert_eq!(named(&labels), [entry_id.clone()]);
+    assert_eq!(named(&labels), std::slice::from_ref(&entry_id));
     assert_eq!(outline.labels[0].1, "try");
     // A reopened session knows both.
     let path = open.path();

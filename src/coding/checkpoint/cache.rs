@@ -143,6 +143,7 @@ mod tests {
     };
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "damage is made on purpose")]
     fn what_is_certain_comes_back_and_damage_is_forgotten() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("deep/cache");

@@ -79,11 +79,18 @@ struct Progress {
     recorded: bool,
     /// A tool that may have changed files has run since the last state.
     dirty: bool,
-    /// The state recorded last in this session, once that was looked up.
-    latest: Option<Option<StateId>>,
+    latest: Latest,
     /// What could not be done was told; it is not tried again when it cannot help.
     told: bool,
     off: bool,
+}
+
+/// The state recorded last in this session.
+#[derive(Debug, Clone, Copy, Default)]
+enum Latest {
+    #[default]
+    NotLookedUp,
+    Known(Option<StateId>),
 }
 
 impl fmt::Debug for Checkpointer {
@@ -112,7 +119,7 @@ impl Checkpointer {
 
     /// The state recorded last; asks the session the first time.
     async fn latest(&self) -> Option<StateId> {
-        if let Some(latest) = self.progress(|progress| progress.latest) {
+        if let Latest::Known(latest) = self.progress(|progress| progress.latest) {
             return latest;
         }
         // What cannot be read tells nothing.
@@ -124,13 +131,13 @@ impl Checkpointer {
             .flatten()
             .and_then(|entry| Checkpoint::of(&entry.kind));
         let latest = checkpoint.map(|checkpoint| checkpoint.state);
-        self.progress(|progress| progress.latest = Some(latest));
+        self.progress(|progress| progress.latest = Latest::Known(latest));
         latest
     }
 
     /// Files were gone back to: what is recorded next is compared with `state`.
     pub fn moved(&self, state: StateId) {
-        self.progress(|progress| progress.latest = Some(Some(state)));
+        self.progress(|progress| progress.latest = Latest::Known(Some(state)));
     }
 
     async fn record(&self, moment: Moment) {
@@ -143,7 +150,7 @@ impl Checkpointer {
         match looked {
             Ok((_, true)) => {}
             Ok((checkpoint, false)) => {
-                self.progress(|progress| progress.latest = Some(Some(checkpoint.state)));
+                self.progress(|progress| progress.latest = Latest::Known(Some(checkpoint.state)));
                 // A session that cannot be written stops the run with its next message.
                 let _ = self.session.append(checkpoint.entry()).await;
             }

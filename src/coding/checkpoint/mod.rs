@@ -19,6 +19,10 @@ mod scan;
 mod state;
 mod store;
 #[cfg(test)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a project of the test's own, with real git"
+)]
 mod tests;
 
 pub use keeper::{Checkpoint, Checkpointer, Moment, Notify};

@@ -100,6 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "damage is made on purpose")]
     fn what_was_put_comes_back_and_damage_is_found() {
         let folder = tempfile::tempdir().unwrap();
         let objects = Objects::new(folder.path().join("objects"));

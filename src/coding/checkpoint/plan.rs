@@ -1,10 +1,13 @@
 //! What going from one state to another would do, before anything is done.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use serde::{Deserialize, Serialize};
 
+use super::objects::Objects;
 use super::state::{Held, State, StateId};
 
 /// What happens to a file.
@@ -110,17 +113,21 @@ pub(super) fn differences(old: &State, new: &State) -> Vec<Difference> {
 }
 
 /// The steps from `present` to `target` in the directory `root`. `by_hand` are the paths known to be
-/// somebody else's work.
+/// somebody else's work, `ignored` says what `target` did not look at.
 pub(super) fn steps(
     root: &Path,
     present: &State,
     target: &State,
     by_hand: &BTreeSet<PathBuf>,
+    ignored: &Ignored,
 ) -> Vec<Step> {
     let differences = differences(present, target);
     let steps = differences.into_iter().map(|(path, from, to)| Step {
         by_hand: by_hand.contains(&path),
-        obstacle: obstacle(root, target, &path, from, to),
+        obstacle: obstacle(root, target, &path, from, to).or_else(|| {
+            let unseen = to.is_none() && ignored.has(&path);
+            unseen.then_some("it was ignored then")
+        }),
         path,
         from,
         to,
@@ -138,6 +145,7 @@ fn obstacle(
     match (from, to) {
         (_, Some(Held::NotKept { .. })) => Some("what it held was too large or unreadable"),
         (Some(Held::NotKept { .. }), _) => Some("what it holds now could not be brought back"),
+        (_, None) if is_in_unreadable(target, path) => Some("its directory was unreadable then"),
         (_, None) if is_in_new_repository(root, target, path) => {
             Some("it belongs to a repository that is new")
         }
@@ -154,4 +162,45 @@ fn is_in_new_repository(root: &Path, target: &State, path: &Path) -> bool {
         root.join(folder).join(".git").symlink_metadata().is_ok()
             && !target.paths.keys().any(|known| known.starts_with(folder))
     })
+}
+
+/// Whether `target` could not see into a directory on the way to `path`.
+fn is_in_unreadable(target: &State, path: &Path) -> bool {
+    let mut folders = path.ancestors().skip(1);
+    folders.any(|folder| matches!(target.paths.get(folder), Some(Held::NotKept { .. })))
+}
+
+/// What the `.gitignore` files of a state hid: a file that was hidden then is no newcomer now.
+#[derive(Debug, Default)]
+pub(super) struct Ignored(Vec<(PathBuf, Gitignore)>);
+
+impl Ignored {
+    /// The rules of `state`.
+    pub(super) fn of(state: &State, objects: &Objects) -> Self {
+        let files = state
+            .paths
+            .iter()
+            .filter(|(path, _)| path.file_name() == Some(OsStr::new(".gitignore")));
+        let rules = files.filter_map(|(path, held)| {
+            let Held::File { content, .. } = held else {
+                return None;
+            };
+            let text = String::from_utf8(objects.get(*content).ok()?).ok()?;
+            let folder = path.parent()?.to_path_buf();
+            let mut builder = GitignoreBuilder::new(Path::new(""));
+            for line in text.lines() {
+                // A line that is no pattern hides nothing.
+                let _ = builder.add_line(None, line);
+            }
+            Some((folder, builder.build().ok()?))
+        });
+        Self(rules.collect())
+    }
+
+    fn has(&self, path: &Path) -> bool {
+        self.0.iter().any(|(folder, rules)| {
+            path.strip_prefix(folder)
+                .is_ok_and(|inside| rules.matched_path_or_any_parents(inside, false).is_ignore())
+        })
+    }
 }

@@ -27,6 +27,32 @@ pub(super) struct Scanned {
     pub(super) cache: Cache,
 }
 
+impl Scanned {
+    /// A directory that cannot be read stands for what it holds. What has vanished is not there.
+    fn unreadable(&mut self, root: &Path, error: &ignore::Error) {
+        let gone = error
+            .io_error()
+            .is_none_or(|error| error.kind() == io::ErrorKind::NotFound);
+        let path = path_of(error).and_then(|path| path.strip_prefix(root).ok());
+        if let Some(path) = path.filter(|path| !gone && !path.as_os_str().is_empty()) {
+            self.not_kept.push(path.to_path_buf());
+            let held = Held::NotKept { mark: 0 };
+            self.state.paths.insert(path.to_path_buf(), held);
+        }
+    }
+}
+
+/// The path an error of the walk speaks of.
+fn path_of(error: &ignore::Error) -> Option<&Path> {
+    match error {
+        ignore::Error::WithPath { path, .. } => Some(path),
+        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => {
+            path_of(err)
+        }
+        _ => None,
+    }
+}
+
 /// Why a directory cannot be looked at.
 #[derive(Debug)]
 pub(super) enum ScanError {
@@ -48,8 +74,13 @@ pub(super) fn scan(root: &Path, cache: &Cache, objects: &Objects) -> Result<Scan
         cache: Cache::default(),
     };
     for entry in walk(root) {
-        // What vanished while it was looked at is not there.
-        let Ok(entry) = entry else { continue };
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(error) => {
+                scanned.unreadable(root, &error);
+                continue;
+            }
+        };
         let Ok(path) = entry.path().strip_prefix(root).map(Path::to_path_buf) else {
             continue;
         };

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::cache::Cache;
 use super::objects::{Hash, Objects};
-use super::plan::{self, Difference, FileChange, Plan};
+use super::plan::{self, Difference, FileChange, Ignored, Plan};
 use super::restore::{Restored, restore};
 use super::scan::{MAX_FILES, ScanError, scan};
 use super::state::{Held, State, StateId};
@@ -102,10 +102,11 @@ impl CheckpointStore {
             by_hand.extend(since.into_iter().map(|(path, ..)| path));
         }
         let wanted = State::load(&self.objects, target)?;
+        let ignored = Ignored::of(&wanted, &self.objects);
         Ok(Plan {
             target,
             present: captured.id,
-            steps: plan::steps(&self.root, &present, &wanted, &by_hand),
+            steps: plan::steps(&self.root, &present, &wanted, &by_hand, &ignored),
         })
     }
 

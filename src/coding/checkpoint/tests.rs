@@ -213,6 +213,23 @@ fn ignored_files_are_neither_kept_nor_touched() {
 }
 
 #[test]
+fn what_was_ignored_then_does_not_go() {
+    let project = Project::new();
+    project.write(".gitignore", "*.secret\n/build\n");
+    project.write("deep/key.secret", "precious\n");
+    project.write("build/out", "built\n");
+    let before = project.capture();
+    project.write(".gitignore", "\n");
+    let after = project.capture();
+    let (changes, failed) = project.back(before, after, true);
+    assert_eq!(changes, [one(".gitignore", ChangeKind::Modify)]);
+    let reason = "it was ignored then";
+    let expected = [left("build/out", reason), left("deep/key.secret", reason)];
+    assert_eq!(failed, expected);
+    assert_eq!(project.read("deep/key.secret").unwrap(), "precious\n");
+}
+
+#[test]
 fn git_is_never_touched_and_new_repositories_are_left_whole() {
     let project = Project::new();
     let root = project.root();

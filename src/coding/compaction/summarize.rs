@@ -183,6 +183,7 @@ impl Writing<'_> {
                 ..CallOptions::default()
             },
             api_key: None,
+            signing: None,
         };
         let started = Instant::now();
         let mut builder = MessageBuilder::new(self.model, clock::now_ms());

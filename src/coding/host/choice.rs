@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::event::{Event, KeyState};
+use super::event::KeyState;
 use super::host::Task;
 use crate::agent::{self, Severity};
 use crate::coding::session::EntryKind;
@@ -57,21 +57,6 @@ impl Task {
         self.level = level;
         session.agent.send(agent::Op::SetThinkingLevel { level });
         self.store(level_entry(level)).await;
-    }
-
-    pub(super) fn publish_models(&self) {
-        self.publish(Event::Models {
-            models: self.models.list(),
-        });
-    }
-
-    pub(super) fn publish_selected(&self, level: ThinkingLevel) {
-        let model = self.models.chosen();
-        let level = model.clamp(level);
-        self.publish(Event::ModelSelected {
-            model: Box::new(self.models.info(&model)),
-            level,
-        });
     }
 }
 

@@ -236,12 +236,16 @@ impl Change for Compaction {
             let instructions = self.instructions.as_deref();
             let drafting = self.compactor.draft(desk, reason, instructions, cancel);
             match drafting.await {
-                Drafted::Draft(draft) if self.review => Changed {
-                    tell: Some(Box::new(move || {
+                Drafted::Draft(draft) if self.review => {
+                    let end = ended(&self.compactor, desk, CompactionOutcome::Drafted).await;
+                    let tell = move || {
                         let _ = self.jobs.send(Job::Tree(TreeJob::Drafted(draft)));
-                    })),
-                    ..ended(&self.compactor, desk, CompactionOutcome::Drafted).await
-                },
+                    };
+                    Changed {
+                        tell: Some(Box::new(tell)),
+                        ..end
+                    }
+                }
                 Drafted::Draft(draft) => store(&self.compactor, desk, *draft).await,
                 Drafted::Ended(outcome) => ended(&self.compactor, desk, outcome).await,
             }

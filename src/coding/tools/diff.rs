@@ -144,7 +144,8 @@ impl Writer {
                     ChangeTag::Insert => '+',
                 };
                 self.line(&format!("{sign}{}", change.value()));
-                if change.missing_newline() {
+                // A lone carriage return ends no line here.
+                if !change.value().ends_with('\n') {
                     self.line("\n\\ No newline at end of file\n");
                 }
             }

@@ -194,10 +194,8 @@ impl Plan {
             }
         };
         in_order(files, worker, |found| {
-            match found {
-                Some(Some((name, found))) => results.add(&name, found, self),
-                Some(None) => {}
-                None => {}
+            if let Some(Some((name, found))) = found {
+                results.add(&name, found, self);
             }
             results.listing.show();
             let go_on = !results.is_full() && !cancel.is_cancelled();
@@ -475,7 +473,7 @@ mod tests {
         // As ripgrep: what was found before the first NUL stays.
         let late = [
             b"early needle\n".as_slice(),
-            &[b'x'; 100_000],
+            &vec![b'x'; 100_000],
             b"\n\0needle\n",
         ]
         .concat();

@@ -93,9 +93,8 @@ fn wait<T, R>(source: &Receiver<T>, take: &mut impl FnMut(Option<R>) -> bool) ->
     loop {
         match source.recv_timeout(TICK) {
             Ok(value) => return Some(value),
-            Err(RecvTimeoutError::Disconnected) => return None,
             Err(RecvTimeoutError::Timeout) if take(None) => {}
-            Err(RecvTimeoutError::Timeout) => return None,
+            Err(_) => return None,
         }
     }
 }

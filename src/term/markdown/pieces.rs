@@ -314,8 +314,8 @@ mod tests {
             );
             // Another block ends it as well.
             let (_, mut document) = streamed(&text, 4099);
-            document.push("\n\nThe end");
-            let whole = format!("{text}\n\nThe end");
+            document.push("\n\nThe end\n");
+            let whole = format!("{text}\n\nThe end\n");
             let shown: Vec<String> = rows(&mut document).iter().map(Row::text).collect();
             let expected = rows(&mut Markdown::from_text(&whole));
             let expected: Vec<String> = expected.iter().map(Row::text).collect();

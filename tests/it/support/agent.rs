@@ -311,7 +311,7 @@ impl TestTool {
         }))
     }
 
-    pub(crate) fn from_server(mut self, server: &str, tool: &str) -> Self {
+    pub(crate) fn of_server(mut self, server: &str, tool: &str) -> Self {
         self.origin = ToolOrigin::Server {
             server: server.into(),
             tool: tool.into(),

@@ -172,7 +172,11 @@ async fn a_prompt_typed_while_the_rest_is_read_is_sent_with_all_of_it() {
     let choice = SessionChoice::File(stored.path.clone());
     let mut screen = builder.session(choice).start().await;
     screen.send("and now?").settled().await;
-    assert!(screen.conversation().ends_with("▌ and now?\n\nI know."));
+    let conversation = screen.conversation();
+    assert!(
+        conversation.ends_with("▌ and now?\n\nI know."),
+        "{conversation}"
+    );
     let request = screen.request();
     assert_eq!(request.context.messages.len(), 3001);
     let first = serde_json::to_string(&request.context.messages[0]).unwrap();

@@ -34,7 +34,7 @@ const EMPTY: &str = "no job was started in the background yet";
 /// The panel.
 #[derive(Debug)]
 pub struct Jobs {
-    jobs: Vec<JobInfo>,
+    listed: Vec<JobInfo>,
     /// When the list was told: running jobs have gone on since.
     told_at: Instant,
     list: Select,
@@ -50,7 +50,7 @@ pub struct Jobs {
 impl Jobs {
     pub fn new(now: Instant) -> Self {
         Self {
-            jobs: Vec::new(),
+            listed: Vec::new(),
             told_at: now,
             list: Select::new(Vec::new()),
             followed: None,
@@ -62,7 +62,7 @@ impl Jobs {
 
     /// Takes a newer list; gives the job to follow when that is another one now.
     pub fn set_jobs(&mut self, jobs: &[JobInfo], now: Instant) -> Option<Op> {
-        self.jobs = jobs.to_vec();
+        self.listed = jobs.to_vec();
         self.told_at = now;
         // Newest first: that is the one somebody looks for.
         let items = jobs.iter().rev().map(|job| Item {
@@ -84,7 +84,7 @@ impl Jobs {
 
     fn selected(&self) -> Option<&JobInfo> {
         let key = &self.list.selected()?.key;
-        self.jobs.iter().find(|job| job.id == *key)
+        self.listed.iter().find(|job| job.id == *key)
     }
 
     fn follow(&mut self) -> Option<Op> {
@@ -124,18 +124,18 @@ impl Jobs {
         let inner = width.saturating_sub(2);
         let mut rows = vec![self.title_row(inner)];
         let room = height.saturating_sub(2);
-        if self.jobs.is_empty() {
+        if self.listed.is_empty() {
             rows.push(boxed(Row::plain(format!("  {EMPTY}"), Token::Muted), inner));
         }
         let listed = if self.wide {
             1
         } else {
-            LISTED.min(self.jobs.len()).min(room / 2)
+            LISTED.min(self.listed.len()).min(room / 2)
         };
         for row in self.job_rows(inner, listed, now) {
             rows.push(boxed(row, inner));
         }
-        if !self.jobs.is_empty() && rows.len() < height.saturating_sub(2) {
+        if !self.listed.is_empty() && rows.len() < height.saturating_sub(2) {
             let line = format!("├{}┤", "─".repeat(inner));
             rows.push(Row::plain(line, Token::BorderActive));
             let left = height.saturating_sub(rows.len() + 1);
@@ -153,9 +153,9 @@ impl Jobs {
     }
 
     fn title_row(&self, inner: usize) -> Row {
-        let running = self.jobs.iter().filter(|job| job.running).count();
+        let running = self.listed.iter().filter(|job| job.running).count();
         let title = Face::from(Token::Title).emphasised(Emphasis::BOLD);
-        let count = format!(" {running} running, {} ended ", self.jobs.len() - running);
+        let count = format!(" {running} running, {} ended ", self.listed.len() - running);
         let mut row = Row::plain("╭ ", Token::BorderActive);
         row.push("Jobs", title);
         row.push(" ", Token::BorderActive);
@@ -169,7 +169,7 @@ impl Jobs {
     /// As many jobs as fit, the selected one among them.
     fn job_rows(&self, inner: usize, count: usize, now: Instant) -> Vec<Row> {
         let selected = self.selected().map(|job| job.id.as_str());
-        let newest: Vec<&JobInfo> = self.jobs.iter().rev().collect();
+        let newest: Vec<&JobInfo> = self.listed.iter().rev().collect();
         let place = newest
             .iter()
             .position(|job| Some(job.id.as_str()) == selected);
@@ -278,7 +278,7 @@ fn state(job: &JobInfo, since: Duration) -> (Token, String) {
 
 impl Component<Command, Action> for Jobs {
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
-        let wanted = if self.jobs.is_empty() {
+        let wanted = if self.listed.is_empty() {
             5
         } else {
             area.height * 8 / 10
