@@ -545,10 +545,11 @@ async fn fan(place: &Place) -> (Open, Vec<LaneState>) {
     let read = json!({"file_path": "a.txt"});
     let script = Script::new()
         .turn(|turn| turn.when_user("hello").text("hi"))
-        .turn(|turn| turn.when_user("do it").tool("read", read.clone()))
-        .turn(|turn| turn.when_user("do it").tool("read", read))
+        // The lanes take turns in any order: what follows a result stands before what follows the prompt.
         .turn(|turn| turn.when_result("old").tool("write", write("left\n")))
         .turn(|turn| turn.when_result("old").tool("write", write("right\n")))
+        .turn(|turn| turn.when_result("a.txt").text("finished").repeat())
+        .turn(|turn| turn.when_user("do it").tool("read", read).repeat())
         .turn(|turn| turn.text("finished").repeat());
     let mut open = place.open(SessionChoice::New, script).await;
     open.run("hello").await;

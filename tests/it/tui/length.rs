@@ -173,10 +173,9 @@ async fn a_prompt_typed_while_the_rest_is_read_is_sent_with_all_of_it() {
     let mut screen = builder.session(choice).start().await;
     screen.send("and now?").settled().await;
     let conversation = screen.conversation();
-    assert!(
-        conversation.ends_with("▌ and now?\n\nI know."),
-        "{conversation}"
-    );
+    let (said, told) = conversation.rsplit_once("\n\n· ").unwrap();
+    assert!(said.ends_with("▌ and now?\n\nI know."), "{said}");
+    assert!(told.starts_with("the context is 619 % full"), "{told}");
     let request = screen.request();
     assert_eq!(request.context.messages.len(), 3001);
     let first = serde_json::to_string(&request.context.messages[0]).unwrap();
