@@ -2,7 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "a project of the test's own")]
 
 use osier::coding::checkpoint::{ChangeKind, FileChange, Unrestored};
-use osier::coding::host::{CheckpointEvent, CheckpointOp, Event, Op, SessionChoice};
+use osier::coding::host::{CheckpointEvent, CheckpointOp, Event, FilesAt, Op, SessionChoice};
 use osier::llm::Script;
 use serde_json::json;
 
@@ -52,10 +52,15 @@ fn prompts(events: &[Event]) -> Vec<String> {
 }
 
 async fn preview(open: &mut Open, entry: Option<&str>) -> (bool, Vec<FileChange>) {
-    let entry_id = entry.map(str::to_owned);
+    let at = match entry {
+        Some(entry) => FilesAt::Entry {
+            entry_id: entry.to_owned(),
+        },
+        None => FilesAt::Start,
+    };
     open.host.send(Op::Checkpoint(CheckpointOp::PreviewFiles {
         request: 7,
-        entry_id,
+        at,
     }));
     let events = open
         .until(|event| {
@@ -93,7 +98,9 @@ async fn send(open: &mut Open, op: CheckpointOp) -> (Vec<FileChange>, Vec<Unrest
 
 fn restore(entry: &str, by_hand: bool) -> CheckpointOp {
     CheckpointOp::RestoreFiles {
-        entry_id: Some(entry.to_owned()),
+        at: FilesAt::Entry {
+            entry_id: entry.to_owned(),
+        },
         by_hand,
     }
 }

@@ -12,17 +12,13 @@ use crate::coding::checkpoint::{FileChange, Unrestored};
     rename_all_fields = "camelCase"
 )]
 pub enum CheckpointOp {
-    /// What bringing the files back to an entry would do: before a prompt, behind anything else, `None`
-    /// before everything. Answered by `CheckpointEvent::FilesPreview`. `request` is a number of the asker's
-    /// choice that comes back with the answer.
-    PreviewFiles {
-        request: u64,
-        entry_id: Option<String>,
-    },
-    /// Brings the files back to an entry; those changed by hand since only with `byHand`. Answered by
+    /// What bringing the files back to a place would do. Answered by `CheckpointEvent::FilesPreview`.
+    /// `request` is a number of the asker's choice that comes back with the answer.
+    PreviewFiles { request: u64, at: FilesAt },
+    /// Brings the files back to a place; those changed by hand since only with `byHand`. Answered by
     /// `CheckpointEvent::FilesRestored`.
     RestoreFiles {
-        entry_id: Option<String>,
+        at: FilesAt,
         #[serde(default)]
         by_hand: bool,
     },
@@ -39,6 +35,18 @@ pub enum CheckpointOp {
     },
 }
 
+/// Which state of the files is meant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "at", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum FilesAt {
+    /// That of the place in the tree where the conversation is.
+    Here,
+    /// That of the session's first record.
+    Start,
+    /// That of an entry: before a prompt, behind anything else.
+    Entry { entry_id: String },
+}
+
 /// What is heard about files.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(
@@ -50,7 +58,7 @@ pub enum CheckpointEvent {
     /// Answer to `PreviewFiles`.
     FilesPreview {
         request: u64,
-        entry_id: Option<String>,
+        at: FilesAt,
         /// False when no state of the files is known for the place; `changes` is empty then.
         known: bool,
         changes: Vec<FileChange>,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::checkpoint_op::{CheckpointEvent, CheckpointOp, FileDiff};
+use super::checkpoint_op::{CheckpointEvent, CheckpointOp, FileDiff, FilesAt};
 use super::event::Event;
 use super::host::Task;
 use super::setup::HostSetup;
@@ -77,23 +77,22 @@ impl SessionFiles {
         // An unreadable file has told so when it was opened.
         let _ = self.session.findings().await;
         match op {
-            CheckpointOp::PreviewFiles { request, entry_id } => {
+            CheckpointOp::PreviewFiles { request, at } => {
                 let looking = self.clone();
                 self.blocking(move || {
-                    let plan = looking.plan(entry_id.as_deref())?;
+                    let plan = looking.plan(&at)?;
                     Ok(CheckpointEvent::FilesPreview {
                         request,
-                        entry_id,
+                        at,
                         known: plan.is_some(),
                         changes: plan.map(|plan| plan.changes()).unwrap_or_default(),
                     })
                 })
                 .await;
             }
-            CheckpointOp::RestoreFiles { entry_id, by_hand } => {
+            CheckpointOp::RestoreFiles { at, by_hand } => {
                 let planning = self.clone();
-                self.restore(by_hand, move || planning.plan(entry_id.as_deref()))
-                    .await;
+                self.restore(by_hand, move || planning.plan(&at)).await;
             }
             CheckpointOp::UndoRestore => {
                 let planning = self.clone();
@@ -168,10 +167,16 @@ impl SessionFiles {
         }
     }
 
-    /// What going to an entry would do; `None` when nothing is known of it.
-    fn plan(&self, entry: Option<&str>) -> Result<Option<Plan>, CheckpointError> {
+    /// What going to a place would do; `None` when nothing is known of it.
+    fn plan(&self, at: &FilesAt) -> Result<Option<Plan>, CheckpointError> {
         let index = self.session.index();
-        let Some((found, checkpoint)) = index.checkpoint_at(entry).and_then(parse) else {
+        let entry = match at {
+            FilesAt::Here => index.leaf(),
+            FilesAt::Start => None,
+            FilesAt::Entry { entry_id } => Some(entry_id.clone()),
+        };
+        let found = index.checkpoint_at(entry.as_deref());
+        let Some((found, checkpoint)) = found.and_then(parse) else {
             return Ok(None);
         };
         let since = index.checkpoints_after(&found.id);

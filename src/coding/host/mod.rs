@@ -27,7 +27,7 @@ mod tree_op;
 mod usage;
 mod workspace;
 
-pub use checkpoint_op::{CheckpointEvent, CheckpointOp, FileDiff};
+pub use checkpoint_op::{CheckpointEvent, CheckpointOp, FileDiff, FilesAt};
 pub use event::{
     Event, KeyState, LoginInput, ModelInfo, SessionContents, SessionInfo, SessionSummary,
 };

@@ -16,6 +16,7 @@ mod jobs;
 pub mod layout;
 mod looks;
 pub mod overlays;
+mod restore;
 mod run;
 mod search;
 pub mod slash;

@@ -3,7 +3,7 @@
 use super::action::Action;
 use super::command::Command;
 use crate::agent::Op as AgentOp;
-use crate::coding::host::{Op, TreeOp};
+use crate::coding::host::{CheckpointOp, FilesAt, Op, TreeOp};
 use crate::llm::ThinkingLevel;
 
 /// One slash command.
@@ -193,6 +193,23 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
         description: "read settings, models, themes and keys again",
         values: none,
         run: |_| Ok(vec![Action::ReloadLooks, Action::Tell(Op::Reload)]),
+    },
+    SlashCommand {
+        name: "restore",
+        argument: "[undo]",
+        description: "bring the files back to how they were at this place; `undo` takes that back",
+        values: none,
+        run: |argument| {
+            let op = match argument.trim() {
+                "" => CheckpointOp::PreviewFiles {
+                    request: 0,
+                    at: FilesAt::Here,
+                },
+                "undo" => CheckpointOp::UndoRestore,
+                other => return Err(format!("`/restore {other}`: say `undo`, or nothing")),
+            };
+            Ok(vec![Action::Tell(Op::Checkpoint(op))])
+        },
     },
     SlashCommand {
         name: "resume",

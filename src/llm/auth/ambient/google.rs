@@ -1,6 +1,6 @@
 //! Google's application default credentials: a service account's key, with which a token is asked for by a
 //! signed statement (RFC 7523), or the sign-in of `gcloud auth application-default login`.
-//! https://cloud.google.com/docs/authentication/application-default-credentials
+//! <https://cloud.google.com/docs/authentication/application-default-credentials>
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,5 +1,5 @@
 //! Signs requests to Amazon with Signature Version 4, as its documentation and its test suite have it:
-//! https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
+//! <https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html>
 //!
 //! The secret never leaves: what goes out is a signature that holds for this request and some minutes.
 

@@ -10,6 +10,7 @@ pub mod login;
 pub mod model;
 pub mod palette;
 pub mod picker;
+pub mod restore;
 pub mod search;
 pub mod session;
 pub mod summary;
