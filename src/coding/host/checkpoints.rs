@@ -155,8 +155,9 @@ impl SessionFiles {
             Ok(None) => self.tell("no earlier state of the files is known".to_owned()),
             Ok(Some((restored, checkpoint))) => {
                 self.checkpointer.moved(checkpoint.state);
+                // A fact of the directory, not of a branch: the leaf stays, and what can be redone with it.
                 if Some(checkpoint.state) != checkpoint.from
-                    && let Err(error) = self.session.append(checkpoint.entry()).await
+                    && let Err(error) = self.session.append_beside(None, checkpoint.entry()).await
                 {
                     self.tell(format!("files were brought back, and not noted: {error}"));
                 }

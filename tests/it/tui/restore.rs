@@ -36,5 +36,9 @@ async fn files_come_back_after_an_undo_and_go_again() {
     screen.shows("1 file brought back").await;
     screen.send("/restore undo").until(restored).await;
     assert_eq!(std::fs::read_to_string(&notes).unwrap(), "one\n");
+    // The conversation has not moved: what was undone can be redone, and the offer still stands.
+    screen.send("/restore").shows("Bring 1 file back").await;
+    screen.press("esc").send("/redo");
+    screen.shows("Written.").await;
     screen.send("/restore never").shows("say `undo`").await;
 }
