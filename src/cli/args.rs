@@ -31,6 +31,10 @@ pub(super) struct Args {
     #[arg(long, conflicts_with = "print")]
     pub json: bool,
 
+    /// In JSON mode: this client answers questions; without it each is dismissed at once
+    #[arg(long)]
+    pub answers: bool,
+
     /// How to run; `text` is `--print`, `json` is `--json`
     #[arg(long, value_enum, value_name = "MODE", conflicts_with_all = ["print", "json"])]
     pub mode: Option<Mode>,

@@ -91,7 +91,16 @@ fn start(args: Args) -> Result<Exit, String> {
     let stdin_piped = !io::stdin().is_terminal();
     let mode = choose_mode(&meant, io::stdout().is_terminal())?;
     match mode {
-        Chosen::Json => run_json(&meant, setup),
+        Chosen::Json => {
+            let answers_questions = meant.args.answers;
+            run_json(
+                &meant,
+                HostSetup {
+                    answers_questions,
+                    ..setup
+                },
+            )
+        }
         Chosen::Print => run_print(&meant, setup, stdin_piped),
         Chosen::Screen => run_screen(meant, setup, stdin_piped),
     }

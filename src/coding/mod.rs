@@ -5,6 +5,7 @@ pub mod accounts;
 pub mod attachment;
 pub mod files;
 pub mod folders;
+pub mod form;
 pub mod history;
 pub mod host;
 pub mod image;

@@ -16,6 +16,7 @@ use crate::term::theme::Theme;
 
 use super::action::Action;
 use super::activity::Activity;
+use super::asking::Asking;
 use super::command::Command;
 use super::editor::Editor;
 use super::footer::Footer;
@@ -34,6 +35,8 @@ const BROWSE_CONTEXTS: &[&str] = &["transcript", "global"];
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     Copy(String),
+    /// Show this address in the browser.
+    Open(String),
     Suspend,
     /// Edit this text in an external editor; the answer comes back through `App::edited`.
     ExternalEditor(String),
@@ -69,6 +72,7 @@ pub struct App {
     pub models: Vec<ModelInfo>,
     pub sessions: Vec<SessionSummary>,
     pub highlighter: Highlighter,
+    pub(super) asking: Asking,
     pub(super) search: Search,
     /// Keys of a sequence that has begun.
     pub(super) pending_keys: Vec<KeyPress>,
@@ -124,6 +128,7 @@ impl App {
             models: Vec::new(),
             sessions: Vec::new(),
             highlighter: options.highlighter,
+            asking: Asking::default(),
             search: Search::default(),
             pending_keys: Vec::new(),
             actions: Vec::new(),

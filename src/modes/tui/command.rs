@@ -21,6 +21,7 @@ pub enum Command {
     ToggleThinking,
     ToggleTools,
     Redraw,
+    Answer,
     // Sending.
     Submit,
     FollowUp,
@@ -65,6 +66,7 @@ pub enum Command {
     First,
     Last,
     Accept,
+    Dismiss,
     Cancel,
 }
 
@@ -180,6 +182,12 @@ pub const COMMANDS: &[CommandInfo] = &[
         Command::HistorySearch,
         "history_search",
         "search earlier prompts",
+        true,
+    ),
+    info(
+        Command::Answer,
+        "answer",
+        "answer the question that waits",
         true,
     ),
     info(Command::Redraw, "redraw", "paint the screen again", true),
@@ -305,6 +313,12 @@ pub const COMMANDS: &[CommandInfo] = &[
     info(Command::First, "first", "the first of a list", false),
     info(Command::Last, "last", "the last of a list", false),
     info(Command::Accept, "accept", "take the selected one", false),
+    info(
+        Command::Dismiss,
+        "dismiss",
+        "give a question no answer",
+        false,
+    ),
     info(Command::Cancel, "cancel", "close", false),
 ];
 

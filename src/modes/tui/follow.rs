@@ -118,6 +118,9 @@ impl App {
                     self.renew(overlays::account::id(sign_out), picker);
                 }
             }
+            Event::QuestionAsked { question } => self.asked(question),
+            Event::QuestionClosed { id } => self.no_longer_asked(id),
+            Event::Questions { questions } => self.all_asked(questions),
             Event::LoginStarted { .. } => {
                 if let Some(login) = overlays::login::Login::new(event) {
                     self.layers.push_modal(overlays::login::ID, login);

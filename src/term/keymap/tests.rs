@@ -1,7 +1,14 @@
 use super::*;
 use crate::term::input::{KeyCode, KeyModifiers};
 
-const CONTEXTS: &[&str] = &["global", "editor", "list", "search", "transcript"];
+const CONTEXTS: &[&str] = &[
+    "global",
+    "editor",
+    "list",
+    "search",
+    "question",
+    "transcript",
+];
 
 const ACTIONS: &[&str] = &[
     "interrupt",
@@ -54,6 +61,8 @@ const ACTIONS: &[&str] = &[
     "yank_pop",
     "undo",
     "redo",
+    "answer",
+    "dismiss",
     "complete",
     "first",
     "last",

@@ -7,5 +7,6 @@ pub mod login;
 pub mod model;
 pub mod palette;
 pub mod picker;
+pub mod question;
 pub mod search;
 pub mod session;
