@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use crate::coding::permission;
 use crate::llm::ThinkingLevel;
 
 /// A full-screen coding agent for the terminal.
@@ -87,6 +88,14 @@ pub(super) struct Args {
     /// The tools to offer, separated by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub tools: Option<Vec<String>>,
+
+    /// How much is asked before tools run: yolo, ask or plan
+    #[arg(long, value_name = "MODE", value_parser = permission_mode)]
+    pub permissions: Option<permission::Mode>,
+
+    /// Trust the project's own settings, hooks, plug-ins and servers as they are now
+    #[arg(long)]
+    pub trust: bool,
 
     /// Work in this directory
     #[arg(long, value_name = "DIR")]
@@ -211,6 +220,11 @@ fn thinking_level(text: &str) -> Result<ThinkingLevel, String> {
             .collect();
         format!("the levels are {}", names.join(", "))
     })
+}
+
+fn permission_mode(text: &str) -> Result<permission::Mode, String> {
+    let mode = permission::Mode::from_name(text);
+    mode.ok_or_else(|| "the modes are yolo, ask and plan".to_owned())
 }
 
 fn temperature(text: &str) -> Result<f32, String> {

@@ -19,6 +19,7 @@ use crate::coding::folders::Folders;
 use crate::coding::host::{Host, HostSetup, SessionChoice, find_session, list_sessions};
 use crate::coding::models::Models;
 use crate::coding::settings::Settings;
+use crate::coding::trust::Trust;
 use crate::llm::Secret;
 use crate::modes::print::{LogOptions, Sinks};
 use crate::modes::prompt::Prompt;
@@ -74,8 +75,12 @@ fn start(args: Args) -> Result<Exit, String> {
         .collect();
     let home = environment.get("OSIER_HOME").map(String::as_str);
     let folders = Folders::find(home).map_err(|error| error.to_string())?;
-    let (settings, problems) = Settings::load(&folders.settings());
     let cwd = working_directory(args.cwd.as_deref())?;
+    if args.trust {
+        let decided = Trust::new(&folders).decide(&cwd, true);
+        decided.map_err(|error| error.to_string())?;
+    }
+    let (settings, problems) = Settings::load_for(&folders, &cwd);
     let meant = Meant {
         args,
         folders,
@@ -221,6 +226,7 @@ fn host_setup(meant: &Meant) -> Result<HostSetup, String> {
         session,
         tools: args.tools.clone(),
         temperature: args.temperature,
+        permissions: args.permissions,
         max_turns: args.max_turns,
         max_retries: args.max_retries,
         trace: args.trace_llm || args.trace_mcp,

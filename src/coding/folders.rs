@@ -58,6 +58,10 @@ impl Folders {
         self.data.join("auth.json")
     }
 
+    pub fn permissions(&self) -> PathBuf {
+        self.data.join("permissions.json")
+    }
+
     pub fn sessions(&self) -> PathBuf {
         self.data.join("sessions")
     }

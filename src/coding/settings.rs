@@ -6,6 +6,9 @@ use std::path::Path;
 
 use toml::{Spanned, Value};
 
+use super::folders::Folders;
+use super::permission::{Mode, Rule};
+use super::trust::{Trust, project_root};
 use crate::base::problem::{Problem, nearest};
 use crate::llm::ThinkingLevel;
 
@@ -31,6 +34,12 @@ pub struct Settings {
     pub discover_local_models: bool,
     /// Whether credentials go into the system's keyring.
     pub keyring: bool,
+    /// How much is asked before tools run.
+    pub permissions: Mode,
+    /// Rules: what runs without being asked for, what is always asked, what never runs.
+    pub allow: Vec<String>,
+    pub ask: Vec<String>,
+    pub deny: Vec<String>,
 }
 
 /// What stays in the scrollback on exit.
@@ -58,6 +67,10 @@ impl Default for Settings {
             max_retries: 5,
             discover_local_models: true,
             keyring: false,
+            permissions: Mode::default(),
+            allow: Vec::new(),
+            ask: Vec::new(),
+            deny: Vec::new(),
         }
     }
 }
@@ -187,9 +200,60 @@ pub const SETTINGS: &[Setting] = &[
             Some(())
         },
     },
+    Setting {
+        name: "permissions",
+        accepts: "yolo, ask or plan",
+        description: "How much is asked before tools run.",
+        take: |settings, value| {
+            settings.permissions = Mode::from_name(value.as_str()?)?;
+            Some(())
+        },
+    },
+    Setting {
+        name: "allow",
+        accepts: RULES,
+        description: "What runs without being asked for.",
+        take: |settings, value| rules(value).map(|rules| settings.allow.extend(rules)),
+    },
+    Setting {
+        name: "ask",
+        accepts: RULES,
+        description: "What is asked in every mode.",
+        take: |settings, value| rules(value).map(|rules| settings.ask.extend(rules)),
+    },
+    Setting {
+        name: "deny",
+        accepts: RULES,
+        description: "What never runs.",
+        take: |settings, value| rules(value).map(|rules| settings.deny.extend(rules)),
+    },
 ];
 
+const RULES: &str = "a list of rules, e.g. [\"bash(git *)\", \"edit(src/**)\", \"mcp__github__*\"]";
+
 impl Settings {
+    /// The user's settings with those of the project around `cwd` over them, where it is trusted. A
+    /// project may add rules and tighten what the user chose, never loosen it.
+    pub fn load_for(folders: &Folders, cwd: &Path) -> (Self, Vec<Problem>) {
+        let (user, mut problems) = Self::load(&folders.settings());
+        let path = project_root(cwd).join(".osier/settings.toml");
+        if !path.is_file() || !Trust::new(folders).allows(cwd) {
+            return (user, problems);
+        }
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) => {
+                let message = format!("cannot be read: {error}");
+                problems.push(Problem::of_file(path, message, "it is left out"));
+                return (user, problems);
+            }
+        };
+        let (mut settings, found) = Self::parse_over(user.clone(), &path, &text);
+        problems.extend(found);
+        settings.permissions = settings.permissions.max(user.permissions);
+        (settings, problems)
+    }
+
     /// Reads the file at `path`. A missing file is no problem.
     pub fn load(path: &Path) -> (Self, Vec<Problem>) {
         match std::fs::read_to_string(path) {
@@ -207,7 +271,10 @@ impl Settings {
 
     /// Reads `text`, which stands at `path`.
     pub fn parse(path: &Path, text: &str) -> (Self, Vec<Problem>) {
-        let mut settings = Self::default();
+        Self::parse_over(Self::default(), path, text)
+    }
+
+    fn parse_over(mut settings: Self, path: &Path, text: &str) -> (Self, Vec<Problem>) {
         let mut problems = Vec::new();
         let table = match toml::from_str::<BTreeMap<Spanned<String>, Spanned<Value>>>(text) {
             Ok(table) => table,
@@ -246,6 +313,12 @@ fn unknown_key(path: &Path, name: &str) -> Problem {
 
 fn text(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
+}
+
+fn rules(value: &Value) -> Option<Vec<String>> {
+    let rules = texts(value)?;
+    let whole = rules.iter().all(|rule| Rule::parse(rule).is_some());
+    whole.then_some(rules)
 }
 
 fn texts(value: &Value) -> Option<Vec<String>> {

@@ -15,6 +15,7 @@ use super::shell::RunningShell;
 use super::transcript::missing_page;
 use crate::agent::{self, AgentMessage, Publisher, Severity, Subscription};
 use crate::coding::models::{ModelError, Models, discover};
+use crate::coding::permission::Permissions;
 use crate::coding::questions::{Questions, Request, Waiting};
 use crate::coding::session::{EntryKind, Findings};
 use crate::coding::spending::Spending;
@@ -52,6 +53,8 @@ pub(super) enum Job {
     Indexed(String, Result<Findings, String>),
     /// What the session with this id had used when it was opened.
     Counted(String, Box<Spending>),
+    /// The person trusts the project's files, or not.
+    Trusted(bool),
 }
 
 impl Host {
@@ -65,6 +68,7 @@ impl Host {
         let (ops, received) = mpsc::unbounded_channel();
         let (jobs, finished) = mpsc::unbounded_channel();
         let (questions, asked) = Questions::new();
+        let permissions = super::safety::permissions(&setup);
         for problem in problems {
             let text = problem.to_string();
             publisher.publish(Event::HostNotice {
@@ -86,6 +90,8 @@ impl Host {
             level: ThinkingLevel::default(),
             walk: CancellationToken::new(),
             questions_waiting: Waiting::default(),
+            questions: questions.clone(),
+            permissions,
         };
         tokio::spawn(task.serve(received, finished, asked));
         let host = Self {
@@ -133,6 +139,8 @@ pub(super) struct Task {
     /// Ends the walk for `@` completion when the host ends.
     walk: CancellationToken,
     pub(super) questions_waiting: Waiting,
+    pub(super) questions: Questions,
+    pub(super) permissions: Arc<Permissions>,
 }
 
 impl Task {
@@ -144,6 +152,7 @@ impl Task {
     ) {
         self.open(self.setup.session.clone()).await;
         self.look_around();
+        self.ask_for_trust();
         loop {
             tokio::select! {
                 biased;
@@ -264,6 +273,11 @@ impl Task {
             Op::LoginInput { text } => self.login_input(&text),
             Op::CancelLogin => self.cancel_login(),
             Op::Logout { provider } => self.log_out(&provider).await,
+            Op::SetPermissions { mode } => self.set_permissions(mode),
+            Op::CyclePermissions => self.set_permissions(self.permissions.mode().next()),
+            Op::ListPermissions => self.tell_permissions(),
+            Op::AddPermission { grant } => self.add_permission(&grant),
+            Op::RemovePermission { rule } => self.remove_permission(&rule),
             Op::AnswerQuestion { id, answer } => self.answer(id, answer),
             Op::ListQuestions => self.list_questions(),
             Op::Reload => self.reload().await,
@@ -294,9 +308,11 @@ impl Task {
     /// Opens a session. When that fails none is open: whoever asked decides what comes next.
     async fn open(&mut self, choice: SessionChoice) {
         let publisher = Arc::clone(&self.publisher);
-        match OpenSession::open(&self.setup, &mut self.models, choice, publisher).await {
+        let guard = self.guard();
+        match OpenSession::open(&self.setup, &mut self.models, choice, (publisher, guard)).await {
             Ok(mut session) => {
                 self.publish(session.opened_event());
+                self.tell_opened_permissions();
                 if !session.indexed {
                     self.await_index(&session);
                 }
@@ -440,6 +456,7 @@ impl Task {
 
     async fn finish(&mut self, job: Job) {
         match job {
+            Job::Trusted(trusted) => self.trusted(trusted),
             Job::Counted(id, spending) => self.counted(&id, *spending),
             Job::Indexed(id, findings) => {
                 if self
@@ -515,6 +532,7 @@ impl Task {
     }
 
     async fn reload(&mut self) {
+        self.load_settings();
         match Models::load(&self.setup) {
             Ok((models, problems)) => {
                 self.models.reloaded(models).await;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 use super::event::{Event, SessionContents, SessionInfo, SessionSummary};
+use super::safety::Guard;
 use super::setup::{HostSetup, SessionChoice};
 use super::transcript::Transcript;
 use crate::agent::{
@@ -68,7 +69,7 @@ impl OpenSession {
         setup: &HostSetup,
         models: &mut Models,
         choice: SessionChoice,
-        publisher: Arc<Publisher<Event>>,
+        (publisher, guard): (Arc<Publisher<Event>>, Guard),
     ) -> Result<Self, OpenError> {
         let place = (setup.folders.data.clone(), setup.cwd.clone());
         let task = tokio::task::spawn_blocking(move || open_file(&place.0, &place.1, choice));
@@ -106,7 +107,11 @@ impl OpenSession {
             thinking,
             system_prompt: prompt,
             tools,
-            interceptors: vec![Arc::new(Keeper::new(store.clone(), tell_stored))],
+            interceptors: vec![
+                Arc::new(Keeper::new(store.clone(), tell_stored)),
+                // Behind everything that may change what a call does.
+                Arc::new(guard.gate(&workspace)),
+            ],
             messages: Vec::new(),
             history,
             retry: RetryPolicy {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::coding::folders::Folders;
+use crate::coding::permission::Mode;
 use crate::coding::settings::Settings;
 use crate::llm::{Model, Provider, Secret, ThinkingLevel};
 
@@ -37,6 +38,8 @@ pub struct HostSetup {
     pub temperature: Option<f32>,
     pub max_turns: Option<u32>,
     pub max_retries: Option<u32>,
+    /// Before the settings.
+    pub permissions: Option<Mode>,
     /// Somebody listens who can answer questions; otherwise each is dismissed at once.
     pub answers_questions: bool,
     /// Make trace log entries.
@@ -81,6 +84,7 @@ impl HostSetup {
             temperature: None,
             max_turns: None,
             max_retries: None,
+            permissions: None,
             answers_questions: false,
             trace: false,
             embedded: None,

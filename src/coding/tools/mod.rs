@@ -17,6 +17,7 @@ mod jobs;
 mod ledger;
 mod live;
 mod output;
+mod preview;
 mod read;
 mod scan;
 mod shell;
@@ -32,6 +33,7 @@ use thiserror::Error;
 
 use crate::agent::{Tool, ToolSet};
 
+pub use preview::preview;
 pub use shell::{ShellEnd, ShellOutcome, ShellRequest, run_shell};
 pub use workspace::Workspace;
 

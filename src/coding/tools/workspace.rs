@@ -57,6 +57,11 @@ impl Workspace {
         self
     }
 
+    /// Whether a command can be kept from writing, as plan mode has to.
+    pub fn confines_plan(&self) -> bool {
+        false
+    }
+
     pub fn cwd(&self) -> &Path {
         &self.shell.cwd
     }

@@ -6,6 +6,7 @@ use std::time::Instant;
 use crate::agent::Severity;
 use crate::base::problem::Problem;
 use crate::coding::host::{ModelInfo, Op, SessionInfo, SessionSummary};
+use crate::coding::permission::RuleInfo;
 use crate::llm::Usage;
 use crate::term::component::Cx;
 use crate::term::highlight::{Highlighted, Highlighter};
@@ -70,6 +71,8 @@ pub struct App {
     pub keymap: Keymap,
     pub session: SessionInfo,
     pub models: Vec<ModelInfo>,
+    /// The permission rules that hold.
+    pub(super) rules: Vec<RuleInfo>,
     pub sessions: Vec<SessionSummary>,
     pub highlighter: Highlighter,
     pub(super) asking: Asking,
@@ -126,6 +129,7 @@ impl App {
             keymap: options.keymap,
             session: SessionInfo::default(),
             models: Vec::new(),
+            rules: Vec::new(),
             sessions: Vec::new(),
             highlighter: options.highlighter,
             asking: Asking::default(),

@@ -159,6 +159,12 @@ impl App {
             Command::Browse => self.browsing = true,
             Command::Search => self.open_search(),
             Command::Answer => return self.enter_question(),
+            Command::CyclePermissions => self.ops.push(Op::CyclePermissions),
+            Command::Permissions => {
+                self.layers
+                    .push(overlays::permissions::ID, self.permissions_picker());
+                self.ops.push(Op::ListPermissions);
+            }
             Command::Complete if self.layers.is_empty() => {
                 let missing = self.editor.complete_path();
                 self.ask_for(missing);

@@ -3,9 +3,11 @@
 
 use super::action::Action;
 use super::app::{App, Effect};
+use super::overlays;
+use super::overlays::picker::Picker;
 use super::overlays::question::{self, Dialog};
 use crate::base::text;
-use crate::coding::host::Op;
+use crate::coding::host::{Event, Op};
 use crate::coding::questions::{Answer, Question, Subject};
 use crate::term::face::Token;
 use crate::term::row::Row;
@@ -91,6 +93,27 @@ fn describe(question: &Question) -> String {
 }
 
 impl App {
+    /// Applies what has to do with what the agent may do.
+    pub(super) fn follow_safety(&mut self, event: &Event) {
+        match event {
+            Event::Permissions { mode, rules } => {
+                self.footer.permissions = *mode;
+                self.rules.clone_from(rules);
+                let picker = self.permissions_picker();
+                self.renew(overlays::permissions::ID, picker);
+            }
+            Event::ProjectTrusted => self.actions.push(Action::ReloadLooks),
+            Event::QuestionAsked { question } => self.asked(question),
+            Event::QuestionClosed { id } => self.no_longer_asked(id),
+            Event::Questions { questions } => self.all_asked(questions),
+            _ => {}
+        }
+    }
+
+    pub(super) fn permissions_picker(&self) -> Picker {
+        overlays::permissions::picker(self.footer.permissions, &self.rules)
+    }
+
     /// A question came in: it waits in its line.
     pub(super) fn asked(&mut self, question: &Question) {
         let known = |waiting: &Waiting| waiting.question.id == question.id;

@@ -15,6 +15,8 @@ pub enum Command {
     CycleModel,
     CycleModelBackward,
     CycleThinking,
+    CyclePermissions,
+    Permissions,
     SessionPicker,
     NewSession,
     CopyAnswer,
@@ -138,6 +140,18 @@ pub const COMMANDS: &[CommandInfo] = &[
         Command::CycleThinking,
         "cycle_thinking",
         "next thinking level",
+        true,
+    ),
+    info(
+        Command::CyclePermissions,
+        "cycle_permissions",
+        "next permission mode: yolo, ask, plan",
+        true,
+    ),
+    info(
+        Command::Permissions,
+        "permissions",
+        "permission mode and rules",
         true,
     ),
     info(

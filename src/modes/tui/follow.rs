@@ -118,9 +118,6 @@ impl App {
                     self.renew(overlays::account::id(sign_out), picker);
                 }
             }
-            Event::QuestionAsked { question } => self.asked(question),
-            Event::QuestionClosed { id } => self.no_longer_asked(id),
-            Event::Questions { questions } => self.all_asked(questions),
             Event::LoginStarted { .. } => {
                 if let Some(login) = overlays::login::Login::new(event) {
                     self.layers.push_modal(overlays::login::ID, login);
@@ -135,12 +132,12 @@ impl App {
                     self.transcript.notice(agent::Severity::Error, error);
                 }
             }
-            _ => {}
+            event => self.follow_safety(event),
         }
     }
 
     /// Puts a picker with newer contents in the place of an open one; what was typed stays.
-    fn renew(&mut self, id: &'static str, picker: Picker) {
+    pub(super) fn renew(&mut self, id: &'static str, picker: Picker) {
         if let Some(open) = self.layers.get_mut(id) {
             let picker = picker.with_query(open.typed().unwrap_or_default());
             self.layers.push(id, picker);

@@ -415,7 +415,8 @@ impl Screen {
     }
 
     fn reload_looks(&mut self) {
-        let (settings, mut problems) = Settings::load(&self.options.folders.settings());
+        let place = PathBuf::from(&self.app.session.cwd);
+        let (settings, mut problems) = Settings::load_for(&self.options.folders, &place);
         let (theme, found) = self.looks.theme(&settings.theme);
         problems.extend(found);
         let (keymap, found) = self.looks.keymap(&settings.keymap);

@@ -62,6 +62,8 @@ const ACTIONS: &[&str] = &[
     "undo",
     "redo",
     "answer",
+    "cycle_permissions",
+    "permissions",
     "dismiss",
     "complete",
     "first",

@@ -6,6 +6,7 @@ pub mod history;
 pub mod login;
 pub mod model;
 pub mod palette;
+pub mod permissions;
 pub mod picker;
 pub mod question;
 pub mod search;
