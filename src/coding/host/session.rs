@@ -112,6 +112,7 @@ impl OpenSession {
                 // Behind everything that may change what a call does.
                 Arc::new(guard.gate(&workspace)),
             ],
+            sources: Vec::new(),
             messages: Vec::new(),
             history,
             retry: RetryPolicy {
