@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::coding::permission;
+use crate::coding::sandbox::SandboxMode;
 use crate::llm::ThinkingLevel;
 
 /// A full-screen coding agent for the terminal.
@@ -92,6 +93,10 @@ pub(super) struct Args {
     /// How much is asked before tools run: yolo, ask or plan
     #[arg(long, value_name = "MODE", value_parser = permission_mode)]
     pub permissions: Option<permission::Mode>,
+
+    /// What commands may do: off, workspace or read-only
+    #[arg(long, value_name = "MODE", value_parser = sandbox_mode)]
+    pub sandbox: Option<SandboxMode>,
 
     /// Trust the project's own settings, hooks, plug-ins and servers as they are now
     #[arg(long)]
@@ -220,6 +225,11 @@ fn thinking_level(text: &str) -> Result<ThinkingLevel, String> {
             .collect();
         format!("the levels are {}", names.join(", "))
     })
+}
+
+fn sandbox_mode(text: &str) -> Result<SandboxMode, String> {
+    let mode = SandboxMode::from_name(text);
+    mode.ok_or_else(|| "the modes are off, workspace and read-only".to_owned())
 }
 
 fn permission_mode(text: &str) -> Result<permission::Mode, String> {

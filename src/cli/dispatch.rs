@@ -18,6 +18,8 @@ use crate::base::problem::Problem;
 use crate::coding::folders::Folders;
 use crate::coding::host::{Host, HostSetup, SessionChoice, find_session, list_sessions};
 use crate::coding::models::Models;
+#[cfg(target_os = "linux")]
+use crate::coding::sandbox;
 use crate::coding::settings::Settings;
 use crate::coding::trust::Trust;
 use crate::llm::Secret;
@@ -27,6 +29,10 @@ use crate::modes::{json, print, tui};
 
 /// Runs the program and says how it ended.
 pub fn run() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    if let Some(code) = sandbox::helper::run(std::env::args_os().skip(1)) {
+        return code;
+    }
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(error) => return reject(&error).into(),
@@ -227,6 +233,7 @@ fn host_setup(meant: &Meant) -> Result<HostSetup, String> {
         tools: args.tools.clone(),
         temperature: args.temperature,
         permissions: args.permissions,
+        sandbox: args.sandbox,
         max_turns: args.max_turns,
         max_retries: args.max_retries,
         trace: args.trace_llm || args.trace_mcp,

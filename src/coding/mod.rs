@@ -14,6 +14,7 @@ pub mod models;
 pub mod permission;
 pub mod prompt;
 pub mod questions;
+pub mod sandbox;
 pub mod scripts;
 pub mod session;
 pub mod settings;

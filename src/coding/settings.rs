@@ -8,6 +8,7 @@ use toml::{Spanned, Value};
 
 use super::folders::Folders;
 use super::permission::{Mode, Rule};
+use super::sandbox::SandboxMode;
 use super::trust::{Trust, project_root};
 use crate::base::problem::{Problem, nearest};
 use crate::llm::ThinkingLevel;
@@ -40,6 +41,11 @@ pub struct Settings {
     pub allow: Vec<String>,
     pub ask: Vec<String>,
     pub deny: Vec<String>,
+    /// What commands may do.
+    pub sandbox: SandboxMode,
+    pub sandbox_network: bool,
+    /// Folders that confined commands may write beside the working directory.
+    pub sandbox_write: Vec<String>,
 }
 
 /// What stays in the scrollback on exit.
@@ -71,6 +77,9 @@ impl Default for Settings {
             allow: Vec::new(),
             ask: Vec::new(),
             deny: Vec::new(),
+            sandbox: SandboxMode::default(),
+            sandbox_network: false,
+            sandbox_write: Vec::new(),
         }
     }
 }
@@ -227,6 +236,31 @@ pub const SETTINGS: &[Setting] = &[
         description: "What never runs.",
         take: |settings, value| rules(value).map(|rules| settings.deny.extend(rules)),
     },
+    Setting {
+        name: "sandbox",
+        accepts: "off, workspace or read-only",
+        description: "What commands may write; without the network unless `sandbox_network`.",
+        take: |settings, value| {
+            settings.sandbox = SandboxMode::from_name(value.as_str()?)?;
+            Some(())
+        },
+    },
+    Setting {
+        name: "sandbox_network",
+        accepts: "true or false",
+        description: "Whether confined commands reach the network.",
+        take: |settings, value| {
+            value
+                .as_bool()
+                .map(|value| settings.sandbox_network = value)
+        },
+    },
+    Setting {
+        name: "sandbox_write",
+        accepts: "a list of folders, e.g. [\"~/.cargo\"]",
+        description: "What confined commands may write beside the working directory.",
+        take: |settings, value| texts(value).map(|value| settings.sandbox_write = value),
+    },
 ];
 
 const RULES: &str = "a list of rules, e.g. [\"bash(git *)\", \"edit(src/**)\", \"mcp__github__*\"]";
@@ -251,6 +285,9 @@ impl Settings {
         let (mut settings, found) = Self::parse_over(user.clone(), &path, &text);
         problems.extend(found);
         settings.permissions = settings.permissions.max(user.permissions);
+        settings.sandbox = settings.sandbox.max(user.sandbox);
+        settings.sandbox_network &= user.sandbox_network;
+        settings.sandbox_write = user.sandbox_write;
         (settings, problems)
     }
 

@@ -24,6 +24,8 @@ mod program;
 mod proxy;
 mod questions;
 mod real_model;
+#[cfg(target_os = "linux")]
+mod sandbox;
 mod sessions;
 mod support;
 mod tool_sources;

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::event::{Event, KeyState};
 use super::login::RunningLogin;
 use super::op::Op;
+use super::safety;
 use super::session::{OpenError, OpenSession};
 use super::setup::{HostSetup, SessionChoice};
 use super::shell::RunningShell;
@@ -17,6 +18,7 @@ use crate::agent::{self, AgentMessage, Publisher, Severity, Subscription};
 use crate::coding::models::{ModelError, Models, discover};
 use crate::coding::permission::Permissions;
 use crate::coding::questions::{Questions, Request, Waiting};
+use crate::coding::sandbox::Confinement;
 use crate::coding::session::{EntryKind, Findings};
 use crate::coding::spending::Spending;
 use crate::coding::{files, history};
@@ -68,7 +70,8 @@ impl Host {
         let (ops, received) = mpsc::unbounded_channel();
         let (jobs, finished) = mpsc::unbounded_channel();
         let (questions, asked) = Questions::new();
-        let permissions = super::safety::permissions(&setup);
+        let permissions = safety::permissions(&setup);
+        let confinement = safety::confinement(&setup, &questions);
         for problem in problems {
             let text = problem.to_string();
             publisher.publish(Event::HostNotice {
@@ -92,6 +95,7 @@ impl Host {
             questions_waiting: Waiting::default(),
             questions: questions.clone(),
             permissions,
+            confinement,
         };
         tokio::spawn(task.serve(received, finished, asked));
         let host = Self {
@@ -141,6 +145,7 @@ pub(super) struct Task {
     pub(super) questions_waiting: Waiting,
     pub(super) questions: Questions,
     pub(super) permissions: Arc<Permissions>,
+    pub(super) confinement: Arc<Confinement>,
 }
 
 impl Task {

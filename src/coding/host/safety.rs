@@ -12,6 +12,7 @@ use crate::agent::Severity;
 use crate::base::path;
 use crate::coding::permission::{Gate, Mode, Permissions};
 use crate::coding::questions::{Answer, Grant, Question, QuestionKind, Questions, Subject};
+use crate::coding::sandbox::Confinement;
 use crate::coding::settings::Settings;
 use crate::coding::tools::Workspace;
 use crate::coding::trust::{Standing, Trust};
@@ -21,9 +22,15 @@ pub(super) struct Guard {
     permissions: Arc<Permissions>,
     questions: Questions,
     answered: bool,
+    confinement: Arc<Confinement>,
 }
 
 impl Guard {
+    /// What holds for the commands of the session.
+    pub(super) fn confinement(&self) -> Arc<Confinement> {
+        Arc::clone(&self.confinement)
+    }
+
     pub(super) fn gate(self, workspace: &Arc<Workspace>) -> Gate {
         Gate::new(
             self.permissions,
@@ -41,6 +48,28 @@ pub(super) fn permissions(setup: &HostSetup) -> Arc<Permissions> {
     Arc::new(Permissions::new(&setup.cwd, store, mode, &setup.settings))
 }
 
+/// What holds for the commands of a host.
+pub(super) fn confinement(setup: &HostSetup, questions: &Questions) -> Arc<Confinement> {
+    let confinement = Confinement::new(&setup.cwd, setup.helper.clone());
+    confine(&confinement, setup);
+    let mode = setup.permissions.unwrap_or(setup.settings.permissions);
+    confinement.set_plan(mode == Mode::Plan);
+    if setup.answers_questions {
+        confinement.set_asker(questions.clone());
+    }
+    Arc::new(confinement)
+}
+
+fn confine(confinement: &Confinement, setup: &HostSetup) {
+    let settings = &setup.settings;
+    let mode = setup.sandbox.unwrap_or(settings.sandbox);
+    let folders = settings.sandbox_write.iter();
+    let folders = folders
+        .map(|folder| path::resolve(&setup.cwd, folder))
+        .collect();
+    confinement.set(mode, settings.sandbox_network, folders);
+}
+
 impl Task {
     /// What a session that opens is guarded by. What was granted for the one before is forgotten.
     pub(super) fn guard(&self) -> Guard {
@@ -51,11 +80,13 @@ impl Task {
             permissions: Arc::clone(&self.permissions),
             questions: self.questions.clone(),
             answered: self.setup.answers_questions,
+            confinement: Arc::clone(&self.confinement),
         }
     }
 
     pub(super) fn set_permissions(&self, mode: Mode) {
         self.permissions.set_mode(mode);
+        self.confinement.set_plan(mode == Mode::Plan);
         self.tell_permissions();
     }
 
@@ -157,6 +188,12 @@ impl Task {
         self.permissions.reload(&settings);
         if settings.permissions > self.permissions.mode() && self.setup.permissions.is_none() {
             self.permissions.set_mode(settings.permissions);
+            self.confinement
+                .set_plan(settings.permissions == Mode::Plan);
+        }
+        if settings.sandbox > self.setup.settings.sandbox && self.setup.sandbox.is_none() {
+            self.setup.settings.sandbox = settings.sandbox;
+            confine(&self.confinement, &self.setup);
         }
         self.setup.settings.allow = settings.allow;
         self.setup.settings.ask = settings.ask;

@@ -87,7 +87,8 @@ impl OpenSession {
             None => (Vec::new(), true, State::default()),
         };
         let thinking = adopt(setup, models, &state);
-        let workspace = Arc::new(Workspace::new(&setup.cwd));
+        let workspace = Workspace::new(&setup.cwd).confined(guard.confinement());
+        let workspace = Arc::new(workspace);
         let tools = tools::build(&workspace, setup.tools.as_deref())
             .map_err(|error| OpenError::Tools(error.to_string()))?;
         let names: Vec<String> = tools.iter().map(|tool| tool.spec().name.clone()).collect();

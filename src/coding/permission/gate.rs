@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures_util::future::{BoxFuture, FutureExt};
 use tokio_util::sync::CancellationToken;
 
-use super::{Hint, Permissions, Verdict};
+use super::{Hint, Mode, Permissions, Verdict};
 use crate::agent::{Interceptor, ToolDecision};
 use crate::coding::questions::{Answer, Question, QuestionKind, Questions};
 use crate::coding::tools::{self, Workspace};
@@ -64,7 +64,7 @@ impl Gate {
 
     async fn decide(&self, call: &ToolCall, cancel: &CancellationToken) -> ToolDecision {
         let hint = self.hints.take(&call.id);
-        let confined = self.workspace.confines_plan();
+        let confined = self.confines(&call.name).await;
         let (tool, arguments) = (&call.name, &call.arguments);
         match self
             .permissions
@@ -113,10 +113,17 @@ impl Gate {
             },
         };
         let answer = self.questions.ask(question, cancel).await;
-        self.take(call, answer)
+        self.take(call, answer).await
     }
 
-    fn take(&self, call: &ToolCall, answer: Answer) -> ToolDecision {
+    /// Whether a command can be kept from writing, as plan mode has to.
+    async fn confines(&self, tool: &str) -> bool {
+        tool == "bash"
+            && self.permissions.mode() == Mode::Plan
+            && self.workspace.confinement().ready().await.is_ok()
+    }
+
+    async fn take(&self, call: &ToolCall, answer: Answer) -> ToolDecision {
         let deny = |reason: String| ToolDecision::Deny { reason };
         match answer {
             Answer::Allow { grant, arguments } => {
@@ -126,7 +133,7 @@ impl Gate {
                     return ToolDecision::Allow;
                 };
                 // Deny wins, also over what a person wrote.
-                let confined = self.workspace.confines_plan();
+                let confined = self.confines(&call.name).await;
                 let hint = Some(&Hint::Allow);
                 match self
                     .permissions

@@ -16,6 +16,7 @@ use super::jobs::Jobs;
 use super::ledger::Ledger;
 use crate::base::path;
 use crate::base::process::{Invocation, LeftRunning};
+use crate::coding::sandbox::Confinement;
 
 /// One session's place of work.
 #[derive(Debug)]
@@ -30,10 +31,12 @@ pub struct Workspace {
 impl Workspace {
     /// A workspace whose commands and relative paths start in `cwd`, which should be absolute.
     pub fn new(cwd: impl Into<PathBuf>) -> Self {
+        let cwd = cwd.into();
         Self {
             shell: Shell {
+                confinement: Arc::new(Confinement::new(&cwd, None)),
                 program: find_shell(),
-                cwd: cwd.into(),
+                cwd,
                 env: Vec::new(),
             },
             ledger: Ledger::default(),
@@ -57,9 +60,15 @@ impl Workspace {
         self
     }
 
-    /// Whether a command can be kept from writing, as plan mode has to.
-    pub fn confines_plan(&self) -> bool {
-        false
+    /// Commands are held to what `confinement` says.
+    #[must_use]
+    pub fn confined(mut self, confinement: Arc<Confinement>) -> Self {
+        self.shell.confinement = confinement;
+        self
+    }
+
+    pub fn confinement(&self) -> &Arc<Confinement> {
+        &self.shell.confinement
     }
 
     pub fn cwd(&self) -> &Path {
@@ -103,13 +112,21 @@ impl Workspace {
 /// How commands are started.
 #[derive(Debug, Clone)]
 pub(super) struct Shell {
+    confinement: Arc<Confinement>,
     program: PathBuf,
     cwd: PathBuf,
     env: Vec<(OsString, OsString)>,
 }
 
 impl Shell {
-    pub(super) fn invocation(&self, command: &str) -> Invocation {
+    /// How `command` is started, confined as far as that is wanted.
+    pub(super) fn invocation(&self, command: &str) -> io::Result<Invocation> {
+        let bare = self.unconfined(command);
+        self.confinement.dress(bare).map_err(io::Error::other)
+    }
+
+    /// How `command` is started after a person allowed it outside of the sandbox.
+    pub(super) fn unconfined(&self, command: &str) -> Invocation {
         Invocation {
             cwd: Some(self.cwd.clone()),
             env: self.env.clone(),
