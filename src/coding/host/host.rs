@@ -127,12 +127,12 @@ impl Host {
 pub(super) struct Task {
     pub(super) setup: HostSetup,
     pub(super) models: Models,
-    publisher: Arc<Publisher<Event>>,
+    pub(super) publisher: Arc<Publisher<Event>>,
     pub(super) jobs: mpsc::UnboundedSender<Job>,
     pub(super) session: Option<OpenSession>,
     /// Ops that need the whole session, while it is still being read.
     pub(super) waiting: Vec<Op>,
-    shell: Option<RunningShell>,
+    pub(super) shell: Option<RunningShell>,
     pub(super) login: Option<RunningLogin>,
     /// What the open session has used since it was opened.
     pub(super) spending: Spending,
@@ -439,24 +439,6 @@ impl Task {
         self.level = level;
         session.agent.send(agent::Op::SetThinkingLevel { level });
         self.store(level_entry(level)).await;
-    }
-
-    fn run_shell(&mut self, command: String, exclude_from_context: bool) {
-        if self.shell.is_some() {
-            self.notice(
-                Severity::Warning,
-                "a command is running: stop it with esc first",
-            );
-            return;
-        }
-        let Some(session) = &self.session else { return };
-        let shell = RunningShell::start(
-            Arc::clone(&session.workspace),
-            (command, exclude_from_context),
-            Arc::clone(&self.publisher),
-            self.jobs.clone(),
-        );
-        self.shell = Some(shell);
     }
 
     async fn finish(&mut self, job: Job) {

@@ -6,8 +6,8 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::event::Event;
-use super::host::Job;
-use crate::agent::{Publisher, ShellRun, ToolUpdate, UpdateSink};
+use super::host::{Job, Task};
+use crate::agent::{Publisher, Severity, ShellRun, ToolUpdate, UpdateSink};
 use crate::base::{clock, ids};
 use crate::coding::tools::{self, ShellRequest, Workspace};
 
@@ -74,6 +74,26 @@ impl RunningShell {
 
     pub(super) fn cancel(&self) {
         self.cancel.cancel();
+    }
+}
+
+impl Task {
+    pub(super) fn run_shell(&mut self, command: String, exclude_from_context: bool) {
+        if self.shell.is_some() {
+            self.notice(
+                Severity::Warning,
+                "a command is running: stop it with esc first",
+            );
+            return;
+        }
+        let Some(session) = &self.session else { return };
+        let shell = RunningShell::start(
+            Arc::clone(&session.workspace),
+            (command, exclude_from_context),
+            Arc::clone(&self.publisher),
+            self.jobs.clone(),
+        );
+        self.shell = Some(shell);
     }
 }
 
