@@ -2,6 +2,7 @@
 //! models, agents or screens.
 
 pub mod atomic_file;
+pub mod browser;
 pub mod clock;
 pub mod foreground;
 pub mod ids;

@@ -9,10 +9,10 @@
 mod group;
 mod quiet;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::process::ExitStatusExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::LazyLock;
@@ -100,6 +100,13 @@ impl Invocation {
             .kill_on_drop(true);
         command
     }
+}
+
+/// Becomes `program`, looked up in `PATH`; returns only when that failed.
+pub fn replace(program: &OsStr, args: impl IntoIterator<Item = OsString>) -> io::Error {
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that may")]
+    let mut command = std::process::Command::new(program);
+    command.args(args).exec()
 }
 
 /// How a child ended. One of the two is set.

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use crate::coding::permission;
+use crate::coding::sandbox::SandboxMode;
 use crate::llm::ThinkingLevel;
 use crate::llm::auth::is_safe;
 
@@ -31,6 +33,10 @@ pub(super) struct Args {
     /// JSON lines in and out
     #[arg(long, conflicts_with = "print")]
     pub json: bool,
+
+    /// In JSON mode: this client answers questions; without it each is dismissed at once
+    #[arg(long)]
+    pub answers: bool,
 
     /// How to run; `text` is `--print`, `json` is `--json`
     #[arg(long, value_enum, value_name = "MODE", conflicts_with_all = ["print", "json"])]
@@ -88,6 +94,18 @@ pub(super) struct Args {
     /// The tools to offer, separated by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub tools: Option<Vec<String>>,
+
+    /// How much is asked before tools run: yolo, ask or plan
+    #[arg(long, value_name = "MODE", value_parser = permission_mode)]
+    pub permissions: Option<permission::Mode>,
+
+    /// What commands may do: off, workspace or read-only
+    #[arg(long, value_name = "MODE", value_parser = sandbox_mode)]
+    pub sandbox: Option<SandboxMode>,
+
+    /// Trust the project's own settings, hooks, plug-ins and servers as they are now
+    #[arg(long)]
+    pub trust: bool,
 
     /// Work in this directory
     #[arg(long, value_name = "DIR")]
@@ -223,6 +241,16 @@ fn proxy(text: &str) -> Result<String, String> {
         return Ok(text.to_owned());
     }
     Err("it must be an https address, or one on this machine: a token goes there".to_owned())
+}
+
+fn sandbox_mode(text: &str) -> Result<SandboxMode, String> {
+    let mode = SandboxMode::from_name(text);
+    mode.ok_or_else(|| "the modes are off, workspace and read-only".to_owned())
+}
+
+fn permission_mode(text: &str) -> Result<permission::Mode, String> {
+    let mode = permission::Mode::from_name(text);
+    mode.ok_or_else(|| "the modes are yolo, ask and plan".to_owned())
 }
 
 fn temperature(text: &str) -> Result<f32, String> {

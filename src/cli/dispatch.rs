@@ -18,7 +18,10 @@ use crate::base::problem::Problem;
 use crate::coding::folders::Folders;
 use crate::coding::host::{Host, HostSetup, SessionChoice, find_session, list_sessions};
 use crate::coding::models::Models;
+#[cfg(target_os = "linux")]
+use crate::coding::sandbox;
 use crate::coding::settings::Settings;
+use crate::coding::trust::Trust;
 use crate::llm::Secret;
 use crate::modes::print::{LogOptions, Sinks};
 use crate::modes::prompt::Prompt;
@@ -26,6 +29,10 @@ use crate::modes::{json, print, tui};
 
 /// Runs the program and says how it ended.
 pub fn run() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    if let Some(code) = sandbox::helper::run(std::env::args_os().skip(1)) {
+        return code;
+    }
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(error) => return reject(&error).into(),
@@ -74,8 +81,12 @@ fn start(args: Args) -> Result<Exit, String> {
         .collect();
     let home = environment.get("OSIER_HOME").map(String::as_str);
     let folders = Folders::find(home).map_err(|error| error.to_string())?;
-    let (settings, problems) = Settings::load(&folders.settings());
     let cwd = working_directory(args.cwd.as_deref())?;
+    if args.trust {
+        let decided = Trust::new(&folders).decide(&cwd, true);
+        decided.map_err(|error| error.to_string())?;
+    }
+    let (settings, problems) = Settings::load_for(&folders, &cwd);
     let meant = Meant {
         args,
         folders,
@@ -91,7 +102,16 @@ fn start(args: Args) -> Result<Exit, String> {
     let stdin_piped = !io::stdin().is_terminal();
     let mode = choose_mode(&meant, io::stdout().is_terminal())?;
     match mode {
-        Chosen::Json => run_json(&meant, setup),
+        Chosen::Json => {
+            let answers_questions = meant.args.answers;
+            run_json(
+                &meant,
+                HostSetup {
+                    answers_questions,
+                    ..setup
+                },
+            )
+        }
         Chosen::Print => run_print(&meant, setup, stdin_piped),
         Chosen::Screen => run_screen(meant, setup, stdin_piped),
     }
@@ -205,6 +225,8 @@ fn host_setup(meant: &Meant) -> Result<HostSetup, String> {
         session,
         tools: args.tools.clone(),
         temperature: args.temperature,
+        permissions: args.permissions,
+        sandbox: args.sandbox,
         max_turns: args.max_turns,
         max_retries: args.max_retries,
         trace: args.trace_llm || args.trace_mcp,

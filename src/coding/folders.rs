@@ -63,6 +63,10 @@ impl Folders {
         self.data.join("published-models.json")
     }
 
+    pub fn permissions(&self) -> PathBuf {
+        self.data.join("permissions.json")
+    }
+
     pub fn sessions(&self) -> PathBuf {
         self.data.join("sessions")
     }

@@ -24,12 +24,15 @@ mod json;
 mod layers;
 mod lost_ground;
 mod peer;
+mod permissions;
 mod print;
 mod program;
 mod proxy;
 mod questions;
 mod real_model;
 mod refresh;
+#[cfg(target_os = "linux")]
+mod sandbox;
 mod searching;
 mod sessions;
 mod support;

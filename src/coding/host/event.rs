@@ -8,6 +8,7 @@ use super::checkpoint_op::CheckpointEvent;
 use super::tree_op::TreeEvent;
 use crate::agent::{self, Coalesce, Severity, ShellRun};
 use crate::coding::accounts::Account;
+use crate::coding::permission::{Mode, RuleInfo};
 use crate::coding::questions::Question;
 use crate::coding::session::{SearchHit, StoredMessage};
 use crate::coding::spending::Spending;
@@ -155,6 +156,13 @@ pub enum Event {
     Questions {
         questions: Vec<Question>,
     },
+    /// How much is asked, and the rules; sent when either changes.
+    Permissions {
+        mode: Mode,
+        rules: Vec<RuleInfo>,
+    },
+    /// The project's files that can run code are loaded from now on.
+    ProjectTrusted,
     /// Where the work happens; sent again when the branch changes.
     Workspace {
         cwd: String,

@@ -19,6 +19,7 @@ use crate::base::clock;
 use crate::coding::fan::{
     ApplyError, Copy, Lane, LaneNews, LaneParts, LaneState, LaneStatus, Stamps, apply, changes,
 };
+use crate::coding::guard::Guard;
 use crate::coding::prompt::{PromptParts, system_prompt};
 use crate::coding::session::SessionStore;
 use crate::llm::{Model, ThinkingLevel};
@@ -39,6 +40,7 @@ struct Fan {
     tools: Option<Vec<String>>,
     prompts: (Option<String>, Option<String>),
     rules: Vec<Arc<dyn Interceptor>>,
+    guard: Guard,
     max_turns: Option<u32>,
     automatic_compaction: bool,
     jobs: UnboundedSender<Job>,
@@ -83,6 +85,7 @@ impl Task {
                 self.setup.append_system_prompt.clone(),
             ),
             rules: session.rules.clone(),
+            guard: session.guard.clone(),
             max_turns: self.setup.max_turns,
             automatic_compaction: session.tree.compactor.is_automatic(),
             jobs: self.jobs.clone(),
@@ -305,6 +308,7 @@ impl Fan {
             }),
             tools: self.tools.clone(),
             rules: self.rules.clone(),
+            guard: self.guard.clone(),
             retry: desk.retry(),
             max_turns: self.max_turns,
             automatic_compaction: self.automatic_compaction,

@@ -12,6 +12,7 @@ use super::event::Event;
 use super::fan::EndedFan;
 use super::login::RunningLogin;
 use super::op::Op;
+use super::safety;
 use super::session::{OpenError, OpenSession, prompt};
 use super::setup::{HostSetup, SessionChoice};
 use super::shell::RunningShell;
@@ -19,8 +20,10 @@ use super::transcript::missing_page;
 use super::tree::TreeJob;
 use crate::agent::{self, AgentMessage, Publisher, Severity, Subscription};
 use crate::coding::models::{ModelError, Models, discover};
+use crate::coding::permission::Permissions;
 use crate::coding::questions::{Questions, Request, Waiting};
 use crate::coding::refresh::Refreshed;
+use crate::coding::sandbox::Confinement;
 use crate::coding::session::{EntryKind, Findings};
 use crate::coding::spending::Spending;
 use crate::coding::{files, history};
@@ -63,6 +66,8 @@ pub(super) enum Job {
     Counted(String, Box<Spending>),
     /// Newly published models were asked for.
     Refreshed(Result<Refreshed, String>),
+    /// The person trusts the project's files, or not.
+    Trusted(bool),
 }
 
 impl Host {
@@ -76,6 +81,8 @@ impl Host {
         let (ops, received) = mpsc::unbounded_channel();
         let (jobs, finished) = mpsc::unbounded_channel();
         let (questions, asked) = Questions::new();
+        let permissions = safety::permissions(&setup);
+        let confinement = safety::confinement(&setup, &questions);
         for problem in problems {
             let text = problem.to_string();
             publisher.publish(Event::HostNotice {
@@ -99,6 +106,9 @@ impl Host {
             walk: CancellationToken::new(),
             questions_waiting: Waiting::default(),
             fan: None,
+            questions: questions.clone(),
+            permissions,
+            confinement,
         };
         tokio::spawn(task.serve(received, finished, asked));
         let host = Self {
@@ -150,6 +160,9 @@ pub(super) struct Task {
     pub(super) questions_waiting: Waiting,
     /// Lanes whose files are still here.
     pub(super) fan: Option<EndedFan>,
+    pub(super) questions: Questions,
+    pub(super) permissions: Arc<Permissions>,
+    pub(super) confinement: Arc<Confinement>,
 }
 
 impl Task {
@@ -161,6 +174,7 @@ impl Task {
     ) {
         self.open(self.setup.session.clone()).await;
         self.look_around();
+        self.ask_for_trust();
         loop {
             tokio::select! {
                 biased;
@@ -285,6 +299,11 @@ impl Task {
             Op::LoginInput { text } => self.login_input(&text),
             Op::CancelLogin => self.cancel_login(),
             Op::Logout { provider } => self.log_out(&provider).await,
+            Op::SetPermissions { mode } => self.set_permissions(mode),
+            Op::CyclePermissions => self.set_permissions(self.permissions.mode().next()),
+            Op::ListPermissions => self.tell_permissions(),
+            Op::AddPermission { grant } => self.add_permission(&grant),
+            Op::RemovePermission { rule } => self.remove_permission(&rule),
             Op::AnswerQuestion { id, answer } => self.answer(id, answer),
             Op::ListQuestions => self.list_questions(),
             Op::Reload => self.reload().await,
@@ -327,9 +346,11 @@ impl Task {
             return;
         }
         let told = (Arc::clone(&self.publisher), self.jobs.clone());
-        match OpenSession::open(&self.setup, &mut self.models, choice, told).await {
+        let guard = self.guard();
+        match OpenSession::open(&self.setup, &mut self.models, choice, told, guard).await {
             Ok(mut session) => {
                 self.publish(session.opened_event());
+                self.tell_opened_permissions();
                 if !session.indexed {
                     self.await_index(&session);
                 }
@@ -408,6 +429,7 @@ impl Task {
 
     async fn finish(&mut self, job: Job) {
         match job {
+            Job::Trusted(trusted) => self.trusted(trusted),
             Job::Counted(id, spending) => self.counted(&id, *spending),
             Job::Refreshed(outcome) => self.refreshed(outcome),
             Job::Indexed(id, findings) => {
@@ -487,6 +509,7 @@ impl Task {
     }
 
     async fn reload(&mut self) {
+        self.load_settings();
         match Models::load(&self.setup) {
             Ok((models, problems)) => {
                 self.models.reloaded(models).await;

@@ -18,6 +18,7 @@ mod login;
 mod moves;
 pub mod op;
 mod questions;
+mod safety;
 mod session;
 mod setup;
 mod shell;

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::checkpoint_op::CheckpointOp;
 use super::tree_op::TreeOp;
 use crate::agent;
-use crate::coding::questions::Answer;
+use crate::coding::permission::Mode;
+use crate::coding::questions::{Answer, Grant};
 use crate::coding::session::PageAt;
 
 /// One instruction. Those of the agent are flattened into this enum: on the wire there is one list of
@@ -81,6 +82,16 @@ pub enum Op {
     CancelLogin,
     /// Forgets what is stored for a provider.
     Logout { provider: String },
+    /// How much is asked from now on: yolo, ask or plan.
+    SetPermissions { mode: Mode },
+    /// The next mode of the three.
+    CyclePermissions,
+    /// Answered by `Event::Permissions`.
+    ListPermissions,
+    /// Adds a rule that allows, for the session or the project: `tool` or `tool(pattern)`.
+    AddPermission { grant: Grant },
+    /// Forgets a rule that was given in a dialog.
+    RemovePermission { rule: String },
     /// Answers an open question; `Event::QuestionClosed` follows. The first answer counts.
     AnswerQuestion { id: String, answer: Answer },
     /// Answered by `Event::Questions`.

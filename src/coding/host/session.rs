@@ -16,6 +16,7 @@ use crate::agent::{
     self, Agent, AgentConfig, History, Interceptor, Publisher, RetryPolicy, Subscription,
 };
 use crate::coding::compaction::Compactor;
+use crate::coding::guard::Guard;
 use crate::coding::keeper::{Keeper, StoredHistory};
 use crate::coding::models::Models;
 use crate::coding::prompt::{PromptParts, system_prompt};
@@ -36,8 +37,9 @@ pub(super) struct OpenSession {
     pub workspace: Arc<Workspace>,
     pub transcript: Transcript,
     pub tree: TreeState,
-    /// What holds for every agent of the session, those of a fan included: permissions, hooks.
+    /// What is told of every agent of the session, those of a fan included: hooks.
     pub rules: Vec<Arc<dyn Interceptor>>,
+    pub guard: Guard,
     /// Not set for a session that is not stored.
     pub files: Option<SessionFiles>,
     /// The whole file is indexed.
@@ -80,6 +82,7 @@ impl OpenSession {
         models: &mut Models,
         choice: SessionChoice,
         (publisher, told): (Arc<Publisher<Event>>, mpsc::UnboundedSender<Job>),
+        guard: Guard,
     ) -> Result<Self, OpenError> {
         let place = (setup.folders.data.clone(), setup.cwd.clone());
         let task = tokio::task::spawn_blocking(move || open_file(&place.0, &place.1, choice));
@@ -99,7 +102,8 @@ impl OpenSession {
         let thinking = adopt(setup, models, &state);
         let chosen = models.chosen();
         let first = (Some((chosen.provider.clone(), chosen.id.clone())), thinking);
-        let workspace = Workspace::new(&setup.cwd).with_job_observer(jobs::observer(told));
+        let workspace = guard.workspace(&setup.cwd);
+        let workspace = workspace.with_job_observer(jobs::observer(told));
         let workspace = Arc::new(workspace);
         let tools = tools::build(&workspace, setup.tools.as_deref())
             .map_err(|error| OpenError::Tools(error.to_string()))?;
@@ -114,6 +118,8 @@ impl OpenSession {
             Arc::new(compactor.clone()),
         ];
         interceptors.extend(rules.iter().cloned());
+        // Behind everything that may change what a call does.
+        interceptors.push(Arc::new(guard.gate(&workspace)));
         let files = store
             .path()
             .filter(|_| setup.settings.checkpoints)
@@ -145,6 +151,7 @@ impl OpenSession {
             transcript: Transcript::new(store.clone(), publisher),
             tree: TreeState::new(compactor, first),
             rules,
+            guard,
             store,
             agent,
             workspace,

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::coding::folders::Folders;
+use crate::coding::permission::Mode;
+use crate::coding::sandbox::SandboxMode;
 use crate::coding::settings::Settings;
 use crate::llm::{Model, Provider, Secret, ThinkingLevel};
 
@@ -39,6 +41,12 @@ pub struct HostSetup {
     pub temperature: Option<f32>,
     pub max_turns: Option<u32>,
     pub max_retries: Option<u32>,
+    /// Before the settings.
+    pub permissions: Option<Mode>,
+    /// Before the settings.
+    pub sandbox: Option<SandboxMode>,
+    /// The program with the hidden subcommand that confines; the running one when not set.
+    pub helper: Option<PathBuf>,
     /// Somebody listens who can answer questions; otherwise each is dismissed at once.
     pub answers_questions: bool,
     /// Make trace log entries.
@@ -84,6 +92,9 @@ impl HostSetup {
             temperature: None,
             max_turns: None,
             max_retries: None,
+            permissions: None,
+            sandbox: None,
+            helper: None,
             answers_questions: false,
             trace: false,
             embedded: None,

@@ -77,12 +77,6 @@ impl RunningShell {
     }
 }
 
-impl Drop for RunningShell {
-    fn drop(&mut self) {
-        self.cancel.cancel();
-    }
-}
-
 impl Task {
     pub(super) fn run_shell(&mut self, command: String, exclude_from_context: bool) {
         if self.shell.is_some() {
@@ -100,5 +94,11 @@ impl Task {
             self.jobs.clone(),
         );
         self.shell = Some(shell);
+    }
+}
+
+impl Drop for RunningShell {
+    fn drop(&mut self) {
+        self.cancel.cancel();
     }
 }

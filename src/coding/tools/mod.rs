@@ -24,6 +24,7 @@ mod listing;
 mod live;
 mod ls;
 mod output;
+mod preview;
 mod read;
 mod scan;
 mod shell;
@@ -41,6 +42,7 @@ use thiserror::Error;
 use crate::agent::{Tool, ToolSet};
 
 pub use jobs::JobInfo;
+pub use preview::preview;
 pub use shell::{ShellEnd, ShellOutcome, ShellRequest, run_shell};
 pub use workspace::{JobObserver, Workspace};
 

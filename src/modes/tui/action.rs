@@ -3,6 +3,7 @@
 use super::command::Command;
 use super::tree::TreeMemory;
 use crate::coding::host::Op;
+use crate::coding::questions::Answer;
 
 /// One intent.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +29,18 @@ pub enum Action {
     PickAccount {
         sign_out: bool,
     },
+    /// Answers the question `id` and closes its dialog.
+    Answer {
+        id: String,
+        answer: Answer,
+    },
+    /// Closes the dialog of the question `id`, which goes on waiting; `draft` is what was written in it.
+    LeaveQuestion {
+        id: String,
+        draft: Vec<String>,
+    },
+    /// Opens an address in the browser.
+    Open(String),
     /// Puts text on the clipboard.
     Copy(String),
     /// Looks for this text in the conversation.

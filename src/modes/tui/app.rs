@@ -6,6 +6,7 @@ use std::time::Instant;
 use crate::agent::{Severity, ToolInfo};
 use crate::base::problem::Problem;
 use crate::coding::host::{ModelInfo, Op, SessionInfo, SessionSummary};
+use crate::coding::permission::RuleInfo;
 use crate::llm::Usage;
 use crate::term::component::Cx;
 use crate::term::highlight::{Highlighted, Highlighter};
@@ -16,6 +17,7 @@ use crate::term::theme::Theme;
 
 use super::action::Action;
 use super::activity::Activity;
+use super::asking::Asking;
 use super::command::Command;
 use super::editor::Editor;
 use super::footer::Footer;
@@ -35,6 +37,8 @@ const BROWSE_CONTEXTS: &[&str] = &["transcript", "global"];
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     Copy(String),
+    /// Show this address in the browser.
+    Open(String),
     Suspend,
     /// Edit this text in an external editor; the answer comes back through `App::edited`.
     ExternalEditor(String),
@@ -68,9 +72,12 @@ pub struct App {
     pub keymap: Keymap,
     pub session: SessionInfo,
     pub models: Vec<ModelInfo>,
+    /// The permission rules that hold.
+    pub(super) rules: Vec<RuleInfo>,
     pub sessions: Vec<SessionSummary>,
     pub tools: Vec<ToolInfo>,
     pub highlighter: Highlighter,
+    pub(super) asking: Asking,
     pub(super) search: Search,
     /// What the tree view looked like when it was last open.
     pub(super) tree: TreeMemory,
@@ -126,9 +133,11 @@ impl App {
             keymap: options.keymap,
             session: SessionInfo::default(),
             models: Vec::new(),
+            rules: Vec::new(),
             sessions: Vec::new(),
             tools: Vec::new(),
             highlighter: options.highlighter,
+            asking: Asking::default(),
             search: Search::default(),
             tree: TreeMemory::default(),
             pending_keys: Vec::new(),

@@ -77,6 +77,9 @@ impl App {
                 );
                 self.ops.push(Op::ListAccounts);
             }
+            Action::Answer { id, answer } => self.answer_question(id, answer),
+            Action::LeaveQuestion { id, draft } => self.leave_question(&id, draft),
+            Action::Open(url) => self.effects.push(Effect::Open(url)),
             Action::Copy(text) => self.effects.push(Effect::Copy(text)),
             Action::Search(query) => self.start_search(query),
             Action::StepSearch { older } => self.step_search(older),
@@ -163,6 +166,13 @@ impl App {
             Command::NextPrompt => self.transcript.go_prompt(true),
             Command::Browse => self.browsing = true,
             Command::Search => self.open_search(),
+            Command::Answer => return self.enter_question(),
+            Command::CyclePermissions => self.ops.push(Op::CyclePermissions),
+            Command::Permissions => {
+                self.layers
+                    .push(overlays::permissions::ID, self.permissions_picker());
+                self.ops.push(Op::ListPermissions);
+            }
             Command::Complete if self.layers.is_empty() => {
                 let missing = self.editor.complete_path();
                 self.ask_for(missing);

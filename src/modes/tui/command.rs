@@ -15,6 +15,8 @@ pub enum Command {
     CycleModel,
     CycleModelBackward,
     CycleThinking,
+    CyclePermissions,
+    Permissions,
     SessionPicker,
     NewSession,
     Jobs,
@@ -38,6 +40,7 @@ pub enum Command {
     TreeLabel,
     TreeDelete,
     TreeRestore,
+    Answer,
     // Sending.
     Submit,
     FollowUp,
@@ -82,6 +85,7 @@ pub enum Command {
     First,
     Last,
     Accept,
+    Dismiss,
     Cancel,
 }
 
@@ -153,6 +157,18 @@ pub const COMMANDS: &[CommandInfo] = &[
         Command::CycleThinking,
         "cycle_thinking",
         "next thinking level",
+        true,
+    ),
+    info(
+        Command::CyclePermissions,
+        "cycle_permissions",
+        "next permission mode: yolo, ask, plan",
+        true,
+    ),
+    info(
+        Command::Permissions,
+        "permissions",
+        "permission mode and rules",
         true,
     ),
     info(
@@ -280,6 +296,12 @@ pub const COMMANDS: &[CommandInfo] = &[
         "bring a deleted branch back",
         false,
     ),
+    info(
+        Command::Answer,
+        "answer",
+        "answer the question that waits",
+        true,
+    ),
     info(Command::Redraw, "redraw", "paint the screen again", true),
     info(
         Command::Suspend,
@@ -403,6 +425,12 @@ pub const COMMANDS: &[CommandInfo] = &[
     info(Command::First, "first", "the first of a list", false),
     info(Command::Last, "last", "the last of a list", false),
     info(Command::Accept, "accept", "take the selected one", false),
+    info(
+        Command::Dismiss,
+        "dismiss",
+        "give a question no answer",
+        false,
+    ),
     info(Command::Cancel, "cancel", "close", false),
 ];
 

@@ -139,7 +139,7 @@ impl App {
                     self.transcript.notice(agent::Severity::Error, error);
                 }
             }
-            _ => {}
+            event => self.follow_safety(event),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::base::text;
 use crate::coding::host::ModelInfo;
+use crate::coding::permission::Mode;
 use crate::llm::{ThinkingLevel, Usage};
 use crate::term::face::Token;
 use crate::term::row::{Row, Span};
@@ -17,6 +18,7 @@ pub struct Footer {
     /// What is shown until the host has said which model it is.
     pub model_hint: String,
     pub level: ThinkingLevel,
+    pub permissions: Mode,
     /// Sum over the session.
     pub total: Usage,
     /// Tokens of the newest answer: how full the window is.
@@ -62,6 +64,11 @@ impl Footer {
         if self.jobs > 0 {
             let jobs = if self.jobs == 1 { "job" } else { "jobs" };
             spans.push(Span::new(format!("{} {jobs}  ", self.jobs), Token::Working));
+        }
+        // The default goes without saying.
+        if self.permissions != Mode::Yolo {
+            let text = format!("{}  ", self.permissions.name());
+            spans.push(Span::new(text, Token::Warning));
         }
         if self.total.total_tokens() > 0 {
             let usage = self.total;

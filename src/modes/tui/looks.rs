@@ -18,6 +18,7 @@ const CONTEXTS: &[&str] = &[
     "editor",
     "list",
     "search",
+    "question",
     "summary",
     "transcript",
     "tree",

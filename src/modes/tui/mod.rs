@@ -7,6 +7,7 @@ pub mod action;
 pub mod activity;
 pub mod app;
 mod apply;
+mod asking;
 pub mod command;
 mod draw;
 pub mod editor;

@@ -17,9 +17,9 @@ use super::app::{App, AppOptions, Effect};
 use super::command::Command;
 use super::looks::{Looks, terminal_kind};
 use crate::agent::{self, AgentMessage, Subscription};
-use crate::base::foreground;
 use crate::base::problem::Problem;
 use crate::base::text::sanitize;
+use crate::base::{browser, foreground};
 use crate::coding::folders::Folders;
 use crate::coding::host::{Event, Host, HostSetup, Op};
 use crate::coding::settings::{ExitOutput, Settings};
@@ -61,7 +61,7 @@ pub struct Options {
 }
 
 /// Runs the interface until the user leaves.
-pub async fn run(setup: HostSetup, options: Options) -> anyhow::Result<()> {
+pub async fn run(mut setup: HostSetup, options: Options) -> anyhow::Result<()> {
     let kind = terminal_kind(&options.environment);
     let looks = Looks::new(&options.folders, &kind);
     let (colours, highlighted) = mpsc::unbounded_channel();
@@ -71,6 +71,7 @@ pub async fn run(setup: HostSetup, options: Options) -> anyhow::Result<()> {
         mouse: options.settings.mouse,
         ..TerminalOptions::default()
     };
+    setup.answers_questions = true;
     // What the setup names must exist before the screen is taken: the error belongs on a plain line.
     let (host, events) = Host::start(setup)?;
     let display = ["DISPLAY", "WAYLAND_DISPLAY"]
@@ -163,6 +164,8 @@ fn new_app(setup: &HostSetup, options: &Options, looks: &Looks, highlighter: Hig
 #[derive(Debug)]
 enum Finished {
     Copied(Result<Copied, ClipboardError>),
+    /// An address was shown in the browser, or could not be.
+    Opened(bool),
 }
 
 /// The loop's state.
@@ -332,15 +335,29 @@ impl Screen {
     }
 
     fn on_finished(&mut self, result: Finished) {
-        let Finished::Copied(copied) = result;
         let now = Instant::now();
-        match copied {
-            Ok(Copied { route, bytes }) => {
+        match result {
+            Finished::Opened(true) => self.app.toast("opened in the browser", false, now),
+            Finished::Opened(false) => {
+                let text = "no browser can be opened here: copy the address";
+                self.app.toast(text, true, now);
+            }
+            Finished::Copied(Ok(Copied { route, bytes })) => {
                 self.writer.queue(bytes);
                 self.app.toast(&route.to_string(), false, now);
             }
-            Err(error) => self.app.toast(&error.to_string(), true, now),
+            Finished::Copied(Err(error)) => self.app.toast(&error.to_string(), true, now),
         }
+    }
+
+    fn open(&self, url: String) {
+        let results = self.results.clone();
+        let environment = self.options.environment.clone();
+        tokio::spawn(async move {
+            let is_set = |name: &str| environment.get(name).is_some_and(|value| !value.is_empty());
+            let opened = browser::open(&url, is_set).await;
+            let _ = results.send(Finished::Opened(opened));
+        });
     }
 
     /// Carries one effect out. True when the user leaves.
@@ -355,6 +372,7 @@ impl Screen {
                     let _ = results.send(Finished::Copied(clipboard.copy(&text).await));
                 });
             }
+            Effect::Open(url) => self.open(url),
             Effect::Suspend => {
                 if let Err(error) = self.terminal.suspend() {
                     self.app.toast(&error.to_string(), true, now);
@@ -397,7 +415,8 @@ impl Screen {
     }
 
     fn reload_looks(&mut self) {
-        let (settings, mut problems) = Settings::load(&self.options.folders.settings());
+        let place = PathBuf::from(&self.app.session.cwd);
+        let (settings, mut problems) = Settings::load_for(&self.options.folders, &place);
         let (theme, found) = self.looks.theme(&settings.theme);
         problems.extend(found);
         let (keymap, found) = self.looks.keymap(&settings.keymap);

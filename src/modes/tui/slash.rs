@@ -4,6 +4,7 @@ use super::action::Action;
 use super::command::Command;
 use crate::agent::Op as AgentOp;
 use crate::coding::host::{CheckpointOp, FilesAt, Op, TreeOp};
+use crate::coding::permission::Mode;
 use crate::llm::ThinkingLevel;
 
 /// One slash command.
@@ -165,6 +166,19 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
         description: "start a new session",
         values: none,
         run: |_| Ok(vec![Action::Run(Command::NewSession)]),
+    },
+    SlashCommand {
+        name: "permissions",
+        argument: "[MODE]",
+        description: "how much is asked: yolo, ask or plan; without a mode, the rules too",
+        values: || Mode::ALL.map(Mode::name).to_vec(),
+        run: |argument| match (argument, Mode::from_name(argument)) {
+            ("", _) => Ok(vec![Action::Run(Command::Permissions)]),
+            (_, Some(mode)) => Ok(vec![Action::Tell(Op::SetPermissions { mode })]),
+            _ => Err(format!(
+                "`{argument}` is no mode: they are yolo, ask and plan"
+            )),
+        },
     },
     SlashCommand {
         name: "quit",

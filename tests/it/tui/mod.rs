@@ -16,6 +16,7 @@ mod length;
 mod login;
 mod looks;
 mod overlays;
+mod questions;
 mod restore;
 mod running;
 mod sessions;

@@ -1,6 +1,7 @@
 //! The prompt editor: the text area, what it completes to, and earlier prompts.
 
 pub mod complete;
+pub mod editing;
 pub mod history;
 
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use crate::term::widgets::textarea::{Motion, Position, TextArea};
 
 use super::command::Command;
 use complete::{Candidate, Completion};
+use editing::edit_area;
 use history::History;
 
 const PLACEHOLDER: &str = "Ask, or type / for commands";
@@ -163,7 +165,7 @@ impl Editor {
             Command::Up => self.area.move_by(Motion::Up(1)) || self.recall(true),
             Command::Down => self.area.move_by(Motion::Down(1)) || self.recall(false),
             Command::DeleteForward if self.area.is_empty() => return false,
-            command => edit(&mut self.area, command),
+            command => edit_area(&mut self.area, command),
         };
         moved || is_editing(command)
     }
@@ -323,35 +325,6 @@ fn item((place, candidate): (usize, &Candidate)) -> Item {
         label: candidate.label.clone(),
         detail: candidate.detail.clone(),
         ..Item::default()
-    }
-}
-
-/// Runs an editing command on any text; whether it changed something.
-pub fn edit(area: &mut TextArea, command: Command) -> bool {
-    match command {
-        Command::Newline => {
-            area.insert("\n");
-            true
-        }
-        Command::Left => area.move_by(Motion::Left),
-        Command::Right => area.move_by(Motion::Right),
-        Command::WordLeft => area.move_by(Motion::WordLeft),
-        Command::WordRight => area.move_by(Motion::WordRight),
-        Command::LineStart => area.move_by(Motion::LineStart),
-        Command::LineEnd => area.move_by(Motion::LineEnd),
-        Command::BufferStart => area.move_by(Motion::BufferStart),
-        Command::BufferEnd => area.move_by(Motion::BufferEnd),
-        Command::DeleteBackward => area.delete(Motion::Left),
-        Command::DeleteForward => area.delete(Motion::Right),
-        Command::DeleteWordBackward => area.kill(Motion::WordLeft),
-        Command::DeleteWordForward => area.kill(Motion::WordRight),
-        Command::KillToLineStart => area.kill(Motion::LineStart),
-        Command::KillToLineEnd => area.kill(Motion::LineEnd),
-        Command::Yank => area.yank(),
-        Command::YankPop => area.yank_pop(),
-        Command::Undo => area.undo(),
-        Command::Redo => area.redo(),
-        _ => false,
     }
 }
 
