@@ -9,6 +9,7 @@ pub mod history;
 pub mod host;
 pub mod image;
 pub mod keeper;
+pub mod mcp;
 pub mod models;
 pub mod prompt;
 pub mod questions;

@@ -29,6 +29,8 @@ pub struct Settings {
     pub notifications: bool,
     pub max_retries: u32,
     pub discover_local_models: bool,
+    /// Whether MCP servers that a project names are started.
+    pub project_mcp_servers: bool,
     /// Whether credentials go into the system's keyring.
     pub keyring: bool,
 }
@@ -57,6 +59,7 @@ impl Default for Settings {
             notifications: true,
             max_retries: 5,
             discover_local_models: true,
+            project_mcp_servers: false,
             keyring: false,
         }
     }
@@ -168,6 +171,16 @@ pub const SETTINGS: &[Setting] = &[
             value
                 .as_bool()
                 .map(|value| settings.discover_local_models = value)
+        },
+    },
+    Setting {
+        name: "project_mcp_servers",
+        accepts: "true or false",
+        description: "Whether the MCP servers of a project's `.mcp.json` and `.osier/mcp.json` are started.",
+        take: |settings, value| {
+            value
+                .as_bool()
+                .map(|value| settings.project_mcp_servers = value)
         },
     },
     Setting {

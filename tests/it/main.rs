@@ -18,6 +18,7 @@ mod discovery;
 mod faults;
 mod json;
 mod layers;
+mod mcp;
 mod print;
 mod program;
 mod proxy;

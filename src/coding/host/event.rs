@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::{self, Coalesce, Severity, ShellRun};
 use crate::coding::accounts::Account;
+use crate::coding::mcp::ServerInfo;
 use crate::coding::questions::Question;
 use crate::coding::session::{SearchHit, StoredMessage};
 use crate::coding::spending::Spending;
@@ -141,6 +142,10 @@ pub enum Event {
     /// Answer to `ListQuestions`: those that wait, oldest first.
     Questions {
         questions: Vec<Question>,
+    },
+    /// Answer to `ListMcpServers`, and sent again whenever one changes. In the order of their names.
+    McpServers {
+        servers: Vec<ServerInfo>,
     },
     /// Where the work happens; sent again when the branch changes.
     Workspace {

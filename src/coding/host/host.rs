@@ -9,12 +9,14 @@ use tokio_util::sync::CancellationToken;
 use super::event::{Event, KeyState};
 use super::login::RunningLogin;
 use super::op::Op;
+use super::servers::Wires;
 use super::session::{OpenError, OpenSession};
 use super::setup::{HostSetup, SessionChoice};
 use super::shell::RunningShell;
 use super::transcript::missing_page;
 use crate::agent::{self, AgentMessage, Publisher, Severity, Subscription};
-use crate::coding::models::{ModelError, Models, discover};
+use crate::coding::mcp::Told;
+use crate::coding::models::{ModelError, Models};
 use crate::coding::questions::{Questions, Request, Waiting};
 use crate::coding::session::{EntryKind, Findings};
 use crate::coding::spending::Spending;
@@ -50,6 +52,8 @@ pub(super) enum Job {
     },
     /// The rest of the session with this id has been read.
     Indexed(String, Result<Findings, String>),
+    /// What the MCP servers say.
+    Servers(Told),
     /// What the session with this id had used when it was opened.
     Counted(String, Box<Spending>),
 }
@@ -72,6 +76,10 @@ impl Host {
                 text,
             });
         }
+        let wires = Wires {
+            questions: questions.clone(),
+            jobs: jobs.clone(),
+        };
         let task = Task {
             setup,
             models,
@@ -86,6 +94,7 @@ impl Host {
             level: ThinkingLevel::default(),
             walk: CancellationToken::new(),
             questions_waiting: Waiting::default(),
+            wires,
         };
         tokio::spawn(task.serve(received, finished, asked));
         let host = Self {
@@ -133,6 +142,7 @@ pub(super) struct Task {
     /// Ends the walk for `@` completion when the host ends.
     walk: CancellationToken,
     pub(super) questions_waiting: Waiting,
+    wires: Wires,
 }
 
 impl Task {
@@ -266,6 +276,8 @@ impl Task {
             Op::Logout { provider } => self.log_out(&provider).await,
             Op::AnswerQuestion { id, answer } => self.answer(id, answer),
             Op::ListQuestions => self.list_questions(),
+            Op::ListMcpServers => self.list_servers(),
+            Op::McpServer { name, action } => self.act_on_server(&name, action),
             Op::Reload => self.reload().await,
             // The loop has taken it.
             Op::ShutDown => {}
@@ -294,7 +306,8 @@ impl Task {
     /// Opens a session. When that fails none is open: whoever asked decides what comes next.
     async fn open(&mut self, choice: SessionChoice) {
         let publisher = Arc::clone(&self.publisher);
-        match OpenSession::open(&self.setup, &mut self.models, choice, publisher).await {
+        let reach = (publisher, &self.wires);
+        match OpenSession::open(&self.setup, &mut self.models, choice, reach).await {
             Ok(mut session) => {
                 self.publish(session.opened_event());
                 if !session.indexed {
@@ -305,6 +318,7 @@ impl Task {
                 self.spent_before = None;
                 self.session = Some(session);
                 self.publish_selected(self.level);
+                self.await_servers().await;
             }
             Err(error) => {
                 let message = error.to_string();
@@ -451,6 +465,7 @@ impl Task {
                 }
             }
             Job::Publish(event) => self.publish(*event),
+            Job::Servers(told) => self.servers_said(told),
             Job::Discovered(found) => {
                 if self.models.discovered(found) {
                     self.publish_models();
@@ -474,22 +489,6 @@ impl Task {
                 }
             }
         }
-    }
-
-    /// Work that may come after the first paint: the branch, local servers.
-    fn look_around(&self) {
-        let (cwd, jobs) = (self.setup.cwd.clone(), self.jobs.clone());
-        tokio::task::spawn_blocking(move || {
-            let event = super::workspace::describe(&cwd);
-            let _ = jobs.send(Job::Publish(Box::new(event)));
-        });
-        if !self.setup.settings.discover_local_models {
-            return;
-        }
-        let jobs = self.jobs.clone();
-        tokio::spawn(async move {
-            let _ = jobs.send(Job::Discovered(discover().await));
-        });
     }
 
     fn list_files(&self) {

@@ -11,6 +11,7 @@ mod indexing;
 mod login;
 pub mod op;
 mod questions;
+mod servers;
 mod session;
 mod setup;
 mod shell;

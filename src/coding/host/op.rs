@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::agent;
+use crate::coding::mcp::ServerAction;
 use crate::coding::questions::Answer;
 use crate::coding::session::PageAt;
 
@@ -73,6 +74,10 @@ pub enum Op {
     AnswerQuestion { id: String, answer: Answer },
     /// Answered by `Event::Questions`.
     ListQuestions,
+    /// The MCP servers of the session; answered by `Event::McpServers`.
+    ListMcpServers,
+    /// Does something with the MCP server `name`; `Event::McpServers` tells how it goes.
+    McpServer { name: String, action: ServerAction },
     /// Reads settings and models again.
     Reload,
     /// Stops what runs, stores everything and ends; `Event::ShutDown` is the last event.

@@ -6,12 +6,14 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 use super::event::{Event, SessionContents, SessionInfo, SessionSummary};
+use super::servers::{self, Wires, is_server_tool};
 use super::setup::{HostSetup, SessionChoice};
 use super::transcript::Transcript;
 use crate::agent::{
     self, Agent, AgentConfig, History, ProviderTransport, Publisher, RetryPolicy, Subscription,
 };
 use crate::coding::keeper::{Keeper, StoredHistory};
+use crate::coding::mcp::{Mcp, Mentions};
 use crate::coding::models::Models;
 use crate::coding::prompt::{PromptParts, system_prompt};
 use crate::coding::session::{
@@ -28,6 +30,7 @@ pub(super) struct OpenSession {
     pub agent: Agent,
     pub events: Subscription<agent::Event>,
     pub workspace: Arc<Workspace>,
+    pub mcp: Mcp,
     pub transcript: Transcript,
     /// The whole file is indexed.
     pub indexed: bool,
@@ -68,7 +71,7 @@ impl OpenSession {
         setup: &HostSetup,
         models: &mut Models,
         choice: SessionChoice,
-        publisher: Arc<Publisher<Event>>,
+        (publisher, wires): (Arc<Publisher<Event>>, &Wires),
     ) -> Result<Self, OpenError> {
         let place = (setup.folders.data.clone(), setup.cwd.clone());
         let task = tokio::task::spawn_blocking(move || open_file(&place.0, &place.1, choice));
@@ -87,8 +90,9 @@ impl OpenSession {
         };
         let thinking = adopt(setup, models, &state);
         let workspace = Arc::new(Workspace::new(&setup.cwd));
-        let tools = tools::build(&workspace, setup.tools.as_deref())
+        let tools = tools::build(&workspace, built_in(setup).as_deref())
             .map_err(|error| OpenError::Tools(error.to_string()))?;
+        let mcp = servers::start(setup, wires, &workspace);
         let names: Vec<String> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
         let prompt = system_prompt(PromptParts {
             cwd: &setup.cwd,
@@ -106,8 +110,11 @@ impl OpenSession {
             thinking,
             system_prompt: prompt,
             tools,
-            sources: Vec::new(),
-            interceptors: vec![Arc::new(Keeper::new(store.clone(), tell_stored))],
+            sources: vec![Arc::new(mcp.clone())],
+            interceptors: vec![
+                Arc::new(Mentions::new(&mcp, Arc::clone(&workspace))),
+                Arc::new(Keeper::new(store.clone(), tell_stored)),
+            ],
             messages: Vec::new(),
             history,
             retry: RetryPolicy {
@@ -126,6 +133,7 @@ impl OpenSession {
             store,
             agent,
             workspace,
+            mcp,
             indexed,
             stored,
             info,
@@ -188,6 +196,7 @@ impl OpenSession {
 
     /// Gives the file up.
     pub(super) async fn close(self) {
+        self.mcp.end().await;
         // A session that cannot be closed was removed from under us: nothing is left to lose.
         let _ = self.store.close().await;
     }
@@ -208,7 +217,7 @@ impl OpenSession {
             .tools
             .iter()
             .flatten()
-            .find(|name| tools::find(name).is_none());
+            .find(|name| tools::find(name).is_none() && !is_server_tool(name));
         match unknown {
             None => Ok(()),
             Some(name) => {
@@ -217,6 +226,17 @@ impl OpenSession {
             }
         }
     }
+}
+
+/// The tools of the program that `--tools` asks for.
+fn built_in(setup: &HostSetup) -> Option<Vec<String>> {
+    let names = setup.tools.as_ref()?.iter();
+    Some(
+        names
+            .filter(|name| !is_server_tool(name))
+            .cloned()
+            .collect(),
+    )
 }
 
 /// The file of the session that `target` names: a path, an id, or the start of one.

@@ -7,6 +7,7 @@
 
 mod arguments;
 mod bash;
+mod capped;
 pub mod details;
 pub mod diff;
 mod edit;
@@ -32,6 +33,7 @@ use thiserror::Error;
 
 use crate::agent::{Tool, ToolSet};
 
+pub use capped::{Capped, cap, keep};
 pub use shell::{ShellEnd, ShellOutcome, ShellRequest, run_shell};
 pub use workspace::Workspace;
 

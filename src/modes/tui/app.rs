@@ -6,6 +6,7 @@ use std::time::Instant;
 use crate::agent::Severity;
 use crate::base::problem::Problem;
 use crate::coding::host::{ModelInfo, Op, SessionInfo, SessionSummary};
+use crate::coding::mcp::ServerInfo;
 use crate::llm::Usage;
 use crate::term::component::Cx;
 use crate::term::highlight::{Highlighted, Highlighter};
@@ -68,6 +69,7 @@ pub struct App {
     pub session: SessionInfo,
     pub models: Vec<ModelInfo>,
     pub sessions: Vec<SessionSummary>,
+    pub servers: Vec<ServerInfo>,
     pub highlighter: Highlighter,
     pub(super) search: Search,
     /// Keys of a sequence that has begun.
@@ -123,6 +125,7 @@ impl App {
             session: SessionInfo::default(),
             models: Vec::new(),
             sessions: Vec::new(),
+            servers: Vec::new(),
             highlighter: options.highlighter,
             search: Search::default(),
             pending_keys: Vec::new(),

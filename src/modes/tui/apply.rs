@@ -75,6 +75,8 @@ impl App {
                 );
                 self.ops.push(Op::ListAccounts);
             }
+            Action::PickServer => self.pick_server(),
+            Action::ShowServer(name) => self.show_server(&name),
             Action::Copy(text) => self.effects.push(Effect::Copy(text)),
             Action::Search(query) => self.start_search(query),
             Action::StepSearch { older } => self.step_search(older),

@@ -123,6 +123,7 @@ impl App {
                     self.layers.push_modal(overlays::login::ID, login);
                 }
             }
+            Event::McpServers { servers } => self.follow_servers(servers),
             Event::LoginRefused { message } => {
                 self.activity.toast(message, true, now);
             }
@@ -137,7 +138,7 @@ impl App {
     }
 
     /// Puts a picker with newer contents in the place of an open one; what was typed stays.
-    fn renew(&mut self, id: &'static str, picker: Picker) {
+    pub(super) fn renew(&mut self, id: &'static str, picker: Picker) {
         if let Some(open) = self.layers.get_mut(id) {
             let picker = picker.with_query(open.typed().unwrap_or_default());
             self.layers.push(id, picker);

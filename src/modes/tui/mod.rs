@@ -17,6 +17,7 @@ mod looks;
 pub mod overlays;
 mod run;
 mod search;
+mod servers;
 pub mod slash;
 pub mod transcript;
 mod usage;

@@ -8,4 +8,5 @@ pub mod model;
 pub mod palette;
 pub mod picker;
 pub mod search;
+pub mod server;
 pub mod session;
