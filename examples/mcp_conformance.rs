@@ -69,7 +69,11 @@ async fn main() -> ExitCode {
         server.state == ServerState::Ready
     });
     servers.end().await;
-    if is_ready { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if is_ready {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 /// Arguments that fit `schema`.

@@ -111,7 +111,8 @@ async fn a_server_that_dies_during_a_call_ends_it_and_comes_back() {
     let place = Place::new();
     let (mut open, _) = ready(&place, "good", calling("fake__die")).await;
     let events = open.run("go").await;
-    let lost = matches!(status(&events), ToolStatus::ConnectionError { server, .. } if server == "fake");
+    let lost =
+        matches!(status(&events), ToolStatus::ConnectionError { server, .. } if server == "fake");
     assert!(lost, "{:?}", status(&events));
     let back = state(&mut open, |state| state == ServerState::Ready).await;
     assert_eq!(back.tools.len(), 6);
@@ -125,7 +126,10 @@ async fn a_server_that_cannot_start_is_left_alone_and_can_be_told_to() {
     let mut open = open(&place, Script::default()).await;
     let server = state(&mut open, |state| state == ServerState::Failed).await;
     let error = server.error.unwrap();
-    assert!(error.starts_with("`/no/such/program` cannot be started"), "{error}");
+    assert!(
+        error.starts_with("`/no/such/program` cannot be started"),
+        "{error}"
+    );
     let name = "none".to_owned();
     let action = ServerAction::Restart;
     open.host.send(Op::McpServer { name, action });
@@ -141,7 +145,10 @@ async fn what_is_no_message_is_passed_over_and_kept_in_the_log() {
     let events = open.run("go").await;
     assert_eq!(status(&events), ToolStatus::Success);
     let log = std::fs::read_to_string(server.log).unwrap();
-    assert!(log.contains("stdout, which is no message: Welcome!"), "{log}");
+    assert!(
+        log.contains("stdout, which is no message: Welcome!"),
+        "{log}"
+    );
     open.close().await;
 }
 
@@ -169,7 +176,10 @@ async fn of_a_thousand_tools_the_first_are_offered_and_it_is_told() {
     };
     let events = open.until(ready).await;
     let told = notices(&events);
-    assert!(told[0].contains("lists 1000 tools, and the first 128 are offered"), "{told:?}");
+    assert!(
+        told[0].contains("lists 1000 tools, and the first 128 are offered"),
+        "{told:?}"
+    );
     open.run("go").await;
     assert_eq!(offered(&open).len(), 128);
     open.close().await;
@@ -215,7 +225,10 @@ async fn progress_is_shown_and_an_interrupt_reaches_the_server() {
     let events = open.settled().await;
     assert_eq!(status(&events), ToolStatus::Aborted);
     open.close().await;
-    assert_eq!(std::fs::read_to_string(notes).unwrap(), "start good\ncancelled\n");
+    assert_eq!(
+        std::fs::read_to_string(notes).unwrap(),
+        "start good\ncancelled\n"
+    );
 }
 
 #[tokio::test]
@@ -253,7 +266,13 @@ async fn resources_and_prompts_are_used_from_the_prompt() {
     assert!(open.last_request().join("\n").contains("remember the milk"));
     open.run("/mcp__fake__greet \"the whole team\"").await;
     let request = open.last_request();
-    assert!(request.last().unwrap().contains("Greet the whole team warmly"), "{request:?}");
+    assert!(
+        request
+            .last()
+            .unwrap()
+            .contains("Greet the whole team warmly"),
+        "{request:?}"
+    );
     open.close().await;
 }
 
@@ -261,7 +280,11 @@ async fn resources_and_prompts_are_used_from_the_prompt() {
 async fn a_broken_file_is_one_line() {
     let place = Place::new();
     std::fs::create_dir_all(place.data()).unwrap();
-    std::fs::write(place.data().join("mcp.json"), "{\n  \"mcpServers\": {,}\n}\n").unwrap();
+    std::fs::write(
+        place.data().join("mcp.json"),
+        "{\n  \"mcpServers\": {,}\n}\n",
+    )
+    .unwrap();
     let script = Script::new().turn(|turn| turn.text("here"));
     let mut open = open(&place, script).await;
     let events = open
@@ -297,7 +320,12 @@ async fn call_peer(program: &str, args: &[&str], tool: &str, arguments: Value) -
     let mut open = open(&place, script).await;
     state(&mut open, |state| state == ServerState::Ready).await;
     let events = open.run("go").await;
-    assert_eq!(status(&events), ToolStatus::Success, "{:?}", open.last_request());
+    assert_eq!(
+        status(&events),
+        ToolStatus::Success,
+        "{:?}",
+        open.last_request()
+    );
     let told = open.last_request().pop();
     open.close().await;
     told

@@ -402,7 +402,6 @@ impl Connection {
         Ok((Some(answers), result.request_state))
     }
 
-    #[expect(deprecated, reason = "servers may still ask for roots")]
     async fn answer(
         &self,
         request: InputRequest,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 ///
 /// # Errors
 /// The name of a variable that is not set and has no default.
-pub fn expand(text: &str, environment: &BTreeMap<String, String>) -> Result<String, String> {
+pub(super) fn expand(text: &str, environment: &BTreeMap<String, String>) -> Result<String, String> {
     let mut expanded = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find("${") {

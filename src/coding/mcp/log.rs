@@ -16,7 +16,7 @@ const LINE_LIMIT: usize = 16 * 1024;
 
 /// A log. Failing to write never fails the server.
 #[derive(Debug)]
-pub struct ServerLog {
+pub(super) struct ServerLog {
     path: PathBuf,
     open: Mutex<Option<Open>>,
 }
@@ -29,7 +29,7 @@ struct Open {
 
 impl ServerLog {
     /// The log of `server` in `folder`. The file is made with its first line.
-    pub fn new(folder: &Path, server: &str) -> Self {
+    pub(super) fn new(folder: &Path, server: &str) -> Self {
         let allowed = |char: char| char.is_alphanumeric() || matches!(char, '-' | '_' | '.');
         let name = server
             .chars()
@@ -41,12 +41,12 @@ impl ServerLog {
         }
     }
 
-    pub fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Writes one line: `2026-11-21T10:00:00Z stderr: text`.
-    pub fn line(&self, kind: &str, text: &str) {
+    pub(super) fn line(&self, kind: &str, text: &str) {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.as_ref().is_none_or(|open| open.length > LIMIT) {
             *open = self.begin().ok();

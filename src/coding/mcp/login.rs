@@ -240,7 +240,10 @@ impl CredentialStore for TokenFile {
         Self: 'future,
     {
         async move {
-            let cleared = self.change(|store| drop(store.remove(&self.entry))).await;
+            let remove = |store: &mut Store| {
+                store.remove(&self.entry);
+            };
+            let cleared = self.change(remove).await;
             cleared.map_err(|error| fault(&error))
         }
         .boxed()

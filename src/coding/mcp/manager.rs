@@ -199,7 +199,8 @@ impl Keeper {
                     None => return,
                     Some(Order::End(done)) => {
                         self.end().await;
-                        return drop(done.send(()));
+                        let _ = done.send(());
+                        return;
                     }
                     Some(order) => self.obey(order),
                 },

@@ -34,7 +34,7 @@ mod tests {
     fn names_fit_every_api_and_stay_apart() {
         assert_eq!(tool_name("git", "git_log"), "git__git_log");
         let odd = tool_name("my.server", "get/one");
-        assert_eq!(odd, "my_server__get_one_0b41eb06");
+        assert_eq!(odd, "my_server__get_one_1ab688e4");
         assert_ne!(odd, tool_name("my_server", "get/one"));
         let long = tool_name("server", &"x".repeat(100));
         assert_eq!(long.len(), 64);

@@ -89,7 +89,10 @@ impl ServerTask {
                 match self.commands.recv().await {
                     Some(Command::Start) => {}
                     Some(Command::Stop) => continue,
-                    Some(Command::End(done)) => return drop(done.send(())),
+                    Some(Command::End(done)) => {
+                        let _ = done.send(());
+                        return;
+                    }
                     None => return,
                 }
             }
@@ -112,7 +115,10 @@ impl ServerTask {
                     self.down(ServerState::Disabled, None, "it is disabled");
                     started = false;
                 }
-                Ended::Told(Command::End(done)) => return drop(done.send(())),
+                Ended::Told(Command::End(done)) => {
+                    let _ = done.send(());
+                    return;
+                }
                 Ended::Alone => return,
             }
         }
