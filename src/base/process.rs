@@ -7,6 +7,7 @@
 //! been idle for a moment: a detached grandchild that keeps the pipe open is not waited for.
 
 mod group;
+mod piped;
 mod quiet;
 
 use std::ffi::{OsStr, OsString};
@@ -25,6 +26,7 @@ use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep_until};
 
 pub use group::ChildGroup;
+pub use piped::{Piped, Pipes, spawn_piped};
 pub use quiet::{QuietError, QuietOutput, run_quietly};
 
 /// Silence on the pipe after which an ended child's output is complete.

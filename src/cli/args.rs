@@ -170,6 +170,11 @@ pub(super) enum Command {
         #[command(subcommand)]
         what: AuthCommand,
     },
+    /// List, add, remove and try MCP servers
+    Mcp {
+        #[command(subcommand)]
+        what: McpCommand,
+    },
     /// Show where the files are, what can be set, and what is wrong with them
     Config {
         #[command(subcommand)]
@@ -213,6 +218,57 @@ pub(super) struct LoginArgs {
     /// Sign in with a code that is typed on another device
     #[arg(long)]
     pub device: bool,
+}
+
+#[derive(Debug, Clone, Subcommand)]
+pub(super) enum McpCommand {
+    /// Write a server into `mcp.json`: a program with its arguments, or an address
+    Add(McpAddArgs),
+    /// Show the servers that are configured
+    List,
+    /// Remove a server from `mcp.json`
+    Rm {
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// From the project's `.osier/mcp.json`
+        #[arg(long)]
+        project: bool,
+    },
+    /// Start servers, say what they have, and end them
+    Test {
+        #[arg(value_name = "NAME")]
+        name: Option<String>,
+    },
+    /// Sign in to a server over HTTP with a browser
+    Login {
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+}
+
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct McpAddArgs {
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// A variable of its environment; `${NAME}` in it is taken from yours
+    #[arg(short, long, value_name = "NAME=VALUE")]
+    pub env: Vec<String>,
+    /// A header of its requests; `${NAME}` in it is taken from the environment
+    #[arg(long, value_name = "NAME: VALUE")]
+    pub header: Vec<String>,
+    /// Into the project's `.osier/mcp.json`
+    #[arg(long)]
+    pub project: bool,
+    /// Take the place of a server of that name
+    #[arg(long)]
+    pub force: bool,
+    #[arg(
+        value_name = "COMMAND|URL",
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    pub command: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, Subcommand)]

@@ -17,6 +17,7 @@ use crate::agent::RunOutcome;
 use crate::base::problem::Problem;
 use crate::coding::folders::Folders;
 use crate::coding::host::{Host, HostSetup, SessionChoice, find_session, list_sessions};
+use crate::coding::mcp;
 use crate::coding::models::Models;
 #[cfg(target_os = "linux")]
 use crate::coding::sandbox;
@@ -144,10 +145,22 @@ fn report(meant: &Meant) -> Result<Option<Exit>, String> {
                 };
                 return Ok(Some(exit));
             }
+            Some(Command::Mcp { what }) => {
+                let place = commands::mcp::Place {
+                    folders: &meant.folders,
+                    environment: &meant.environment,
+                    cwd: meant.cwd.clone(),
+                    project: Trust::new(&meant.folders).allows(&meant.cwd),
+                    keyring: meant.settings.keyring,
+                };
+                runtime()?.block_on(commands::mcp::run(what.clone(), &place, &mut out))
+            }
             Some(Command::Config { what }) => {
                 let setup = host_setup(meant)?;
                 let mut problems = meant.problems.clone();
                 problems.extend(Models::load_lenient(&setup).1);
+                let servers = [meant.folders.servers()];
+                problems.extend(mcp::load(&servers, &meant.environment).problems);
                 problems.extend(tui::check_files(&meant.folders, &meant.settings));
                 commands::config::run(*what, &meant.folders, &problems, &mut out)
             }
@@ -230,6 +243,7 @@ fn host_setup(meant: &Meant) -> Result<HostSetup, String> {
         max_turns: args.max_turns,
         max_retries: args.max_retries,
         trace: args.trace_llm || args.trace_mcp,
+        trace_servers: args.trace_mcp,
         ..HostSetup::new(folders.clone(), cwd.clone())
     })
 }
@@ -292,7 +306,8 @@ fn collect_prompts(meant: &Meant, stdin_piped: bool) -> Result<Vec<Prompt>, Stri
     input::prompts(&meant.args.prompts, piped, &meant.cwd)
 }
 
-fn run_print(meant: &Meant, setup: HostSetup, stdin_piped: bool) -> Result<Exit, String> {
+fn run_print(meant: &Meant, mut setup: HostSetup, stdin_piped: bool) -> Result<Exit, String> {
+    setup.waits_for_servers = true;
     let prompts = collect_prompts(meant, stdin_piped)?;
     if prompts.is_empty() {
         return Err("there is nothing to do: give a prompt, or pipe one in".to_owned());
@@ -331,7 +346,8 @@ fn tell_problems(problems: &[Problem]) {
     }
 }
 
-fn run_json(meant: &Meant, setup: HostSetup) -> Result<Exit, String> {
+fn run_json(meant: &Meant, mut setup: HostSetup) -> Result<Exit, String> {
+    setup.waits_for_servers = true;
     let prompts = input::prompts(&meant.args.prompts, None, &meant.cwd)?;
     no_picker(meant)?;
     let mut accounting = accounting_file(meant.args.accounting.as_deref())?;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// The user's folders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folders {
-    /// `settings.toml`, `models.json`, `themes/`, `keymaps/`.
+    /// `settings.toml`, `models.json`, `mcp.json`, `themes/`, `keymaps/`.
     pub config: PathBuf,
     /// `sessions/`, `auth.json`, `history.jsonl`, `published-models.json`, `logs/`.
     pub data: PathBuf,
@@ -52,6 +52,14 @@ impl Folders {
 
     pub fn keymaps(&self) -> PathBuf {
         self.config.join("keymaps")
+    }
+
+    pub fn servers(&self) -> PathBuf {
+        self.config.join("mcp.json")
+    }
+
+    pub fn logs(&self) -> PathBuf {
+        self.data.join("logs")
     }
 
     pub fn credentials(&self) -> PathBuf {

@@ -15,6 +15,7 @@ pub mod host;
 pub mod image;
 pub mod keeper;
 mod model_files;
+pub mod mcp;
 pub mod models;
 pub mod permission;
 pub mod prompt;

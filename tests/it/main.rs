@@ -23,6 +23,7 @@ mod faults;
 mod json;
 mod layers;
 mod lost_ground;
+mod mcp;
 mod peer;
 mod permissions;
 mod print;

@@ -2,5 +2,6 @@
 
 pub(super) mod auth;
 pub(super) mod config;
+pub(super) mod mcp;
 pub(super) mod models;
 pub(super) mod sessions;

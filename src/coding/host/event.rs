@@ -8,6 +8,7 @@ use super::checkpoint_op::CheckpointEvent;
 use super::tree_op::TreeEvent;
 use crate::agent::{self, Coalesce, Severity, ShellRun};
 use crate::coding::accounts::Account;
+use crate::coding::mcp::ServerInfo;
 use crate::coding::permission::{Mode, RuleInfo};
 use crate::coding::questions::Question;
 use crate::coding::session::{SearchHit, StoredMessage};
@@ -163,6 +164,11 @@ pub enum Event {
     },
     /// The project's files that can run code are loaded from now on.
     ProjectTrusted,
+        },
+    /// Answer to `ListMcpServers`, and sent again whenever one changes. In the order of their names.
+    McpServers {
+        servers: Vec<ServerInfo>,
+    },
     /// Where the work happens; sent again when the branch changes.
     Workspace {
         cwd: String,

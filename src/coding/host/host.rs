@@ -19,7 +19,8 @@ use super::shell::RunningShell;
 use super::transcript::missing_page;
 use super::tree::TreeJob;
 use crate::agent::{self, AgentMessage, Publisher, Severity, Subscription};
-use crate::coding::models::{ModelError, Models, discover};
+use crate::coding::mcp::Told;
+use crate::coding::models::{ModelError, Models};
 use crate::coding::permission::Permissions;
 use crate::coding::questions::{Questions, Request, Waiting};
 use crate::coding::refresh::Refreshed;
@@ -62,6 +63,8 @@ pub(super) enum Job {
     Indexed(String, Result<Findings, String>),
     /// Work on the tree has come to something.
     Tree(TreeJob),
+    /// What the MCP servers say.
+    Servers(Told),
     /// What the session with this id had used when it was opened.
     Counted(String, Box<Spending>),
     /// Newly published models were asked for.
@@ -306,6 +309,8 @@ impl Task {
             Op::RemovePermission { rule } => self.remove_permission(&rule),
             Op::AnswerQuestion { id, answer } => self.answer(id, answer),
             Op::ListQuestions => self.list_questions(),
+            Op::ListMcpServers => self.list_servers(),
+            Op::McpServer { name, action } => self.act_on_server(&name, action),
             Op::Reload => self.reload().await,
             // The loop has taken it.
             Op::ShutDown => {}
@@ -345,9 +350,8 @@ impl Task {
             self.publish(Event::SessionFailed { message });
             return;
         }
-        let told = (Arc::clone(&self.publisher), self.jobs.clone());
-        let guard = self.guard();
-        match OpenSession::open(&self.setup, &mut self.models, choice, told, guard).await {
+        let wires = self.wires();
+        match OpenSession::open(&self.setup, &mut self.models, choice, wires).await {
             Ok(mut session) => {
                 self.publish(session.opened_event());
                 self.tell_opened_permissions();
@@ -359,6 +363,7 @@ impl Task {
                 self.spent_before = None;
                 self.session = Some(session);
                 self.publish_selected(self.level);
+                self.await_servers().await;
             }
             Err(error) => {
                 let message = error.to_string();
@@ -444,6 +449,7 @@ impl Task {
             Job::Publish(event) => self.publish(*event),
             Job::Tree(job) => self.finish_tree(job).await,
             Job::JobsChanged => self.list_jobs(),
+            Job::Servers(told) => self.servers_said(told),
             Job::Discovered(found) => {
                 if self.models.discovered(found) {
                     self.publish_models();
@@ -467,23 +473,6 @@ impl Task {
                 }
             }
         }
-    }
-
-    /// Work that may come after the first paint: the branch, local servers.
-    fn look_around(&self) {
-        let (cwd, jobs) = (self.setup.cwd.clone(), self.jobs.clone());
-        tokio::task::spawn_blocking(move || {
-            let event = super::workspace::describe(&cwd);
-            let _ = jobs.send(Job::Publish(Box::new(event)));
-        });
-        self.refresh_models();
-        if !self.setup.settings.discover_local_models {
-            return;
-        }
-        let jobs = self.jobs.clone();
-        tokio::spawn(async move {
-            let _ = jobs.send(Job::Discovered(discover().await));
-        });
     }
 
     fn list_files(&self) {
@@ -510,6 +499,7 @@ impl Task {
 
     async fn reload(&mut self) {
         self.load_settings();
+        self.load_servers();
         match Models::load(&self.setup) {
             Ok((models, problems)) => {
                 self.models.reloaded(models).await;

@@ -19,6 +19,7 @@ mod moves;
 pub mod op;
 mod questions;
 mod safety;
+mod servers;
 mod session;
 mod setup;
 mod shell;
@@ -26,6 +27,7 @@ mod transcript;
 mod tree;
 mod tree_op;
 mod usage;
+mod wires;
 mod workspace;
 
 pub use checkpoint_op::{CheckpointEvent, CheckpointOp, FileDiff, FilesAt};

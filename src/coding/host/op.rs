@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::checkpoint_op::CheckpointOp;
 use super::tree_op::TreeOp;
 use crate::agent;
+use crate::coding::mcp::ServerAction;
 use crate::coding::permission::Mode;
 use crate::coding::questions::{Answer, Grant};
 use crate::coding::session::PageAt;
@@ -96,6 +97,10 @@ pub enum Op {
     AnswerQuestion { id: String, answer: Answer },
     /// Answered by `Event::Questions`.
     ListQuestions,
+    /// The MCP servers of the session; answered by `Event::McpServers`.
+    ListMcpServers,
+    /// Does something with the MCP server `name`; `Event::McpServers` tells how it goes.
+    McpServer { name: String, action: ServerAction },
     /// Reads settings and models again.
     Reload,
     /// Stops what runs, stores everything and ends; `Event::ShutDown` is the last event.

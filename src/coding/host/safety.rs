@@ -151,6 +151,7 @@ impl Task {
         }
         if trusted {
             self.load_settings();
+            self.load_servers();
             self.publish(Event::ProjectTrusted);
         }
     }

@@ -7,17 +7,19 @@ use tokio::sync::mpsc;
 
 use super::checkpoints::SessionFiles;
 use super::event::{Event, SessionContents, SessionInfo, SessionSummary};
-use super::host::Job;
 use super::jobs;
+use super::servers::{self, is_server_tool};
 use super::setup::{HostSetup, SessionChoice};
 use super::transcript::Transcript;
 use super::tree::TreeState;
+use super::wires::Wires;
 use crate::agent::{
     self, Agent, AgentConfig, History, Interceptor, Publisher, RetryPolicy, Subscription,
 };
 use crate::coding::compaction::Compactor;
 use crate::coding::guard::Guard;
 use crate::coding::keeper::{Keeper, StoredHistory};
+use crate::coding::mcp::{Mcp, Mentions};
 use crate::coding::models::Models;
 use crate::coding::prompt::{PromptParts, system_prompt};
 use crate::coding::session::{
@@ -35,6 +37,7 @@ pub(super) struct OpenSession {
     pub agent: Agent,
     pub events: Subscription<agent::Event>,
     pub workspace: Arc<Workspace>,
+    pub mcp: Mcp,
     pub transcript: Transcript,
     pub tree: TreeState,
     /// What is told of every agent of the session, those of a fan included: hooks.
@@ -81,8 +84,7 @@ impl OpenSession {
         setup: &HostSetup,
         models: &mut Models,
         choice: SessionChoice,
-        (publisher, told): (Arc<Publisher<Event>>, mpsc::UnboundedSender<Job>),
-        guard: Guard,
+        wires: Wires,
     ) -> Result<Self, OpenError> {
         let place = (setup.folders.data.clone(), setup.cwd.clone());
         let task = tokio::task::spawn_blocking(move || open_file(&place.0, &place.1, choice));
@@ -102,11 +104,12 @@ impl OpenSession {
         let thinking = adopt(setup, models, &state);
         let chosen = models.chosen();
         let first = (Some((chosen.provider.clone(), chosen.id.clone())), thinking);
-        let workspace = guard.workspace(&setup.cwd);
-        let workspace = workspace.with_job_observer(jobs::observer(told));
+        let workspace = wires.guard.workspace(&setup.cwd);
+        let workspace = workspace.with_job_observer(jobs::observer(wires.jobs.clone()));
         let workspace = Arc::new(workspace);
-        let tools = tools::build(&workspace, setup.tools.as_deref())
+        let tools = tools::build(&workspace, built_in(setup).as_deref())
             .map_err(|error| OpenError::Tools(error.to_string()))?;
+        let mcp = servers::start(setup, &wires, &workspace);
         let names: Vec<String> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
         let (tell_stored, stored) = mpsc::unbounded_channel();
         let writer = Writer::at_leaf(store.clone());
@@ -114,16 +117,17 @@ impl OpenSession {
         let compactor = Compactor::new(writer.clone(), tell_stored.clone(), automatic);
         let rules: Vec<Arc<dyn Interceptor>> = Vec::new();
         let mut interceptors: Vec<Arc<dyn Interceptor>> = vec![
+            Arc::new(Mentions::new(&mcp, Arc::clone(&workspace))),
             Arc::new(Keeper::new(writer, tell_stored)),
             Arc::new(compactor.clone()),
         ];
         interceptors.extend(rules.iter().cloned());
         // Behind everything that may change what a call does.
-        interceptors.push(Arc::new(guard.gate(&workspace)));
+        interceptors.push(Arc::new(wires.guard.gate(&workspace)));
         let files = store
             .path()
             .filter(|_| setup.settings.checkpoints)
-            .map(|_| SessionFiles::new(setup, &store, &publisher));
+            .map(|_| SessionFiles::new(setup, &store, &wires.publisher));
         // Last: what another rule denies changes nothing.
         interceptors.extend(files.iter().map(SessionFiles::interceptor));
         let config = AgentConfig {
@@ -132,7 +136,7 @@ impl OpenSession {
             thinking,
             system_prompt: prompt(setup, &names),
             tools,
-            sources: Vec::new(),
+            sources: vec![Arc::new(mcp.clone())],
             interceptors,
             messages: Vec::new(),
             history,
@@ -148,14 +152,15 @@ impl OpenSession {
         let agent = Agent::spawn(config);
         Ok(Self {
             events: agent.subscribe(),
-            transcript: Transcript::new(store.clone(), publisher),
+            transcript: Transcript::new(store.clone(), wires.publisher),
             tree: TreeState::new(compactor, first),
             rules,
-            guard,
+            guard: wires.guard,
             store,
             agent,
             workspace,
             files,
+            mcp,
             indexed,
             stored,
             info,
@@ -218,6 +223,7 @@ impl OpenSession {
 
     /// Gives the file up.
     pub(super) async fn close(self) {
+        self.mcp.end().await;
         // A session that cannot be closed was removed from under us: nothing is left to lose.
         let _ = self.store.close().await;
     }
@@ -238,7 +244,7 @@ impl OpenSession {
             .tools
             .iter()
             .flatten()
-            .find(|name| tools::find(name).is_none());
+            .find(|name| tools::find(name).is_none() && !is_server_tool(name));
         match unknown {
             None => Ok(()),
             Some(name) => {
@@ -257,6 +263,17 @@ pub(super) fn prompt(setup: &HostSetup, tools: &[String]) -> String {
         addition: setup.append_system_prompt.as_deref(),
         tools,
     })
+}
+
+/// The tools of the program that `--tools` asks for.
+fn built_in(setup: &HostSetup) -> Option<Vec<String>> {
+    let names = setup.tools.as_ref()?.iter();
+    Some(
+        names
+            .filter(|name| !is_server_tool(name))
+            .cloned()
+            .collect(),
+    )
 }
 
 /// The file of the session that `target` names: a path, an id, or the start of one.

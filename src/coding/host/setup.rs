@@ -51,6 +51,10 @@ pub struct HostSetup {
     pub answers_questions: bool,
     /// Make trace log entries.
     pub trace: bool,
+    /// Keep every message of MCP servers in their logs.
+    pub trace_servers: bool,
+    /// The first prompt waits a while for MCP servers that are starting: for modes nobody watches.
+    pub waits_for_servers: bool,
     /// A model and its provider brought by an embedder; it is chosen when no other is named.
     pub embedded: Option<(Model, Arc<dyn Provider>)>,
 }
@@ -97,6 +101,8 @@ impl HostSetup {
             helper: None,
             answers_questions: false,
             trace: false,
+            trace_servers: false,
+            waits_for_servers: false,
             embedded: None,
         }
     }

@@ -8,6 +8,7 @@
 mod arguments;
 mod asking;
 mod bash;
+mod capped;
 pub mod details;
 pub mod diff;
 mod edit;
@@ -41,6 +42,7 @@ use thiserror::Error;
 
 use crate::agent::{Tool, ToolSet};
 
+pub use capped::{Capped, cap, keep};
 pub use jobs::JobInfo;
 pub use preview::preview;
 pub use shell::{ShellEnd, ShellOutcome, ShellRequest, run_shell};

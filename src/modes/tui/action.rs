@@ -41,6 +41,10 @@ pub enum Action {
     },
     /// Opens an address in the browser.
     Open(String),
+    /// Lists the MCP servers.
+    PickServer,
+    /// What can be done with an MCP server, and what is known of it.
+    ShowServer(String),
     /// Puts text on the clipboard.
     Copy(String),
     /// Looks for this text in the conversation.

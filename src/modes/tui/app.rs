@@ -7,6 +7,7 @@ use crate::agent::{Severity, ToolInfo};
 use crate::base::problem::Problem;
 use crate::coding::host::{ModelInfo, Op, SessionInfo, SessionSummary};
 use crate::coding::permission::RuleInfo;
+use crate::coding::mcp::ServerInfo;
 use crate::llm::Usage;
 use crate::term::component::Cx;
 use crate::term::highlight::{Highlighted, Highlighter};
@@ -76,6 +77,7 @@ pub struct App {
     pub(super) rules: Vec<RuleInfo>,
     pub sessions: Vec<SessionSummary>,
     pub tools: Vec<ToolInfo>,
+    pub servers: Vec<ServerInfo>,
     pub highlighter: Highlighter,
     pub(super) asking: Asking,
     pub(super) search: Search,
@@ -136,6 +138,7 @@ impl App {
             rules: Vec::new(),
             sessions: Vec::new(),
             tools: Vec::new(),
+            servers: Vec::new(),
             highlighter: options.highlighter,
             asking: Asking::default(),
             search: Search::default(),

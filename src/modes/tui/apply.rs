@@ -80,6 +80,8 @@ impl App {
             Action::Answer { id, answer } => self.answer_question(id, answer),
             Action::LeaveQuestion { id, draft } => self.leave_question(&id, draft),
             Action::Open(url) => self.effects.push(Effect::Open(url)),
+            Action::PickServer => self.pick_server(),
+            Action::ShowServer(name) => self.show_server(&name),
             Action::Copy(text) => self.effects.push(Effect::Copy(text)),
             Action::Search(query) => self.start_search(query),
             Action::StepSearch { older } => self.step_search(older),

@@ -130,6 +130,7 @@ impl App {
                     self.layers.push_modal(overlays::login::ID, login);
                 }
             }
+            Event::McpServers { servers } => self.follow_servers(servers),
             Event::LoginRefused { message } => {
                 self.activity.toast(message, true, now);
             }

@@ -20,6 +20,7 @@ pub mod overlays;
 mod restore;
 mod run;
 mod search;
+mod servers;
 pub mod slash;
 mod tools;
 pub mod transcript;

@@ -4,6 +4,7 @@ use super::action::Action;
 use super::command::Command;
 use crate::agent::Op as AgentOp;
 use crate::coding::host::{CheckpointOp, FilesAt, Op, TreeOp};
+use crate::coding::mcp::PROMPT_PREFIX;
 use crate::coding::permission::Mode;
 use crate::llm::ThinkingLevel;
 
@@ -134,6 +135,13 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
                 }),
             }])
         },
+    },
+    SlashCommand {
+        name: "mcp",
+        argument: "[ACTION SERVER]",
+        description: "the MCP servers; or restart, enable, disable, login or logout one",
+        values: none,
+        run: super::servers::slash,
     },
     SlashCommand {
         name: "model",
@@ -340,7 +348,9 @@ pub fn parse(text: &str) -> Option<Result<Vec<Action>, String>> {
     let body = text.strip_prefix('/')?;
     // A path is a prompt, not a command: `/etc/hosts looks odd`.
     let (name, argument) = body.split_once(char::is_whitespace).unwrap_or((body, ""));
-    if name.is_empty() || name.contains('/') {
+    // A prompt of an MCP server becomes text when it enters the conversation.
+    let is_prompt = text.starts_with(PROMPT_PREFIX);
+    if name.is_empty() || name.contains('/') || is_prompt {
         return None;
     }
     let Some(command) = SLASH_COMMANDS.iter().find(|command| command.name == name) else {

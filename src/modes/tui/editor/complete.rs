@@ -71,15 +71,29 @@ pub fn word(before: &str) -> Word<'_> {
     }
 }
 
+/// What a candidate for a slash command is made of, beyond the table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExtraCommand {
+    /// Without the slash.
+    pub name: String,
+    pub argument: String,
+    pub description: String,
+}
+
 /// Slash commands that match `query`, or values of a command's argument.
-pub fn commands(word: &Word<'_>, models: &[String]) -> Option<Completion> {
+pub fn commands(word: &Word<'_>, models: &[String], extra: &[ExtraCommand]) -> Option<Completion> {
     let (range, candidates) = match word {
         Word::Command(query) => {
             let names = SLASH_COMMANDS.iter().map(|command| command.name);
+            let names = names.chain(extra.iter().map(|command| command.name.as_str()));
             let candidates = ranked(query, names, |name| {
                 let command = SLASH_COMMANDS.iter().find(|command| command.name == name);
-                let (argument, description) =
-                    command.map_or(("", ""), |command| (command.argument, command.description));
+                let extra = extra.iter().find(|command| command.name == name);
+                let (argument, description) = match (command, extra) {
+                    (Some(command), _) => (command.argument, command.description),
+                    (_, Some(extra)) => (extra.argument.as_str(), extra.description.as_str()),
+                    _ => ("", ""),
+                };
                 Candidate {
                     text: format!("/{name} "),
                     label: format!("/{name} {argument}").trim_end().to_owned(),
@@ -111,12 +125,13 @@ pub fn commands(word: &Word<'_>, models: &[String]) -> Option<Completion> {
     (!candidates.is_empty()).then_some(Completion { range, candidates })
 }
 
-/// Files that match what follows `@`.
-pub fn files(word: &Word<'_>, paths: &[String]) -> Option<Completion> {
+/// Files that match what follows `@`, and `others` like them.
+pub fn files(word: &Word<'_>, paths: &[String], others: &[String]) -> Option<Completion> {
     let Word::File { query, start } = word else {
         return None;
     };
-    let candidates = ranked(query, paths.iter().map(String::as_str), |path| Candidate {
+    let names = others.iter().chain(paths).map(String::as_str);
+    let candidates = ranked(query, names, |path| Candidate {
         text: if path.contains(' ') {
             format!("@\"{path}\"")
         } else {
@@ -262,20 +277,20 @@ mod tests {
     #[test]
     fn commands_arguments_files_and_paths_complete() {
         assert_eq!(
-            texts(commands(&word("/thin"), &[])),
+            texts(commands(&word("/thin"), &[], &[])),
             (0..5, vec!["/thinking ".into()])
         );
         assert_eq!(
-            texts(commands(&word("/thinking hi"), &[])),
+            texts(commands(&word("/thinking hi"), &[], &[])),
             (10..12, vec!["high".into(), "xhigh".into()])
         );
         let paths = ["src/main.rs".to_owned(), "a b.txt".to_owned()];
         assert_eq!(
-            texts(files(&word("in @main"), &paths)),
+            texts(files(&word("in @main"), &paths, &[])),
             (3..8, vec!["@src/main.rs".into()])
         );
         assert_eq!(
-            texts(files(&word("@a b"), &paths).or(files(&word("@txt"), &paths))),
+            texts(files(&word("@a b"), &paths, &[]).or(files(&word("@txt"), &paths, &[]))),
             (0..4, vec!["@\"a b.txt\"".into()])
         );
         let list = |folder: &str| {

@@ -13,7 +13,7 @@ use crate::term::widgets::select::{Item, Select};
 use crate::term::widgets::textarea::{Motion, Position, TextArea};
 
 use super::command::Command;
-use complete::{Candidate, Completion};
+use complete::{Candidate, Completion, ExtraCommand};
 use editing::edit_area;
 use history::History;
 
@@ -37,6 +37,10 @@ pub struct Editor {
     /// Not set before they were asked for.
     models: Option<Vec<String>>,
     models_asked: bool,
+    /// Prompts of MCP servers.
+    prompts: Vec<ExtraCommand>,
+    /// `server:uri` of what MCP servers have to read.
+    resources: Vec<String>,
     completion: Option<Offer>,
     /// What relative paths are completed from.
     folder: PathBuf,
@@ -67,6 +71,8 @@ impl Editor {
             files_asked: false,
             models: None,
             models_asked: false,
+            prompts: Vec::new(),
+            resources: Vec::new(),
             completion: None,
             folder: PathBuf::new(),
             hidden: (0, 0),
@@ -156,6 +162,12 @@ impl Editor {
         }
     }
 
+    /// What the MCP servers of the session have for the editor.
+    pub fn set_servers(&mut self, prompts: Vec<ExtraCommand>, resources: Vec<String>) {
+        self.prompts = prompts;
+        self.resources = resources;
+    }
+
     /// Runs an editing command; false when it is not the editor's.
     pub fn on_command(&mut self, command: Command) -> bool {
         if self.completion.is_some() && self.on_completion(command) {
@@ -195,14 +207,15 @@ impl Editor {
                 return (!asked).then_some(Missing::Models);
             }
             complete::Word::Command(_) | complete::Word::Argument { .. } if first_line => {
-                complete::commands(&word, self.models.as_deref().unwrap_or_default())
+                let models = self.models.as_deref().unwrap_or_default();
+                complete::commands(&word, models, &self.prompts)
             }
             complete::Word::File { .. } => {
                 let Some(files) = &self.files else {
                     let asked = std::mem::replace(&mut self.files_asked, true);
                     return (!asked).then_some(Missing::Files);
                 };
-                complete::files(&word, files)
+                complete::files(&word, files, &self.resources)
             }
             _ => None,
         };

@@ -14,6 +14,7 @@ pub mod picker;
 pub mod question;
 pub mod restore;
 pub mod search;
+pub mod server;
 pub mod session;
 pub mod summary;
 pub mod tools;

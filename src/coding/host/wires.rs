@@ -1,0 +1,32 @@
+//! What an open session reaches beyond itself.
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+
+use super::event::Event;
+use super::host::{Job, Task};
+use crate::agent::Publisher;
+use crate::coding::guard::Guard;
+use crate::coding::questions::Questions;
+
+/// The ways from a session to its host and to people.
+#[derive(Debug, Clone)]
+pub(super) struct Wires {
+    pub publisher: Arc<Publisher<Event>>,
+    pub jobs: mpsc::UnboundedSender<Job>,
+    pub questions: Questions,
+    pub guard: Guard,
+}
+
+impl Task {
+    /// Those of the session that is about to open.
+    pub(super) fn wires(&self) -> Wires {
+        Wires {
+            publisher: Arc::clone(&self.publisher),
+            jobs: self.jobs.clone(),
+            questions: self.questions.clone(),
+            guard: self.guard(),
+        }
+    }
+}
