@@ -3,6 +3,7 @@
 
 pub mod accounts;
 pub mod attachment;
+pub mod context;
 pub mod files;
 pub mod folders;
 pub mod history;

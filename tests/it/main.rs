@@ -14,6 +14,7 @@ mod agent;
 mod auth;
 mod budget;
 mod caching;
+mod context;
 mod discovery;
 mod faults;
 mod json;

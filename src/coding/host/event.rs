@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::{self, Coalesce, Severity, ShellRun};
 use crate::coding::accounts::Account;
+use crate::coding::context::{AddedCommand, ContextPart};
 use crate::coding::questions::Question;
 use crate::coding::session::{SearchHit, StoredMessage};
 use crate::coding::spending::Spending;
@@ -141,6 +142,15 @@ pub enum Event {
     /// Answer to `ListQuestions`: those that wait, oldest first.
     Questions {
         questions: Vec<Question>,
+    },
+    /// The slash commands that no mode brings; sent when they were read. A prompt that begins with one is
+    /// sent as what it stands for.
+    Commands {
+        commands: Vec<AddedCommand>,
+    },
+    /// Answer to `ListContext`.
+    Context {
+        parts: Vec<ContextPart>,
     },
     /// Where the work happens; sent again when the branch changes.
     Workspace {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::context::HostContext;
 use super::event::{Event, KeyState};
 use super::login::RunningLogin;
 use super::op::Op;
@@ -43,6 +44,7 @@ pub enum HostError {
 pub(super) enum Job {
     Publish(Box<Event>),
     Discovered(Vec<Model>),
+    ContextRead,
     ShellEnded(Box<agent::ShellRun>),
     LoginEnded {
         provider: String,
@@ -86,6 +88,7 @@ impl Host {
             level: ThinkingLevel::default(),
             walk: CancellationToken::new(),
             questions_waiting: Waiting::default(),
+            context: HostContext::default(),
         };
         tokio::spawn(task.serve(received, finished, asked));
         let host = Self {
@@ -133,6 +136,7 @@ pub(super) struct Task {
     /// Ends the walk for `@` completion when the host ends.
     walk: CancellationToken,
     pub(super) questions_waiting: Waiting,
+    pub(super) context: HostContext,
 }
 
 impl Task {
@@ -143,6 +147,7 @@ impl Task {
         mut asked: mpsc::UnboundedReceiver<Request>,
     ) {
         self.open(self.setup.session.clone()).await;
+        self.read_context();
         self.look_around();
         loop {
             tokio::select! {
@@ -201,7 +206,7 @@ impl Task {
             .session
             .as_ref()
             .is_some_and(|session| !session.indexed);
-        if unread && needs_whole_session(&op) {
+        if (unread || self.context.is_reading()) && needs_whole_session(&op) {
             self.waiting.push(op);
             return;
         }
@@ -266,13 +271,17 @@ impl Task {
             Op::Logout { provider } => self.log_out(&provider).await,
             Op::AnswerQuestion { id, answer } => self.answer(id, answer),
             Op::ListQuestions => self.list_questions(),
+            Op::ListContext => self.publish_context(),
             Op::Reload => self.reload().await,
             // The loop has taken it.
             Op::ShutDown => {}
         }
     }
 
-    async fn apply_agent(&mut self, op: agent::Op) {
+    async fn apply_agent(&mut self, mut op: agent::Op) {
+        if !self.expand(&mut op) {
+            return;
+        }
         match op {
             agent::Op::Abort => {
                 if let Some(shell) = &self.shell {
@@ -304,6 +313,7 @@ impl Task {
                 self.spending = Spending::default();
                 self.spent_before = None;
                 self.session = Some(session);
+                self.renew_prompt();
                 self.publish_selected(self.level);
             }
             Err(error) => {
@@ -315,6 +325,9 @@ impl Task {
 
     /// Ends what runs and gives the file up.
     async fn close(&mut self) {
+        if !self.waiting.is_empty() {
+            self.context_read().await;
+        }
         if !self.waiting.is_empty()
             && let Some(session) = &self.session
         {
@@ -450,6 +463,7 @@ impl Task {
                     self.indexed(findings).await;
                 }
             }
+            Job::ContextRead => self.context_read().await,
             Job::Publish(event) => self.publish(*event),
             Job::Discovered(found) => {
                 if self.models.discovered(found) {
@@ -515,6 +529,7 @@ impl Task {
     }
 
     async fn reload(&mut self) {
+        self.read_context();
         match Models::load(&self.setup) {
             Ok((models, problems)) => {
                 self.models.reloaded(models).await;

@@ -1,6 +1,7 @@
 //! The one thing a mode receives: an agent wired to tools, a session, models and settings. Ops go in,
 //! events come out; nothing reaches around them.
 
+mod context;
 pub mod event;
 #[expect(
     clippy::module_inception,

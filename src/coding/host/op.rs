@@ -73,7 +73,9 @@ pub enum Op {
     AnswerQuestion { id: String, answer: Answer },
     /// Answered by `Event::Questions`.
     ListQuestions,
-    /// Reads settings and models again.
+    /// Instructions, skills and templates with their cost; answered by `Event::Context`.
+    ListContext,
+    /// Reads settings, models, instructions, skills and templates again.
     Reload,
     /// Stops what runs, stores everything and ends; `Event::ShutDown` is the last event.
     ShutDown,

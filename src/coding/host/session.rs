@@ -94,6 +94,7 @@ impl OpenSession {
             cwd: &setup.cwd,
             replacement: setup.system_prompt.as_deref(),
             addition: setup.append_system_prompt.as_deref(),
+            context: "",
             tools: &names,
         });
         let (tell_stored, stored) = mpsc::unbounded_channel();

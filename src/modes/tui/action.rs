@@ -23,6 +23,8 @@ pub enum Action {
     PickAccount {
         sign_out: bool,
     },
+    /// Lists skills and prompt templates.
+    PickSkill,
     /// Puts text on the clipboard.
     Copy(String),
     /// Looks for this text in the conversation.

@@ -75,6 +75,11 @@ impl App {
                 );
                 self.ops.push(Op::ListAccounts);
             }
+            Action::PickSkill => {
+                self.layers
+                    .push(overlays::skill::ID, overlays::skill::picker(&[]));
+                self.ops.push(Op::ListContext);
+            }
             Action::Copy(text) => self.effects.push(Effect::Copy(text)),
             Action::Search(query) => self.start_search(query),
             Action::StepSearch { older } => self.step_search(older),
@@ -127,7 +132,7 @@ impl App {
             Command::Palette => {
                 self.layers.push(
                     overlays::palette::ID,
-                    overlays::palette::picker(&self.keymap),
+                    overlays::palette::picker(&self.keymap, self.editor.commands()),
                 );
             }
             Command::Help => self
@@ -207,7 +212,8 @@ impl App {
         if trimmed.is_empty() {
             return;
         }
-        if let Some(parsed) = slash::parse(trimmed) {
+        let added = self.editor.is_added_command(trimmed);
+        if let Some(parsed) = slash::parse(trimmed).filter(|_| !added) {
             match parsed {
                 Ok(actions) => {
                     self.remember(trimmed);

@@ -123,7 +123,7 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
     SlashCommand {
         name: "reload",
         argument: "",
-        description: "read settings, models, themes and keys again",
+        description: "read settings, models, themes, keys, instructions and skills again",
         values: none,
         run: |_| Ok(vec![Action::ReloadLooks, Action::Tell(Op::Reload)]),
     },
@@ -147,6 +147,13 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
         description: "go on from where a failed run stopped",
         values: none,
         run: |_| Ok(vec![Action::Tell(Op::Agent(AgentOp::Continue))]),
+    },
+    SlashCommand {
+        name: "skills",
+        argument: "",
+        description: "the skills and prompt templates, with their cost",
+        values: none,
+        run: |_| Ok(vec![Action::PickSkill]),
     },
     SlashCommand {
         name: "theme",
@@ -183,6 +190,11 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
     },
 ];
 
+/// The command called `name`.
+pub fn find(name: &str) -> Option<&'static SlashCommand> {
+    SLASH_COMMANDS.iter().find(|command| command.name == name)
+}
+
 /// What `/NAME ARGUMENT` means; `None` when the text is no slash command.
 ///
 /// # Errors
@@ -194,7 +206,7 @@ pub fn parse(text: &str) -> Option<Result<Vec<Action>, String>> {
     if name.is_empty() || name.contains('/') {
         return None;
     }
-    let Some(command) = SLASH_COMMANDS.iter().find(|command| command.name == name) else {
+    let Some(command) = find(name) else {
         return Some(Err(format!(
             "there is no command `/{name}`: type `/` to see them all"
         )));

@@ -18,6 +18,7 @@ mod looks;
 mod overlays;
 mod running;
 mod sessions;
+mod skills;
 mod transcript;
 
 mod pty;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::base::path;
+use crate::coding::context::{AddedCommand, slash_parts};
 use crate::term::row::Row;
 use crate::term::widgets::select::{Item, Select};
 use crate::term::widgets::textarea::{Motion, Position, TextArea};
@@ -35,6 +36,8 @@ pub struct Editor {
     /// Not set before they were asked for.
     models: Option<Vec<String>>,
     models_asked: bool,
+    /// Slash commands of skills, templates and plug-ins.
+    commands: Vec<AddedCommand>,
     completion: Option<Offer>,
     /// What relative paths are completed from.
     folder: PathBuf,
@@ -65,6 +68,7 @@ impl Editor {
             files_asked: false,
             models: None,
             models_asked: false,
+            commands: Vec::new(),
             completion: None,
             folder: PathBuf::new(),
             hidden: (0, 0),
@@ -154,6 +158,22 @@ impl Editor {
         }
     }
 
+    /// Slash commands beside the built-in ones.
+    pub fn set_commands(&mut self, commands: Vec<AddedCommand>) {
+        self.commands = commands;
+    }
+
+    pub fn commands(&self) -> &[AddedCommand] {
+        &self.commands
+    }
+
+    /// Whether `text` calls a skill, a template or a plug-in: the host knows what it means.
+    pub fn is_added_command(&self, text: &str) -> bool {
+        slash_parts(text).is_some_and(|(name, _)| {
+            name.starts_with("skill:") || self.commands.iter().any(|known| known.name == name)
+        })
+    }
+
     /// Runs an editing command; false when it is not the editor's.
     pub fn on_command(&mut self, command: Command) -> bool {
         if self.completion.is_some() && self.on_completion(command) {
@@ -222,7 +242,8 @@ impl Editor {
                 return (!asked).then_some(Missing::Models);
             }
             complete::Word::Command(_) | complete::Word::Argument { .. } if first_line => {
-                complete::commands(&word, self.models.as_deref().unwrap_or_default())
+                let models = self.models.as_deref().unwrap_or_default();
+                complete::commands(&word, models, &self.commands)
             }
             complete::Word::File { .. } => {
                 let Some(files) = &self.files else {

@@ -9,3 +9,4 @@ pub mod palette;
 pub mod picker;
 pub mod search;
 pub mod session;
+pub mod skill;
