@@ -18,7 +18,7 @@ use super::op::Op;
 use super::result::RunResult;
 use super::retry::RetryPolicy;
 use super::state::StateSnapshot;
-use super::tool::ToolSet;
+use super::tool::{ToolSet, ToolSource};
 use super::transport::Transport;
 use super::turn;
 use crate::llm::{Model, ThinkingLevel};
@@ -32,6 +32,9 @@ pub struct AgentConfig {
     pub thinking: ThinkingLevel,
     pub system_prompt: String,
     pub tools: ToolSet,
+    /// Where more tools come from while the agent lives; their tools stand behind `tools`, in this
+    /// order.
+    pub sources: Vec<Arc<dyn ToolSource>>,
     /// Asked in this order.
     pub interceptors: Vec<Arc<dyn Interceptor>>,
     /// The conversation so far.
@@ -57,6 +60,7 @@ impl AgentConfig {
             thinking: ThinkingLevel::Off,
             system_prompt: String::new(),
             tools: Vec::new(),
+            sources: Vec::new(),
             interceptors: Vec::new(),
             messages: Vec::new(),
             history: None,

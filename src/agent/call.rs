@@ -193,13 +193,13 @@ async fn follow(
 
 async fn build_request(run: &Run<'_>, model: &Arc<Model>) -> Result<Request, StopRun> {
     let config = &run.core.config;
-    let (system_prompt, conversation, tool_names, thinking) = {
+    let (system_prompt, conversation, tools, thinking) = {
         let state = run.core.state();
         let thinking = model.clamp(state.thinking);
         (
             state.system_prompt.clone(),
             state.messages.clone(),
-            state.tool_names.clone(),
+            state.toolbox.specs(&state.withheld),
             thinking,
         )
     };
@@ -207,11 +207,7 @@ async fn build_request(run: &Run<'_>, model: &Arc<Model>) -> Result<Request, Sto
     if run.last_turn {
         messages.push(Message::User(UserMessage::text(FINAL_TURN_MESSAGE)));
     }
-    let tools = if run.last_turn {
-        Vec::new()
-    } else {
-        run.core.toolbox.specs(&tool_names)
-    };
+    let tools = if run.last_turn { Vec::new() } else { tools };
     let mut context = Context {
         system_prompt,
         messages,

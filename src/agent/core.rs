@@ -11,13 +11,13 @@ use super::message::{AgentMessage, Severity, UserMessage};
 use super::op::Op;
 use super::queue::Queues;
 use super::state::State;
+use super::tool::ToolSet;
 use super::toolbox::Toolbox;
 use crate::base::{clock, ids};
 
 #[derive(Debug)]
 pub(super) struct Core {
     pub config: AgentConfig,
-    pub toolbox: Toolbox,
     pub publisher: Arc<Publisher<Event>>,
     state: Mutex<State>,
 }
@@ -33,19 +33,18 @@ pub(super) enum Next {
 
 impl Core {
     pub(super) fn new(config: AgentConfig) -> Self {
-        let toolbox = Toolbox::new(config.tools.clone());
+        let toolbox = Toolbox::new(all_tools(&config));
         let state = State {
             system_prompt: config.system_prompt.clone(),
             models: config.models.clone(),
             thinking: config.thinking,
-            tool_names: toolbox.names(),
+            toolbox: Arc::new(toolbox),
             messages: config.messages.clone(),
             history: config.history.clone(),
             ..State::default()
         };
         Self {
             config,
-            toolbox,
             publisher: Arc::new(Publisher::new()),
             state: Mutex::new(state),
         }
@@ -69,6 +68,28 @@ impl Core {
 
     pub(super) fn interceptors(&self) -> &[Arc<dyn Interceptor>] {
         &self.config.interceptors
+    }
+
+    /// Asks the sources of tools again and tells of what changed. Not between a request and its calls.
+    pub(super) fn refresh_tools(&self) {
+        if self.config.sources.is_empty() {
+            return;
+        }
+        let known = Arc::clone(&self.state().toolbox);
+        let toolbox = known.with(all_tools(&self.config));
+        if !toolbox.is_same(&known) {
+            self.state().toolbox = Arc::new(toolbox);
+            self.publish_tools();
+        }
+    }
+
+    fn publish_tools(&self) {
+        let (toolbox, withheld) = {
+            let state = self.state();
+            (Arc::clone(&state.toolbox), state.withheld.clone())
+        };
+        let tools = toolbox.list(&withheld);
+        self.publish(Event::Tools { tools });
     }
 
     /// Stores a final message and takes it into the conversation. `id` names it in events; a message
@@ -180,6 +201,13 @@ impl Core {
                 self.publish(Event::State { state });
                 Next::Nothing
             }
+            Op::ListTools => {
+                if !running {
+                    self.refresh_tools();
+                }
+                self.publish_tools();
+                Next::Nothing
+            }
             setting => {
                 self.set(setting);
                 Next::Nothing
@@ -208,7 +236,7 @@ impl Core {
             }
             Op::SetSystemPrompt { prompt } => self.state().system_prompt = prompt,
             Op::SetTools { names } => {
-                let known = self.toolbox.names();
+                let known = self.state().toolbox.names();
                 for name in names.iter().filter(|name| !known.contains(name)) {
                     let known = known.join(", ");
                     self.notice(
@@ -216,7 +244,9 @@ impl Core {
                         format!("there is no tool `{name}`: known are {known}"),
                     );
                 }
-                self.state().tool_names = names;
+                let others = known.into_iter().filter(|name| !names.contains(name));
+                self.state().withheld = others.collect();
+                self.publish_tools();
             }
             Op::SetQueueMode {
                 steering,
@@ -292,4 +322,10 @@ impl Core {
         self.publish_queues();
         Next::Nothing
     }
+}
+
+/// What stands at all times, then what the sources offer now.
+fn all_tools(config: &AgentConfig) -> ToolSet {
+    let offered = config.sources.iter().flat_map(|source| source.tools());
+    config.tools.iter().cloned().chain(offered).collect()
 }

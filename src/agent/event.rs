@@ -14,7 +14,7 @@ use super::mailbox::Coalesce;
 use super::message::{AgentMessage, Severity, ToolResultMessage, UserMessage};
 use super::op::QueueMode;
 use super::state::StateSnapshot;
-use super::tool::ToolUpdate;
+use super::tool::{ToolInfo, ToolUpdate};
 use crate::llm::{Delta, ThinkingLevel, TurnStatus};
 
 /// Output that waits for a lagging subscriber, in bytes a call; beyond it the oldest is counted, not
@@ -94,6 +94,9 @@ pub enum Event {
         level: ThinkingLevel,
         effective: ThinkingLevel,
     },
+    /// Answer to `ListTools`, and sent again when tools came, went or changed: the next request offers
+    /// them.
+    Tools { tools: Vec<ToolInfo> },
     QueueModeChanged {
         steering: QueueMode,
         follow_up: QueueMode,

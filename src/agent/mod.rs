@@ -41,7 +41,8 @@ pub use result::RunResult;
 pub use retry::RetryPolicy;
 pub use state::StateSnapshot;
 pub use tool::{
-    Concurrency, Tool, ToolContext, ToolOutput, ToolSet, ToolStatus, ToolUpdate, UpdateSink,
+    Concurrency, Tool, ToolContext, ToolHints, ToolInfo, ToolOrigin, ToolOutput, ToolSet,
+    ToolSource, ToolStatus, ToolUpdate, UpdateSink,
 };
 pub use toolbox::Toolbox;
 pub use transport::{AppTransport, KeySource, ProviderTransport, Transport};

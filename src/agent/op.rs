@@ -54,8 +54,12 @@ pub enum Op {
     SetThinkingLevel { level: ThinkingLevel },
     /// Takes effect with the next request.
     SetSystemPrompt { prompt: String },
-    /// The tools offered from the next request on, by name; unknown names are answered by a notice.
+    /// The tools offered from the next request on, by name; unknown names are answered by a notice. A
+    /// tool that joins later is offered. Answered by `Event::Tools`.
     SetTools { names: Vec<String> },
+    /// Answered by `Event::Tools`. Without a run the sources of tools are asked first; a run asks them
+    /// before each request.
+    ListTools,
     /// Replaces the conversation. Ignored, with a notice, while a run is on.
     ReplaceMessages { messages: Vec<AgentMessage> },
     /// Adds a message without starting a run. While a run is on it is held until the next request, so

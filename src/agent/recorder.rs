@@ -4,6 +4,7 @@ use super::core::Core;
 use super::event::Event;
 use super::log::{AccountingEntry, Direction, LogEntry, LogKind, LogSeverity};
 use super::message::ToolResultMessage;
+use super::tool::ToolOrigin;
 use crate::base::{clock, text};
 use crate::llm::{AssistantMessage, ContentBlock, Model, ToolCall, TurnStatus};
 
@@ -124,15 +125,10 @@ impl<'a> Recorder<'a> {
 
     pub(super) fn tool_started(&self, turn: u32, place: usize, call: &ToolCall) {
         let message = format!("{}({})", call.name, compact_arguments(call));
-        self.log(tool_entry(
-            (turn, place),
-            Direction::Request,
-            &call.name,
-            message,
-        ));
+        self.log(self.tool_entry((turn, place), Direction::Request, &call.name, message));
         if self.core.config.trace {
             let message = format!("params: {}", call.arguments);
-            let entry = tool_entry((turn, place), Direction::Request, &call.name, message);
+            let entry = self.tool_entry((turn, place), Direction::Request, &call.name, message);
             self.log(LogEntry {
                 severity: LogSeverity::Trace,
                 ..entry
@@ -149,7 +145,7 @@ impl<'a> Recorder<'a> {
             .filter_map(ContentBlock::as_text);
         let characters: u64 = texts.map(|text| text.chars().count() as u64).sum();
         let line = format!("{}ms, {characters} chars", message.duration_ms);
-        let entry = tool_entry((turn, place), Direction::Response, name, line);
+        let entry = self.tool_entry((turn, place), Direction::Response, name, line);
         self.log(entry.clone());
         if !message.status.is_success() {
             let status = serde_json::to_string(&message.status).unwrap_or_default();
@@ -179,6 +175,36 @@ impl<'a> Recorder<'a> {
         });
     }
 
+    fn tool_entry(
+        &self,
+        (turn, place): (u32, usize),
+        direction: Direction,
+        name: &str,
+        message: String,
+    ) -> LogEntry {
+        let origin = self
+            .core
+            .state()
+            .toolbox
+            .get(name)
+            .map(|tool| tool.origin());
+        let (kind, remote_identifier) = match origin {
+            Some(ToolOrigin::Server { server, tool }) => (LogKind::Mcp, format!("{server}:{tool}")),
+            _ => (LogKind::Tool, name.to_owned()),
+        };
+        LogEntry {
+            timestamp: clock::now_ms(),
+            severity: LogSeverity::Verbose,
+            turn,
+            subturn: u32::try_from(place + 1).unwrap_or(u32::MAX),
+            direction,
+            kind,
+            remote_identifier,
+            fatal: false,
+            message,
+        }
+    }
+
     fn log(&self, entry: LogEntry) {
         self.core.publish(Event::Log { entry });
     }
@@ -199,25 +225,6 @@ fn llm_entry(
         direction,
         kind: LogKind::Llm,
         remote_identifier: format!("{}:{}", model.provider, model.id),
-        fatal: false,
-        message,
-    }
-}
-
-fn tool_entry(
-    (turn, place): (u32, usize),
-    direction: Direction,
-    name: &str,
-    message: String,
-) -> LogEntry {
-    LogEntry {
-        timestamp: clock::now_ms(),
-        severity: LogSeverity::Verbose,
-        turn,
-        subturn: u32::try_from(place + 1).unwrap_or(u32::MAX),
-        direction,
-        kind: LogKind::Tool,
-        remote_identifier: name.to_owned(),
         fatal: false,
         message,
     }

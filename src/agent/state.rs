@@ -9,6 +9,7 @@ use super::history::History;
 use super::message::{AgentMessage, UserMessage};
 use super::op::QueueMode;
 use super::queue::Queues;
+use super::toolbox::Toolbox;
 use crate::llm::{AssistantMessage, MessageBuilder, Model, ThinkingLevel};
 
 /// The mutable part of an agent. Owned by its core; locked for moments, never across an await.
@@ -18,7 +19,10 @@ pub(super) struct State {
     /// Best first; the others are fallbacks.
     pub models: Vec<Arc<Model>>,
     pub thinking: ThinkingLevel,
-    pub tool_names: Vec<String>,
+    /// Every tool there is.
+    pub toolbox: Arc<Toolbox>,
+    /// Names of the tools that are not offered.
+    pub withheld: HashSet<String>,
     pub messages: Vec<Arc<AgentMessage>>,
     /// What stands before `messages` and was not read yet.
     pub history: Option<Arc<dyn History>>,
@@ -67,7 +71,7 @@ impl State {
             system_prompt: self.system_prompt.clone(),
             models: self.model_references(),
             thinking_level: self.thinking,
-            tools: self.tool_names.clone(),
+            tools: self.offered(),
             messages: self.messages.clone(),
             is_streaming: self.running,
             partial: self
@@ -81,6 +85,13 @@ impl State {
             follow_up_mode: self.queues.follow_up.mode,
             error: self.error.clone(),
         }
+    }
+
+    /// Names of the tools offered, in the order the model sees them.
+    pub(super) fn offered(&self) -> Vec<String> {
+        let mut names = self.toolbox.names();
+        names.retain(|name| !self.withheld.contains(name));
+        names
     }
 
     pub(super) fn model_references(&self) -> Vec<String> {

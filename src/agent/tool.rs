@@ -20,6 +20,16 @@ pub trait Tool: Send + Sync + fmt::Debug {
     /// Name, description and argument schema, as the model sees them.
     fn spec(&self) -> &ToolSpec;
 
+    /// Where it comes from.
+    fn origin(&self) -> ToolOrigin {
+        ToolOrigin::Program
+    }
+
+    /// What it says of itself.
+    fn hints(&self) -> ToolHints {
+        ToolHints::default()
+    }
+
     /// How this call may run beside the others of its message.
     fn concurrency(&self, _arguments: &Value) -> Concurrency {
         Concurrency::Parallel
@@ -31,6 +41,58 @@ pub trait Tool: Send + Sync + fmt::Debug {
 
 /// The tools of an agent, in the order the model sees them.
 pub type ToolSet = Vec<Arc<dyn Tool>>;
+
+/// Where tools come from that come and go while an agent lives: servers, plug-ins.
+pub trait ToolSource: Send + Sync + fmt::Debug {
+    /// What it offers now, in an order that stays the same. Asked before every request: answers at
+    /// once, and gives the same `Arc`s as long as nothing changed.
+    fn tools(&self) -> ToolSet;
+}
+
+/// Who answers a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ToolOrigin {
+    /// The program itself.
+    Program,
+    /// The plug-in of this name.
+    Plugin { name: String },
+    /// The tool `tool` of the MCP server `server`, which may have another name here.
+    Server { server: String, tool: String },
+}
+
+/// What a tool says of itself; `None` when it says nothing. Hints of a server or a plug-in are claims,
+/// not promises.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolHints {
+    /// It changes nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_only: Option<bool>,
+    /// It may remove or overwrite, not only add.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub destructive: Option<bool>,
+    /// Calling it again with the same arguments changes nothing more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotent: Option<bool>,
+    /// It reaches beyond this machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_world: Option<bool>,
+}
+
+/// A tool as a list shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolInfo {
+    pub name: String,
+    pub description: String,
+    pub origin: ToolOrigin,
+    pub hints: ToolHints,
+    /// Whether the next request offers it.
+    pub offered: bool,
+    /// Length of its definition as JSON: about four bytes make a token.
+    pub bytes: usize,
+}
 
 /// How a call may run beside the others of its message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,18 +146,35 @@ pub enum ToolUpdate {
     /// More output, to be appended. `skipped` bytes before it were left out because they came faster
     /// than they can be shown.
     Output { text: String, skipped: u64 },
+    /// One line that says how far the call is; it takes the place of the one before.
+    Status { text: String },
 }
 
 impl ToolUpdate {
-    /// Appends `next`; beyond `limit` bytes the oldest text is dropped and counted as skipped.
+    /// What it says.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Output { text, .. } | Self::Status { text } => text,
+        }
+    }
+
+    /// Takes `next` into this one when they are of one kind. Beyond `limit` bytes of output the oldest
+    /// text is dropped and counted as skipped.
     pub fn merge(&mut self, next: &Self, limit: usize) -> bool {
-        let (
-            Self::Output { text, skipped },
-            Self::Output {
-                text: more,
-                skipped: gap,
-            },
-        ) = (self, next);
+        let (text, skipped, more, gap) = match (self, next) {
+            (
+                Self::Output { text, skipped },
+                Self::Output {
+                    text: more,
+                    skipped: gap,
+                },
+            ) => (text, skipped, more, gap),
+            (Self::Status { text }, Self::Status { text: next }) => {
+                text.clone_from(next);
+                return true;
+            }
+            _ => return false,
+        };
         if *gap > 0 {
             // A gap lies between the two: what stood before it belongs to what was left out.
             *skipped += text.len() as u64 + gap;

@@ -11,6 +11,7 @@ use super::event::Event;
 use super::interceptor::{StopRun, ToolDecision};
 use super::message::ToolResultMessage;
 use super::tool::{Concurrency, ToolContext, ToolOutput, ToolStatus, UpdateSink};
+use super::toolbox::Toolbox;
 use super::turn::{Run, elapsed_ms};
 use crate::base::clock;
 use crate::llm::{self, AssistantMessage, StopReason, ToolCall};
@@ -77,15 +78,16 @@ async fn check(run: &Run<'_>, call: &ToolCall, stop_reason: StopReason) -> Check
         let text = "Tools are no longer available, so this call was not run.";
         return Checked::Refused(ToolOutput::failed(ToolStatus::ToolNotFound, text));
     }
-    let offered = run.core.state().tool_names.contains(&call.name);
-    let tool = run.core.toolbox.get(&call.name).filter(|_| offered);
+    let toolbox = Arc::clone(&run.core.state().toolbox);
+    let withheld = run.core.state().withheld.contains(&call.name);
+    let tool = toolbox.get(&call.name).filter(|_| !withheld);
     let Some(tool) = tool else {
-        let known = run.core.state().tool_names.join(", ");
+        let known = run.core.state().offered().join(", ");
         let text = format!("There is no tool `{}`. The tools are: {known}.", call.name);
         return Checked::Refused(ToolOutput::failed(ToolStatus::ToolNotFound, text));
     };
     let mut arguments = call.arguments.clone();
-    if let Some(refusal) = refuse_invalid(run, &call.name, &arguments) {
+    if let Some(refusal) = refuse_invalid(&toolbox, &call.name, &arguments) {
         return Checked::Refused(refusal);
     }
     let mut asked = call.clone();
@@ -99,7 +101,7 @@ async fn check(run: &Run<'_>, call: &ToolCall, stop_reason: StopReason) -> Check
             ToolDecision::Rewrite {
                 arguments: rewritten,
             } => {
-                if let Some(refusal) = refuse_invalid(run, &call.name, &rewritten) {
+                if let Some(refusal) = refuse_invalid(&toolbox, &call.name, &rewritten) {
                     return Checked::Refused(refusal);
                 }
                 arguments.clone_from(&rewritten);
@@ -114,8 +116,8 @@ async fn check(run: &Run<'_>, call: &ToolCall, stop_reason: StopReason) -> Check
     }
 }
 
-fn refuse_invalid(run: &Run<'_>, name: &str, arguments: &Value) -> Option<ToolOutput> {
-    let status = run.core.toolbox.validate(name, arguments).err()?;
+fn refuse_invalid(toolbox: &Toolbox, name: &str, arguments: &Value) -> Option<ToolOutput> {
+    let status = toolbox.validate(name, arguments).err()?;
     let text = match &status {
         ToolStatus::InvalidParameters { message, .. } => format!(
             "The arguments of `{name}` do not fit its schema. {message}. \
@@ -213,7 +215,8 @@ async fn run_lane(
 
 /// Runs one call. A tool that ignores its cancellation is left behind after a grace period.
 async fn execute(run: &Run<'_>, call: &ToolCall, arguments: Value) -> ToolOutput {
-    let Some(tool) = run.core.toolbox.get(&call.name) else {
+    let toolbox = Arc::clone(&run.core.state().toolbox);
+    let Some(tool) = toolbox.get(&call.name) else {
         return aborted("the tool is gone");
     };
     if run.cancel.is_cancelled() {

@@ -1,17 +1,21 @@
-//! The tools of one agent with their compiled argument schemas.
+//! The tools of one agent with their compiled argument schemas. A box never changes: when tools come or
+//! go another takes its place, between two requests, so that a call always finds the tools its request
+//! offered.
 
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use jsonschema::Validator;
 use serde_json::Value;
 
-use super::tool::{Tool, ToolSet, ToolStatus};
+use super::tool::{Tool, ToolInfo, ToolSet, ToolStatus};
 use crate::llm::ToolSpec;
 
 /// Tools by name, in the order the model sees them. Schemas compile on first use.
+#[derive(Default)]
 pub struct Toolbox {
-    slots: Vec<Slot>,
+    slots: Vec<Arc<Slot>>,
 }
 
 struct Slot {
@@ -20,15 +24,43 @@ struct Slot {
 }
 
 impl Toolbox {
+    /// Of several tools with one name the first counts.
     pub fn new(tools: ToolSet) -> Self {
-        let slots = tools
-            .into_iter()
-            .map(|tool| Slot {
+        Self::default().with(tools)
+    }
+
+    /// A box of `tools`. Those that are in this one too keep their compiled schemas.
+    #[must_use]
+    pub fn with(&self, tools: ToolSet) -> Self {
+        let known: HashMap<*const (), &Arc<Slot>> = self
+            .slots
+            .iter()
+            .map(|slot| (address(&slot.tool), slot))
+            .collect();
+        let slot_of = |tool: Arc<dyn Tool>| match known.get(&address(&tool)) {
+            Some(slot) => Arc::clone(slot),
+            None => Arc::new(Slot {
                 tool,
                 validator: OnceLock::new(),
-            })
+            }),
+        };
+        let mut names = HashSet::new();
+        let slots = tools
+            .into_iter()
+            .filter(|tool| names.insert(tool.spec().name.clone()))
+            .map(slot_of)
             .collect();
         Self { slots }
+    }
+
+    /// Whether the same tools are in both, in the same order.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.slots.len() == other.slots.len()
+            && self
+                .slots
+                .iter()
+                .zip(&other.slots)
+                .all(|(one, other)| Arc::ptr_eq(one, other))
     }
 
     pub fn names(&self) -> Vec<String> {
@@ -38,12 +70,28 @@ impl Toolbox {
             .collect()
     }
 
-    /// The specifications of the tools called `names`, in the box's own order: a stable order keeps
+    /// Every tool as a list shows it; `withheld` says which are not offered.
+    pub(super) fn list(&self, withheld: &HashSet<String>) -> Vec<ToolInfo> {
+        let info = |slot: &Arc<Slot>| {
+            let spec = slot.tool.spec();
+            ToolInfo {
+                name: spec.name.clone(),
+                description: spec.description.clone(),
+                origin: slot.tool.origin(),
+                hints: slot.tool.hints(),
+                offered: !withheld.contains(&spec.name),
+                bytes: serde_json::to_string(spec).map_or(0, |json| json.len()),
+            }
+        };
+        self.slots.iter().map(info).collect()
+    }
+
+    /// The specifications of all but the `withheld` tools, in the box's own order: a stable order keeps
     /// the provider's cache.
-    pub fn specs(&self, names: &[String]) -> Vec<ToolSpec> {
+    pub(super) fn specs(&self, withheld: &HashSet<String>) -> Vec<ToolSpec> {
         let specs = self.slots.iter().map(|slot| slot.tool.spec());
         specs
-            .filter(|spec| names.contains(&spec.name))
+            .filter(|spec| !withheld.contains(&spec.name))
             .cloned()
             .collect()
     }
@@ -100,6 +148,10 @@ impl Toolbox {
             }),
         }
     }
+}
+
+fn address(tool: &Arc<dyn Tool>) -> *const () {
+    Arc::as_ptr(tool).cast()
 }
 
 impl fmt::Debug for Toolbox {

@@ -68,6 +68,7 @@ impl Run<'_> {
         }
         loop {
             self.deliver_waiting().await?;
+            self.core.refresh_tools();
             self.turn += 1;
             self.last_turn = self
                 .core

@@ -26,6 +26,7 @@ mod questions;
 mod real_model;
 mod sessions;
 mod support;
+mod tool_sources;
 mod tools_loop;
 mod tui;
 mod turns;

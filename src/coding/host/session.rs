@@ -107,6 +107,7 @@ impl OpenSession {
             thinking,
             system_prompt: prompt,
             tools,
+            sources: Vec::new(),
             interceptors: vec![Arc::new(Keeper::new(store.clone(), tell_stored))],
             messages: Vec::new(),
             history,

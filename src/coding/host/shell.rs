@@ -36,7 +36,9 @@ impl RunningShell {
         let updates = {
             let id = id.clone();
             UpdateSink::new(move |update| {
-                let ToolUpdate::Output { text, skipped } = update;
+                let ToolUpdate::Output { text, skipped } = update else {
+                    return;
+                };
                 publisher.publish(Event::ShellUpdate {
                     id: id.clone(),
                     text,

@@ -409,7 +409,10 @@ mod tests {
         let bench = Bench::new();
         let sent: Arc<Mutex<Vec<(usize, u64)>>> = Arc::default();
         let sink = Arc::clone(&sent);
-        let updates = UpdateSink::new(move |ToolUpdate::Output { text, skipped }| {
+        let updates = UpdateSink::new(move |update| {
+            let ToolUpdate::Output { text, skipped } = update else {
+                panic!("{update:?}");
+            };
             sink.lock().unwrap().push((text.len(), skipped));
         });
         let cancel = CancellationToken::new();

@@ -145,7 +145,9 @@ mod tests {
         let sent = Sent::default();
         let sink = Arc::clone(&sent);
         let updates = UpdateSink::new(move |update| {
-            let ToolUpdate::Output { text, skipped } = update;
+            let ToolUpdate::Output { text, skipped } = update else {
+                panic!("{update:?}");
+            };
             sink.lock().unwrap().push((text, skipped));
         });
         (Live::new(updates), sent)

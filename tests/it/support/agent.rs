@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures_util::future::{BoxFuture, FutureExt};
 use osier::agent::{
     Agent, AgentConfig, AgentMessage, Concurrency, Event, Interceptor, Op, ProviderTransport,
-    RunOutcome, Subscription, Tool, ToolContext, ToolOutput,
+    RunOutcome, Subscription, Tool, ToolContext, ToolOrigin, ToolOutput, ToolSet, ToolSource,
 };
 use osier::llm::model::Compat;
 use osier::llm::usage::Price;
@@ -78,6 +78,12 @@ impl Scene {
 
     pub(crate) fn tool(mut self, tool: TestTool) -> Self {
         self.config.tools.push(Arc::new(tool));
+        self
+    }
+
+    /// Tools that come and go.
+    pub(crate) fn source(mut self, source: &TestSource) -> Self {
+        self.config.sources.push(Arc::new(source.clone()));
         self
     }
 
@@ -262,6 +268,7 @@ type Beside = dyn Fn(&Value) -> Concurrency + Send + Sync;
 /// A tool of the test.
 pub(crate) struct TestTool {
     spec: ToolSpec,
+    origin: ToolOrigin,
     beside: Box<Beside>,
     behaviour: Box<Behaviour>,
 }
@@ -279,6 +286,7 @@ impl TestTool {
                 description: format!("the test tool {name}"),
                 parameters: json!({"type": "object"}),
             },
+            origin: ToolOrigin::Program,
             beside: Box::new(|_| Concurrency::Parallel),
             behaviour: Box::new(move |arguments, cx| work(arguments, cx).boxed()),
         }
@@ -303,6 +311,14 @@ impl TestTool {
         }))
     }
 
+    pub(crate) fn from_server(mut self, server: &str, tool: &str) -> Self {
+        self.origin = ToolOrigin::Server {
+            server: server.into(),
+            tool: tool.into(),
+        };
+        self
+    }
+
     pub(crate) fn schema(mut self, parameters: Value) -> Self {
         self.spec.parameters = parameters;
         self
@@ -320,6 +336,10 @@ impl TestTool {
 impl Tool for TestTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    fn origin(&self) -> ToolOrigin {
+        self.origin.clone()
     }
 
     fn concurrency(&self, arguments: &Value) -> Concurrency {
@@ -348,5 +368,24 @@ impl Journal {
 
     pub(crate) fn lines(&self) -> Vec<String> {
         self.0.lock().expect("the journal").clone()
+    }
+}
+
+/// Tools that come and go when the test says so.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct TestSource(Arc<Mutex<ToolSet>>);
+
+impl TestSource {
+    pub(crate) fn put(&self, tools: Vec<TestTool>) {
+        let tools = tools
+            .into_iter()
+            .map(|tool| Arc::new(tool) as Arc<dyn Tool>);
+        *self.0.lock().expect("the tools") = tools.collect();
+    }
+}
+
+impl ToolSource for TestSource {
+    fn tools(&self) -> ToolSet {
+        self.0.lock().expect("the tools").clone()
     }
 }

@@ -65,8 +65,8 @@ impl ShellCell {
         let rest = [Span::new("  ", Token::UserMarker)];
         let mut rows = plain(&self.command, face, width, &first, &rest);
         let indent = [Span::new("  ", Token::ToolOutput)];
-        let ToolUpdate::Output { text: live, .. } = &self.live;
-        let output = self.run.as_ref().map_or(live, |run| &run.output);
+        let run = self.run.as_ref();
+        let output = run.map_or(self.live.text(), |run| &run.output);
         if expanded {
             rows.extend(plain(
                 output.trim_end(),

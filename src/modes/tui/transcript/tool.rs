@@ -42,6 +42,8 @@ pub struct ToolCell {
     pub raw: String,
     pub phase: Phase,
     live: ToolUpdate,
+    /// How far the running call is.
+    status: String,
 }
 
 /// How a tool is shown.
@@ -89,6 +91,7 @@ impl ToolCell {
                 text: String::new(),
                 skipped: 0,
             },
+            status: String::new(),
         }
     }
 
@@ -120,12 +123,18 @@ impl ToolCell {
 
     /// More output of the running call.
     pub fn update(&mut self, update: &ToolUpdate) {
-        self.live.merge(update, LIVE_LIMIT);
+        match update {
+            ToolUpdate::Status { text } => self.status = text::single_line(text),
+            output @ ToolUpdate::Output { .. } => {
+                self.live.merge(output, LIVE_LIMIT);
+            }
+        }
     }
 
     /// The call's end. Live output is no longer needed.
     pub fn finish(&mut self, result: Arc<ToolResultMessage>) {
         self.phase = Phase::Done(result);
+        self.status = String::new();
         self.live = ToolUpdate::Output {
             text: String::new(),
             skipped: 0,
@@ -144,8 +153,13 @@ impl ToolCell {
         match &self.phase {
             Phase::Streaming => {}
             Phase::Running => {
-                let ToolUpdate::Output { text, .. } = &self.live;
-                rows.extend(tail_rows(text, body_width, &indent, FOLDED_ROWS));
+                let live = self.live.text();
+                rows.extend(tail_rows(live, body_width, &indent, FOLDED_ROWS));
+                if !self.status.is_empty() {
+                    let status = format!("  {}", self.status);
+                    let status = text::truncate(&status, usize::from(width));
+                    rows.push(Row::plain(status, Token::Muted));
+                }
             }
             Phase::Done(result) => {
                 result_rows(view, result, (body_width, expanded), &mut rows);

@@ -1,0 +1,144 @@
+//! Tools that come and go while an agent lives: offered from the next request on, in a stable order, and
+//! told of.
+
+use osier::agent::{Event, Op, ToolOutput, ToolStatus};
+use osier::llm::Script;
+use serde_json::{Value, json};
+
+use crate::support::agent::{Journal, Scene, Stage, TestSource, TestTool};
+use crate::support::outline::records;
+
+fn plain(name: &str) -> TestTool {
+    TestTool::new(name, |_, _| async {
+        ToolOutput::success("ok", Value::Null)
+    })
+}
+
+/// The tools of each request.
+fn offered(stage: &Stage) -> Vec<Vec<String>> {
+    let requests = stage.provider.requests();
+    let names = requests.iter().map(|request| {
+        let tools = request.context.tools.iter();
+        tools.map(|tool| tool.name.clone()).collect()
+    });
+    names.collect()
+}
+
+/// The lists that were told: a name, or a name in brackets when it is not offered.
+fn told(events: &[Event]) -> Vec<Vec<String>> {
+    let lists = events.iter().filter_map(|event| match event {
+        Event::Tools { tools } => Some(tools),
+        _ => None,
+    });
+    let name = |tool: &osier::agent::ToolInfo| match tool.offered {
+        true => tool.name.clone(),
+        false => format!("({})", tool.name),
+    };
+    lists
+        .map(|tools| tools.iter().map(name).collect())
+        .collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_joins_during_a_turn_is_offered_with_the_next_request() {
+    let source = TestSource::default();
+    let joining = source.clone();
+    let opener = TestTool::new("open", move |_, _| {
+        joining.put(vec![plain("late")]);
+        async { ToolOutput::success("open", Value::Null) }
+    });
+    let script = Script::new()
+        .turn(|turn| turn.tool("open", json!({})).tool("late", json!({})))
+        .turn(|turn| turn.tool("late", json!({})).with_id("c"))
+        .turn(|turn| turn.text("done"));
+    let ran = Scene::new()
+        .script(script)
+        .tool(opener)
+        .source(&source)
+        .run()
+        .await;
+    assert_eq!(
+        offered(&ran.stage),
+        [vec!["open"], vec!["open", "late"], vec!["open", "late"]]
+    );
+    assert_eq!(told(&ran.events), [["open", "late"]]);
+    let statuses: Vec<ToolStatus> = ran
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            Event::ToolExecutionEnd { result, .. } => Some(result.status.clone()),
+            _ => None,
+        })
+        .collect();
+    // The call of the first turn came before the tool was offered.
+    let expected = [
+        ToolStatus::Success,
+        ToolStatus::ToolNotFound,
+        ToolStatus::Success,
+    ];
+    assert_eq!(statuses, expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_goes_during_a_turn_still_answers_its_request() {
+    let source = TestSource::default();
+    let going = source.clone();
+    let journal = Journal::default();
+    source.put(vec![TestTool::echo(&journal)]);
+    let closer = TestTool::new("close", move |_, _| {
+        going.put(Vec::new());
+        async { ToolOutput::success("closed", Value::Null) }
+    });
+    let script = Script::new()
+        .turn(|turn| {
+            turn.tool("close", json!({}))
+                .tool("echo", json!({"text": "a"}))
+        })
+        .turn(|turn| turn.text("done"));
+    let ran = Scene::new()
+        .script(script)
+        .tool(closer)
+        .source(&source)
+        .run()
+        .await;
+    assert_eq!(journal.lines(), ["echo a"]);
+    assert_eq!(offered(&ran.stage), [vec!["close", "echo"], vec!["close"]]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_run_the_list_is_fresh_and_what_is_withheld_stays_so() {
+    let source = TestSource::default();
+    let scene = Scene::new().tool(plain("read")).tool(plain("bash"));
+    let mut stage = scene.source(&source).start();
+    let names = vec!["read".to_owned()];
+    let events = stage.apply(Op::SetTools { names }).await;
+    assert_eq!(told(&events), [["read", "(bash)"]]);
+    source.put(vec![plain("later"), plain("read")]);
+    let events = stage.apply(Op::ListTools).await;
+    // The first of two tools with one name counts; a tool that joins is offered.
+    let expected = ["read", "(bash)", "later"];
+    assert_eq!(told(&events).last().unwrap(), &expected);
+    assert_eq!(stage.agent.state().tools, ["read", "later"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_of_a_server_are_logged_under_its_name() {
+    let source = TestSource::default();
+    source.put(vec![plain("time__now").from_server("time", "now")]);
+    let script = Script::new()
+        .turn(|turn| turn.tool("time__now", json!({"zone": "UTC"})))
+        .turn(|turn| turn.text("done"));
+    let ran = Scene::new().script(script).source(&source).run().await;
+    let records = records(&ran.events);
+    let calls: Vec<&String> = records
+        .iter()
+        .filter(|line| line.contains(" mcp "))
+        .collect();
+    assert_eq!(
+        calls,
+        [
+            "[VRB] → [1.1] mcp time:now: time__now(zone:UTC)",
+            "[VRB] ← [1.1] mcp time:now: ?ms, 2 chars",
+        ]
+    );
+}
