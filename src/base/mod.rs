@@ -10,3 +10,4 @@ pub mod path;
 pub mod problem;
 pub mod process;
 pub mod text;
+pub mod watch;

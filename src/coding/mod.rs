@@ -11,6 +11,7 @@ pub mod host;
 pub mod image;
 pub mod keeper;
 pub mod models;
+pub mod plugins;
 pub mod prompt;
 pub mod questions;
 pub mod scripts;

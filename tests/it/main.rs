@@ -19,6 +19,8 @@ mod discovery;
 mod faults;
 mod json;
 mod layers;
+mod plugin_examples;
+mod plugins;
 mod print;
 mod program;
 mod proxy;

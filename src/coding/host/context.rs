@@ -1,19 +1,37 @@
 //! What the model is told beside the conversation. Read beside the task once the first session is open,
 //! and again with `Reload`; ops that depend on it wait until it is there.
 
+use std::sync::Arc;
+
 use tokio::task::JoinHandle;
 
 use super::event::Event;
 use super::host::{Job, Task};
 use crate::agent::{self, Severity};
-use crate::coding::context::{ContextSources, ProjectContext, slash_parts};
+use crate::coding::context::{AddedCommand, ContextSources, ProjectContext, slash_parts};
+use crate::coding::plugins::Loaded;
 use crate::coding::prompt::{PromptParts, system_prompt};
+
+/// What is read again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reading {
+    Everything,
+    /// Files of plug-ins changed; the prompt stays as it is.
+    Plugins,
+}
+
+/// What a reading gave; no context when only plug-ins were read.
+type Read = (Option<ProjectContext>, Loaded);
 
 /// The context of a host.
 #[derive(Debug, Default)]
 pub(super) struct HostContext {
     pub known: ProjectContext,
-    reading: Option<JoinHandle<ProjectContext>>,
+    reading: Option<JoinHandle<Read>>,
+    /// The commands that were told last.
+    told: Vec<AddedCommand>,
+    /// Asked for while one was on.
+    next: Option<Reading>,
 }
 
 impl HostContext {
@@ -24,20 +42,33 @@ impl HostContext {
 }
 
 impl Task {
-    /// Begins to read.
-    pub(super) fn read_context(&mut self) {
+    /// Begins to read; while that is on, the next one waits for it.
+    pub(super) fn read_context(&mut self, what: Reading) {
+        if self.context.is_reading() {
+            let wider = self.context.next == Some(Reading::Everything);
+            self.context.next = Some(if wider { Reading::Everything } else { what });
+            return;
+        }
         let sources = ContextSources {
             config: self.setup.folders.config.clone(),
             home: self.setup.environment.get("HOME").map(Into::into),
             cwd: self.setup.cwd.clone(),
             extra: self.setup.context.clone(),
         };
-        let jobs = self.jobs.clone();
-        self.context.reading = Some(tokio::task::spawn_blocking(move || {
-            let context = ProjectContext::load(&sources);
-            // The loop takes it from the handle.
+        let (jobs, plugins) = (self.jobs.clone(), Arc::clone(&self.plugins));
+        let folders = self.plugin_folders();
+        // Beside the task: a plug-in may ask the host for something while it loads.
+        self.context.reading = Some(tokio::spawn(async move {
+            let context = async {
+                let load = move || ProjectContext::load(&sources);
+                match what {
+                    Reading::Everything => tokio::task::spawn_blocking(load).await.ok(),
+                    Reading::Plugins => None,
+                }
+            };
+            let read = tokio::join!(context, plugins.load(folders));
             let _ = jobs.send(Job::ContextRead);
-            context
+            read
         }));
     }
 
@@ -46,13 +77,34 @@ impl Task {
         let Some(reading) = self.context.reading.take() else {
             return;
         };
-        // Reading never panics; if it did there would be nothing to tell.
-        self.context.known = reading.await.unwrap_or_default();
-        for problem in &self.context.known.problems {
-            self.notice(Severity::Warning, problem.to_string());
+        let (context, loaded) = reading.await.unwrap_or_default();
+        if let Some(context) = context {
+            self.context.known = context;
+            for problem in &self.context.known.problems {
+                self.notice(Severity::Warning, problem.to_string());
+            }
         }
+        self.plugins_loaded(&loaded);
         self.renew_prompt();
         self.publish_commands();
+        if let Some(next) = self.context.next.take() {
+            self.read_context(next);
+            return;
+        }
+        self.apply_waiting().await;
+    }
+
+    /// The session closes: what waits for a reading waits no more.
+    pub(super) async fn forget_reading(&mut self) {
+        if !self.waiting.is_empty()
+            && let Some(reading) = self.context.reading.take()
+        {
+            reading.abort();
+            self.apply_waiting().await;
+        }
+    }
+
+    async fn apply_waiting(&mut self) {
         for op in std::mem::take(&mut self.waiting) {
             Box::pin(self.apply(op)).await;
         }
@@ -75,11 +127,18 @@ impl Task {
         }
     }
 
-    /// The slash commands that no mode brings.
-    pub(super) fn publish_commands(&self) {
-        self.publish(Event::Commands {
-            commands: self.context.known.commands(),
-        });
+    /// Tells the slash commands that no mode brings, when they are others than before.
+    pub(super) fn publish_commands(&mut self) {
+        let mut commands = self.plugins.commands();
+        for command in self.context.known.commands() {
+            if commands.iter().all(|known| known.name != command.name) {
+                commands.push(command);
+            }
+        }
+        if commands != self.context.told {
+            self.context.told.clone_from(&commands);
+            self.publish(Event::Commands { commands });
+        }
     }
 
     pub(super) fn publish_context(&self) {
@@ -88,7 +147,8 @@ impl Task {
         });
     }
 
-    /// Puts in the place of `/name arguments` what it stands for. False when it cannot be had.
+    /// Puts in the place of `/name arguments` what it stands for. False when nothing is left to send: a
+    /// plug-in does it, or it cannot be had.
     pub(super) fn expand(&self, op: &mut agent::Op) -> bool {
         let (agent::Op::Prompt { text, .. }
         | agent::Op::Steer { text, .. }
@@ -96,9 +156,13 @@ impl Task {
         else {
             return true;
         };
-        let found = slash_parts(text.trim())
-            .and_then(|(name, arguments)| self.context.known.expand(name, arguments));
-        match found {
+        let parts = slash_parts(text.trim());
+        if let Some((name, arguments)) = parts
+            && self.plugins.run_command(name, arguments.trim())
+        {
+            return false;
+        }
+        match parts.and_then(|(name, arguments)| self.context.known.expand(name, arguments)) {
             None => true,
             Some(Ok(expanded)) => {
                 *text = expanded;

@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::agent::{self, Coalesce, Severity, ShellRun};
 use crate::coding::accounts::Account;
 use crate::coding::context::{AddedCommand, ContextPart};
+use crate::coding::plugins::lines::StyledLine;
+use crate::coding::plugins::link::PluginKey;
 use crate::coding::questions::Question;
 use crate::coding::session::{SearchHit, StoredMessage};
 use crate::coding::spending::Spending;
@@ -151,6 +153,20 @@ pub enum Event {
     /// Answer to `ListContext`.
     Context {
         parts: Vec<ContextPart>,
+    },
+    /// Words of a plug-in for the footer; none takes them away.
+    PluginStatus {
+        plugin: String,
+        text: Option<String>,
+    },
+    /// Lines of a plug-in above the editor; an empty list takes them away.
+    PluginWidget {
+        plugin: String,
+        lines: Vec<StyledLine>,
+    },
+    /// Keys that plug-ins have bound, all of them.
+    PluginKeys {
+        keys: Vec<PluginKey>,
     },
     /// Where the work happens; sent again when the branch changes.
     Workspace {

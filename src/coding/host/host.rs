@@ -6,20 +6,23 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::context::HostContext;
+use super::context::{HostContext, Reading};
 use super::event::{Event, KeyState};
 use super::login::RunningLogin;
 use super::op::Op;
+use super::plugins::PluginState;
 use super::session::{OpenError, OpenSession};
 use super::setup::{HostSetup, SessionChoice};
 use super::shell::RunningShell;
 use super::transcript::missing_page;
 use crate::agent::{self, AgentMessage, Publisher, Severity, Subscription};
-use crate::coding::models::{ModelError, Models, discover};
+use crate::coding::history;
+use crate::coding::models::{ModelError, Models};
+use crate::coding::plugins::Plugins;
+use crate::coding::plugins::link::{self, Link};
 use crate::coding::questions::{Questions, Request, Waiting};
 use crate::coding::session::{EntryKind, Findings};
 use crate::coding::spending::Spending;
-use crate::coding::{files, history};
 use crate::llm::{Model, ThinkingLevel};
 
 /// A running host. Cheap to clone; needs a tokio runtime.
@@ -45,6 +48,7 @@ pub(super) enum Job {
     Publish(Box<Event>),
     Discovered(Vec<Model>),
     ContextRead,
+    PluginsChanged,
     ShellEnded(Box<agent::ShellRun>),
     LoginEnded {
         provider: String,
@@ -67,6 +71,7 @@ impl Host {
         let (ops, received) = mpsc::unbounded_channel();
         let (jobs, finished) = mpsc::unbounded_channel();
         let (questions, asked) = Questions::new();
+        let (link, plugins) = Link::new();
         for problem in problems {
             let text = problem.to_string();
             publisher.publish(Event::HostNotice {
@@ -75,6 +80,8 @@ impl Host {
             });
         }
         let task = Task {
+            plugins: Plugins::new(link, questions.clone(), setup.cwd.clone()),
+            plugin_state: PluginState::default(),
             setup,
             models,
             publisher: Arc::clone(&publisher),
@@ -90,7 +97,12 @@ impl Host {
             questions_waiting: Waiting::default(),
             context: HostContext::default(),
         };
-        tokio::spawn(task.serve(received, finished, asked));
+        tokio::spawn(task.serve(Inbox {
+            ops: received,
+            jobs: finished,
+            asked,
+            plugins,
+        }));
         let host = Self {
             ops,
             publisher,
@@ -116,11 +128,19 @@ impl Host {
     }
 }
 
+/// Everything that reaches the task.
+struct Inbox {
+    ops: mpsc::UnboundedReceiver<Op>,
+    jobs: mpsc::UnboundedReceiver<Job>,
+    asked: mpsc::UnboundedReceiver<Request>,
+    plugins: mpsc::UnboundedReceiver<link::Request>,
+}
+
 /// The task's state. One owner, no locks.
 pub(super) struct Task {
     pub(super) setup: HostSetup,
     pub(super) models: Models,
-    publisher: Arc<Publisher<Event>>,
+    pub(super) publisher: Arc<Publisher<Event>>,
     pub(super) jobs: mpsc::UnboundedSender<Job>,
     pub(super) session: Option<OpenSession>,
     /// Ops that need the whole session, while it is still being read.
@@ -134,36 +154,35 @@ pub(super) struct Task {
     /// The level that was asked for last; the agent's own state lags behind its ops.
     pub(super) level: ThinkingLevel,
     /// Ends the walk for `@` completion when the host ends.
-    walk: CancellationToken,
+    pub(super) walk: CancellationToken,
     pub(super) questions_waiting: Waiting,
     pub(super) context: HostContext,
+    pub(super) plugins: Arc<Plugins>,
+    pub(super) plugin_state: PluginState,
 }
 
 impl Task {
-    async fn serve(
-        mut self,
-        mut ops: mpsc::UnboundedReceiver<Op>,
-        mut finished: mpsc::UnboundedReceiver<Job>,
-        mut asked: mpsc::UnboundedReceiver<Request>,
-    ) {
+    async fn serve(mut self, mut inbox: Inbox) {
         self.open(self.setup.session.clone()).await;
-        self.read_context();
+        self.read_context(Reading::Everything);
         self.look_around();
         loop {
             tokio::select! {
                 biased;
-                op = ops.recv() => match op {
+                op = inbox.ops.recv() => match op {
                     None | Some(Op::ShutDown) => break,
                     Some(op) => self.apply(op).await,
                 },
-                Some(request) = asked.recv() => self.question(request),
-                Some(job) = finished.recv() => self.finish(job).await,
+                Some(request) = inbox.asked.recv() => self.question(request),
+                Some(request) = inbox.plugins.recv() => self.plugin_asks(request).await,
+                Some(job) = inbox.jobs.recv() => self.finish(job).await,
                 events = next_events(&mut self.session) => self.forward(events),
             }
         }
         self.walk.cancel();
-        self.end_shell(&mut finished).await;
+        self.end_shell(&mut inbox.jobs).await;
         self.close().await;
+        self.plugins.close();
         self.models.settle().await;
         self.publish(Event::ShutDown);
     }
@@ -197,7 +216,11 @@ impl Task {
             if let Event::Agent(agent::Event::Accounting { entry }) = &event {
                 self.spending.add(entry);
             }
+            let settled = matches!(&event, Event::Agent(agent::Event::AgentSettled { .. }));
             self.publish(event);
+            if settled {
+                self.settled_for_plugins();
+            }
         }
     }
 
@@ -271,6 +294,9 @@ impl Task {
             Op::Logout { provider } => self.log_out(&provider).await,
             Op::AnswerQuestion { id, answer } => self.answer(id, answer),
             Op::ListQuestions => self.list_questions(),
+            Op::PressPluginKey { plugin, keys } => {
+                self.plugins.press(&plugin, &keys);
+            }
             Op::ListContext => self.publish_context(),
             Op::Reload => self.reload().await,
             // The loop has taken it.
@@ -284,6 +310,7 @@ impl Task {
         }
         match op {
             agent::Op::Abort => {
+                self.plugins.interrupt();
                 if let Some(shell) = &self.shell {
                     shell.cancel();
                 }
@@ -303,7 +330,14 @@ impl Task {
     /// Opens a session. When that fails none is open: whoever asked decides what comes next.
     async fn open(&mut self, choice: SessionChoice) {
         let publisher = Arc::clone(&self.publisher);
-        match OpenSession::open(&self.setup, &mut self.models, choice, publisher).await {
+        match OpenSession::open(
+            &self.setup,
+            &mut self.models,
+            choice,
+            (publisher, &self.plugins),
+        )
+        .await
+        {
             Ok(mut session) => {
                 self.publish(session.opened_event());
                 if !session.indexed {
@@ -325,9 +359,8 @@ impl Task {
 
     /// Ends what runs and gives the file up.
     async fn close(&mut self) {
-        if !self.waiting.is_empty() {
-            self.context_read().await;
-        }
+        self.plugins.interrupt();
+        self.forget_reading().await;
         if !self.waiting.is_empty()
             && let Some(session) = &self.session
         {
@@ -364,17 +397,6 @@ impl Task {
                     .await;
             }
         }
-    }
-
-    fn list_sessions(&self, all: bool) {
-        let (setup, jobs) = (self.setup.clone(), self.jobs.clone());
-        tokio::task::spawn_blocking(move || {
-            let event = Event::Sessions {
-                all,
-                sessions: OpenSession::list(&setup, all),
-            };
-            let _ = jobs.send(Job::Publish(Box::new(event)));
-        });
     }
 
     async fn rename(&mut self, name: String) {
@@ -464,6 +486,7 @@ impl Task {
                 }
             }
             Job::ContextRead => self.context_read().await,
+            Job::PluginsChanged => self.read_context(Reading::Plugins),
             Job::Publish(event) => self.publish(*event),
             Job::Discovered(found) => {
                 if self.models.discovered(found) {
@@ -490,46 +513,8 @@ impl Task {
         }
     }
 
-    /// Work that may come after the first paint: the branch, local servers.
-    fn look_around(&self) {
-        let (cwd, jobs) = (self.setup.cwd.clone(), self.jobs.clone());
-        tokio::task::spawn_blocking(move || {
-            let event = super::workspace::describe(&cwd);
-            let _ = jobs.send(Job::Publish(Box::new(event)));
-        });
-        if !self.setup.settings.discover_local_models {
-            return;
-        }
-        let jobs = self.jobs.clone();
-        tokio::spawn(async move {
-            let _ = jobs.send(Job::Discovered(discover().await));
-        });
-    }
-
-    fn list_files(&self) {
-        let (cwd, jobs, walk) = (self.setup.cwd.clone(), self.jobs.clone(), self.walk.clone());
-        tokio::task::spawn_blocking(move || {
-            let (paths, complete) = files::list(&cwd, &walk);
-            let event = Event::Files {
-                paths: Arc::new(paths),
-                complete,
-            };
-            let _ = jobs.send(Job::Publish(Box::new(event)));
-        });
-    }
-
-    fn list_history(&self) {
-        let (path, jobs) = (self.setup.folders.history(), self.jobs.clone());
-        tokio::task::spawn_blocking(move || {
-            let event = Event::History {
-                prompts: history::load(&path),
-            };
-            let _ = jobs.send(Job::Publish(Box::new(event)));
-        });
-    }
-
     async fn reload(&mut self) {
-        self.read_context();
+        self.read_context(Reading::Everything);
         match Models::load(&self.setup) {
             Ok((models, problems)) => {
                 self.models.reloaded(models).await;

@@ -1,6 +1,7 @@
 //! The one thing a mode receives: an agent wired to tools, a session, models and settings. Ops go in,
 //! events come out; nothing reaches around them.
 
+mod around;
 mod context;
 pub mod event;
 #[expect(
@@ -11,6 +12,7 @@ mod host;
 mod indexing;
 mod login;
 pub mod op;
+mod plugins;
 mod questions;
 mod session;
 mod setup;

@@ -73,9 +73,11 @@ pub enum Op {
     AnswerQuestion { id: String, answer: Answer },
     /// Answered by `Event::Questions`.
     ListQuestions,
+    /// Does what a plug-in has bound to a key; both as `Event::PluginKeys` names them.
+    PressPluginKey { plugin: String, keys: String },
     /// Instructions, skills and templates with their cost; answered by `Event::Context`.
     ListContext,
-    /// Reads settings, models, instructions, skills and templates again.
+    /// Reads settings, models, instructions, skills, templates and plug-ins again.
     Reload,
     /// Stops what runs, stores everything and ends; `Event::ShutDown` is the last event.
     ShutDown,

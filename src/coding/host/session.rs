@@ -10,9 +10,11 @@ use super::setup::{HostSetup, SessionChoice};
 use super::transcript::Transcript;
 use crate::agent::{
     self, Agent, AgentConfig, History, ProviderTransport, Publisher, RetryPolicy, Subscription,
+    ToolSource,
 };
 use crate::coding::keeper::{Keeper, StoredHistory};
 use crate::coding::models::Models;
+use crate::coding::plugins::Plugins;
 use crate::coding::prompt::{PromptParts, system_prompt};
 use crate::coding::session::{
     Ending, Findings, Header, Scope, SessionDirectory, SessionError, SessionIndex, SessionStore,
@@ -68,7 +70,7 @@ impl OpenSession {
         setup: &HostSetup,
         models: &mut Models,
         choice: SessionChoice,
-        publisher: Arc<Publisher<Event>>,
+        (publisher, plugins): (Arc<Publisher<Event>>, &Arc<Plugins>),
     ) -> Result<Self, OpenError> {
         let place = (setup.folders.data.clone(), setup.cwd.clone());
         let task = tokio::task::spawn_blocking(move || open_file(&place.0, &place.1, choice));
@@ -107,8 +109,12 @@ impl OpenSession {
             thinking,
             system_prompt: prompt,
             tools,
-            sources: Vec::new(),
-            interceptors: vec![Arc::new(Keeper::new(store.clone(), tell_stored))],
+            // What a plug-in changes is judged and stored as it has become.
+            interceptors: vec![
+                Arc::new(plugins.interceptor()),
+                Arc::new(Keeper::new(store.clone(), tell_stored)),
+            ],
+            sources: vec![Arc::clone(plugins) as Arc<dyn ToolSource>],
             messages: Vec::new(),
             history,
             retry: RetryPolicy {
@@ -135,6 +141,10 @@ impl OpenSession {
             messages,
             at_start,
         })
+    }
+
+    pub(super) fn info(&self) -> &SessionInfo {
+        &self.info
     }
 
     /// The event that tells of this session, once.

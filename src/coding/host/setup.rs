@@ -39,6 +39,8 @@ pub struct HostSetup {
     pub temperature: Option<f32>,
     pub max_turns: Option<u32>,
     pub max_retries: Option<u32>,
+    /// The project's own plug-ins may run.
+    pub trusts_project: bool,
     /// Somebody listens who can answer questions; otherwise each is dismissed at once.
     pub answers_questions: bool,
     /// Make trace log entries.
@@ -84,6 +86,7 @@ impl HostSetup {
             temperature: None,
             max_turns: None,
             max_retries: None,
+            trusts_project: false,
             answers_questions: false,
             trace: false,
             embedded: None,

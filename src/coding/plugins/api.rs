@@ -25,7 +25,11 @@ pub struct PluginEvent {
     pub returns: &'static str,
 }
 
-const fn function(name: &'static str, signature: &'static str, description: &'static str) -> Function {
+const fn function(
+    name: &'static str,
+    signature: &'static str,
+    description: &'static str,
+) -> Function {
     Function {
         name,
         signature,
@@ -34,7 +38,11 @@ const fn function(name: &'static str, signature: &'static str, description: &'st
     }
 }
 
-const fn at_load(name: &'static str, signature: &'static str, description: &'static str) -> Function {
+const fn at_load(
+    name: &'static str,
+    signature: &'static str,
+    description: &'static str,
+) -> Function {
     Function {
         at_load: true,
         ..function(name, signature, description)
@@ -43,7 +51,11 @@ const fn at_load(name: &'static str, signature: &'static str, description: &'sta
 
 /// Everything in the table `osier`, in the order of the documentation.
 pub const FUNCTIONS: &[Function] = &[
-    at_load("on", "osier.on(event, fn)", "Calls `fn` with a table when the event happens; see the events below."),
+    at_load(
+        "on",
+        "osier.on(event, fn)",
+        "Calls `fn` with a table when the event happens; see the events below.",
+    ),
     at_load(
         "tool",
         "osier.tool{name=, description=, parameters=, run=function(arguments, cx) … end}",
@@ -72,7 +84,11 @@ pub const FUNCTIONS: &[Function] = &[
         "osier.ui.select(title, choices, text?) → value or nil",
         "Asks for one of several. A choice is a text or `{value=, label=, description=}`. `nil` when nobody answered.",
     ),
-    function("ui.confirm", "osier.ui.confirm(title, text?) → boolean", "Asks for yes or no; false when nobody answered."),
+    function(
+        "ui.confirm",
+        "osier.ui.confirm(title, text?) → boolean",
+        "Asks for yes or no; false when nobody answered.",
+    ),
     function(
         "ui.input",
         "osier.ui.input(title, {placeholder=, prefill=, multiline=, secret=}?) → text or nil",
@@ -83,8 +99,16 @@ pub const FUNCTIONS: &[Function] = &[
         "osier.ui.notify(text, severity?)",
         "Tells the user a line; `info`, `warning` or `error`. `print` does the same.",
     ),
-    function("status", "osier.status(text or nil)", "A few words in the footer."),
-    function("widget", "osier.widget(lines or nil)", "Lines above the editor, at most eight."),
+    function(
+        "status",
+        "osier.status(text or nil)",
+        "A few words in the footer.",
+    ),
+    function(
+        "widget",
+        "osier.widget(lines or nil)",
+        "Lines above the editor, at most eight.",
+    ),
     function(
         "send_message",
         "osier.send_message(text, {kind=, data=, display=, trigger_turn=}?)",
@@ -96,19 +120,47 @@ pub const FUNCTIONS: &[Function] = &[
         "osier.append_entry(kind, data)",
         "Stores `data` in the session; the model does not see it. It shows when `kind` has a renderer.",
     ),
-    function("entries", "osier.entries(kind) → list", "The data of every entry of this kind on the current branch, oldest first."),
+    function(
+        "entries",
+        "osier.entries(kind) → list",
+        "The data of every entry of this kind on the current branch, oldest first.",
+    ),
     function(
         "exec",
         "osier.exec(program, arguments?, {cwd=, stdin=, timeout_ms=}?) → {code=, stdout=, stderr=}",
         "Runs a program without a shell. It is killed when the plug-in is reloaded, the call is interrupted or the time \
          (30 s) is up. In the permission mode `ask` it asks, in `plan` it is refused.",
     ),
-    function("model.get", "osier.model.get() → text", "The model of the next request as `PROVIDER/ID`."),
-    function("model.set", "osier.model.set(reference)", "Chooses the model of the next request, by any part of its name."),
-    function("session", "osier.session() → {id=, path=, name=, cwd=}", "The session that is open."),
-    function("sleep", "osier.sleep(milliseconds)", "Waits; everything else goes on."),
-    function("json.encode", "osier.json.encode(value) → text", "JSON of a value."),
-    function("json.decode", "osier.json.decode(text) → value", "The value of a JSON text."),
+    function(
+        "model.get",
+        "osier.model.get() → text",
+        "The model of the next request as `PROVIDER/ID`.",
+    ),
+    function(
+        "model.set",
+        "osier.model.set(reference)",
+        "Chooses the model of the next request, by any part of its name.",
+    ),
+    function(
+        "session",
+        "osier.session() → {id=, path=, name=, cwd=}",
+        "The session that is open.",
+    ),
+    function(
+        "sleep",
+        "osier.sleep(milliseconds)",
+        "Waits; everything else goes on.",
+    ),
+    function(
+        "json.encode",
+        "osier.json.encode(value) → text",
+        "JSON of a value.",
+    ),
+    function(
+        "json.decode",
+        "osier.json.decode(text) → value",
+        "The value of a JSON text.",
+    ),
     function("cwd", "osier.cwd", "The working directory."),
     function("plugin", "osier.plugin", "The name of the plug-in."),
     function("version", "osier.version", "The version of osier."),
@@ -130,52 +182,172 @@ const fn event(
 
 /// Events that are waited for: a plug-in may change or refuse what is about to happen.
 pub const ASKED: &[PluginEvent] = &[
-    event("input", "a message of the user is about to enter", "text, attachments", "`{text=}` or `{block=reason}`"),
-    event("message", "a message is final and about to be stored", "message", "`{block=reason}`"),
+    event(
+        "input",
+        "a message of the user is about to enter",
+        "text, attachments",
+        "`{text=}` or `{block=reason}`",
+    ),
+    event(
+        "message",
+        "a message is final and about to be stored",
+        "message",
+        "`{block=reason}`",
+    ),
     event(
         "before_request",
         "a request is about to be sent",
         "system_prompt, messages, tools",
         "`{system_prompt=}`, `{messages=}` or `{block=reason}`",
     ),
-    event("tool_call", "a tool is about to run", "id, name, arguments", "`{arguments=}` or `{block=reason}`"),
+    event(
+        "tool_call",
+        "a tool is about to run",
+        "id, name, arguments",
+        "`{arguments=}` or `{block=reason}`",
+    ),
     event(
         "tool_result",
         "a tool has run",
         "id, name, arguments, text, details, is_error",
         "`{text=}`, `{details=}`, `{is_error=}`",
     ),
-    event("after_turn", "an answer and its tool results are stored", "results", "`{block=reason}`"),
-    event("before_settle", "the agent would stop", "", "`{message=text}` makes it go on"),
+    event(
+        "after_turn",
+        "an answer and its tool results are stored",
+        "results",
+        "`{block=reason}`",
+    ),
+    event(
+        "before_settle",
+        "the agent would stop",
+        "",
+        "`{message=text}` makes it go on",
+    ),
     event("settled", "a run is over", "outcome", ""),
 ];
 
 /// Events that are told after the fact.
 pub const TOLD: &[PluginEvent] = &[
-    event("session_opened", "a session is open", "session, messages, atStart", ""),
-    event("session_renamed", "the session has another name", "name", ""),
+    event(
+        "session_opened",
+        "a session is open",
+        "session, messages, atStart",
+        "",
+    ),
+    event(
+        "session_renamed",
+        "the session has another name",
+        "name",
+        "",
+    ),
     event("agent_start", "a run begins", "", ""),
     event("turn_start", "a model call begins", "turn", ""),
     event("message_start", "a message appears", "id, message", ""),
-    event("message_update", "a piece of an answer has come", "id, delta", ""),
-    event("message_end", "a message is complete and stored", "id, message", ""),
-    event("message_retracted", "a partial answer is tried again", "id", ""),
-    event("tool_execution_start", "a tool begins", "callId, toolName, arguments", ""),
-    event("tool_execution_update", "a tool has said something", "callId, update", ""),
-    event("tool_execution_end", "a tool has ended", "callId, toolName, result", ""),
-    event("turn_end", "a model call and its tools are done", "turn, status", ""),
+    event(
+        "message_update",
+        "a piece of an answer has come",
+        "id, delta",
+        "",
+    ),
+    event(
+        "message_end",
+        "a message is complete and stored",
+        "id, message",
+        "",
+    ),
+    event(
+        "message_retracted",
+        "a partial answer is tried again",
+        "id",
+        "",
+    ),
+    event(
+        "tool_execution_start",
+        "a tool begins",
+        "callId, toolName, arguments",
+        "",
+    ),
+    event(
+        "tool_execution_update",
+        "a tool has said something",
+        "callId, update",
+        "",
+    ),
+    event(
+        "tool_execution_end",
+        "a tool has ended",
+        "callId, toolName, result",
+        "",
+    ),
+    event(
+        "turn_end",
+        "a model call and its tools are done",
+        "turn, status",
+        "",
+    ),
     event("agent_end", "the loop has stopped", "outcome", ""),
-    event("agent_settled", "nothing runs and nothing waits", "outcome", ""),
-    event("queue_update", "the queues have changed", "steering, followUp", ""),
-    event("retry_scheduled", "a call is tried again", "attempt, maxAttempts, delayMs, status", ""),
-    event("provider_switched", "another model takes over", "from, to, status", ""),
-    event("model_selected", "the model of the next request changed", "model, level", ""),
-    event("thinking_level_changed", "the thinking level changed", "level, effective", ""),
-    event("shell_start", "a command of the user begins", "id, command, excludeFromContext", ""),
-    event("shell_end", "a command of the user has ended", "id, run", ""),
+    event(
+        "agent_settled",
+        "nothing runs and nothing waits",
+        "outcome",
+        "",
+    ),
+    event(
+        "queue_update",
+        "the queues have changed",
+        "steering, followUp",
+        "",
+    ),
+    event(
+        "retry_scheduled",
+        "a call is tried again",
+        "attempt, maxAttempts, delayMs, status",
+        "",
+    ),
+    event(
+        "provider_switched",
+        "another model takes over",
+        "from, to, status",
+        "",
+    ),
+    event(
+        "model_selected",
+        "the model of the next request changed",
+        "model, level",
+        "",
+    ),
+    event(
+        "thinking_level_changed",
+        "the thinking level changed",
+        "level, effective",
+        "",
+    ),
+    event(
+        "shell_start",
+        "a command of the user begins",
+        "id, command, excludeFromContext",
+        "",
+    ),
+    event(
+        "shell_end",
+        "a command of the user has ended",
+        "id, run",
+        "",
+    ),
     event("accounting", "a call was paid for", "entry", ""),
-    event("question_asked", "something waits for the person", "question", ""),
-    event("question_closed", "a question was answered or taken back", "id", ""),
+    event(
+        "question_asked",
+        "something waits for the person",
+        "question",
+        "",
+    ),
+    event(
+        "question_closed",
+        "a question was answered or taken back",
+        "id",
+        "",
+    ),
 ];
 
 /// The event called `name`.
@@ -192,19 +364,32 @@ pub const STYLES: &[&str] = &[
 pub fn reference() -> String {
     let mut page = String::from("| function | what it does |\n|---|---|\n");
     for function in FUNCTIONS {
-        let note = if function.at_load { " Only while the file loads." } else { "" };
+        let note = if function.at_load {
+            " Only while the file loads."
+        } else {
+            ""
+        };
         let signature = function.signature.replace('|', "\\|");
         let _ = writeln!(page, "| `{signature}` | {}{note} |", function.description);
     }
     page.push_str("\nAsked before it happens; what is returned counts, and a function that fails refuses a `tool_call`:\n\n");
     page.push_str("| event | when | fields | may return |\n|---|---|---|---|\n");
     for event in ASKED {
-        let PluginEvent { name, when, fields, returns } = event;
+        let PluginEvent {
+            name,
+            when,
+            fields,
+            returns,
+        } = event;
         let _ = writeln!(page, "| `{name}` | {when} | {fields} | {returns} |");
     }
     page.push_str("\nTold afterwards:\n\n| event | when | fields |\n|---|---|---|\n");
     for event in TOLD {
-        let _ = writeln!(page, "| `{}` | {} | {} |", event.name, event.when, event.fields);
+        let _ = writeln!(
+            page,
+            "| `{}` | {} | {} |",
+            event.name, event.when, event.fields
+        );
     }
     let _ = writeln!(page, "\nStyles of a line: `{}`.", STYLES.join("`, `"));
     page

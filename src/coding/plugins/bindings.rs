@@ -101,20 +101,18 @@ fn make(lua: &Lua, cx: &Arc<PluginCx>, name: &str) -> Result<Value> {
             cx.handlers.get().renderers.insert(kind, function);
             Ok(())
         }),
-        "ui.notify" => {
-            lua.create_function(move |_, (text, severity): (String, Option<String>)| {
-                let severity = match severity.as_deref() {
-                    None | Some("info") => Severity::Info,
-                    Some("warning") => Severity::Warning,
-                    Some("error") => Severity::Error,
-                    Some(other) => {
-                        return fail(format!("`{other}` is not info, warning or error"));
-                    }
-                };
-                notify(&cx, &text, severity);
-                Ok(())
-            })
-        }
+        "ui.notify" => lua.create_function(move |_, (text, severity): (String, Option<String>)| {
+            let severity = match severity.as_deref() {
+                None | Some("info") => Severity::Info,
+                Some("warning") => Severity::Warning,
+                Some("error") => Severity::Error,
+                Some(other) => {
+                    return fail(format!("`{other}` is not info, warning or error"));
+                }
+            };
+            notify(&cx, &text, severity);
+            Ok(())
+        }),
         "status" => lua.create_function(move |_, text: Option<String>| {
             let text = text.map(|text| crate::base::text::single_line(&text));
             let plugin = cx.name.clone();
@@ -127,28 +125,26 @@ fn make(lua: &Lua, cx: &Arc<PluginCx>, name: &str) -> Result<Value> {
             cx.link.send(Request::Widget { plugin, lines });
             Ok(())
         }),
-        "send_message" => lua.create_async_function(
-            move |lua, (text, options): (String, Option<Table>)| {
+        "send_message" => {
+            lua.create_async_function(move |lua, (text, options): (String, Option<Table>)| {
                 let cx = Arc::clone(&cx);
                 async move { send_message(&lua, &cx, text, options).await }
-            },
-        ),
-        "append_entry" => {
-            lua.create_async_function(move |lua, (kind, data): (String, Value)| {
-                let cx = Arc::clone(&cx);
-                async move {
-                    let lines = render(&lua, &cx, &kind, &data).await?;
-                    cx.link.send(Request::Message(Box::new(PluginMessage {
-                        display: lines.is_some(),
-                        lines: lines.unwrap_or_default(),
-                        kind,
-                        data: from_lua(&lua, data)?,
-                        ..PluginMessage::default()
-                    })));
-                    Ok(())
-                }
             })
         }
+        "append_entry" => lua.create_async_function(move |lua, (kind, data): (String, Value)| {
+            let cx = Arc::clone(&cx);
+            async move {
+                let lines = render(&lua, &cx, &kind, &data).await?;
+                cx.link.send(Request::Message(Box::new(PluginMessage {
+                    display: lines.is_some(),
+                    lines: lines.unwrap_or_default(),
+                    kind,
+                    data: from_lua(&lua, data)?,
+                    ..PluginMessage::default()
+                })));
+                Ok(())
+            }
+        }),
         "json.encode" => lua.create_function(|lua, value: Value| {
             serde_json::to_string(&from_lua(lua, value)?).map_err(Error::external)
         }),
@@ -201,7 +197,11 @@ fn on(cx: &PluginCx, name: &str, function: Function) -> Result<()> {
     }
     drop(registration);
     let mut handlers = cx.handlers.get();
-    handlers.events.entry(event.name).or_default().push(function);
+    handlers
+        .events
+        .entry(event.name)
+        .or_default()
+        .push(function);
     Ok(())
 }
 
@@ -223,7 +223,9 @@ fn tool(lua: &Lua, cx: &PluginCx, given: &Table) -> Result<()> {
     let name = text_of(given, "name", "a tool")?;
     let is_name = |char: char| char.is_ascii_alphanumeric() || char == '_' || char == '-';
     if name.len() > 64 || !name.chars().all(is_name) {
-        return fail(format!("`{name}` is no name of a tool: use a-z, 0-9, _ and -"));
+        return fail(format!(
+            "`{name}` is no name of a tool: use a-z, 0-9, _ and -"
+        ));
     }
     let parameters = match given.get::<Value>("parameters")? {
         Value::Nil => serde_json::json!({"type": "object", "properties": {}}),
@@ -264,7 +266,9 @@ fn without_empty_maps(mut schema: serde_json::Value) -> serde_json::Value {
 fn command(cx: &PluginCx, given: &Table) -> Result<()> {
     let name = text_of(given, "name", "a command")?;
     if name.contains(char::is_whitespace) || name.contains('/') {
-        return fail(format!("`{name}` is no name of a command: no spaces, no slashes"));
+        return fail(format!(
+            "`{name}` is no name of a command: no spaces, no slashes"
+        ));
     }
     let command = AddedCommand {
         name: name.clone(),

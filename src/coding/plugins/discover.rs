@@ -46,7 +46,11 @@ impl Source {
                 };
                 let chunk = lua.load(code.as_str()).set_name(format!("@{file}"));
                 let value: Value = chunk.call_async(()).await?;
-                let value = if value.is_nil() { Value::Boolean(true) } else { value };
+                let value = if value.is_nil() {
+                    Value::Boolean(true)
+                } else {
+                    value
+                };
                 loaded.set(name, value.clone())?;
                 Ok(value)
             }
@@ -69,11 +73,19 @@ pub fn discover(folders: &[PathBuf]) -> (Vec<Source>, Vec<Problem>) {
             .collect();
         paths.sort();
         for path in paths {
-            let main = if path.is_dir() { path.join("init.lua") } else { path.clone() };
+            let main = if path.is_dir() {
+                path.join("init.lua")
+            } else {
+                path.clone()
+            };
             if !is_lua(&main) || !main.is_file() {
                 continue;
             }
-            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let name = path
+                .file_stem()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
             if sources.iter().any(|known| known.name == name) {
                 continue;
             }
@@ -81,7 +93,11 @@ pub fn discover(folders: &[PathBuf]) -> (Vec<Source>, Vec<Problem>) {
                 Ok(code) => sources.push(Source {
                     name,
                     code,
-                    modules: if path.is_dir() { modules(&path, &main) } else { Vec::new() },
+                    modules: if path.is_dir() {
+                        modules(&path, &main)
+                    } else {
+                        Vec::new()
+                    },
                     path: main,
                 }),
                 Err(problem) => problems.push(problem),
@@ -96,7 +112,10 @@ fn is_lua(path: &Path) -> bool {
 }
 
 fn modules(folder: &Path, main: &Path) -> Vec<(String, String)> {
-    let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    let entries = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .filter_map(Result::ok);
     let paths = entries.map(|entry| entry.path());
     let files = paths.filter(|path| is_lua(path) && path != main);
     let mut modules: Vec<_> = files
@@ -107,7 +126,10 @@ fn modules(folder: &Path, main: &Path) -> Vec<(String, String)> {
 }
 
 fn file_name(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    path.file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
 }
 
 fn read(path: &Path) -> Result<String, Problem> {

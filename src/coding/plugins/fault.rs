@@ -18,7 +18,9 @@ pub(super) fn problem(path: &Path, chunk: &str, error: &Error) -> Problem {
     if let Some((_, _, length)) = place {
         message = message[length..].trim_start().to_owned();
     } else {
-        place = traceback.lines().find_map(|line| self::place(line.trim(), chunk));
+        place = traceback
+            .lines()
+            .find_map(|line| self::place(line.trim(), chunk));
     }
     let message = text::single_line(&text::sanitize(text::head_bytes(&message, MESSAGE_LIMIT)));
     let (file, line) = match place {
@@ -70,7 +72,9 @@ fn place(text: &str, chunk: &str) -> Option<(Option<String>, usize, usize)> {
     if file == chunk {
         return Some((None, number, length));
     }
-    let is_module = Path::new(file).extension().is_some_and(|ending| ending == "lua");
+    let is_module = Path::new(file)
+        .extension()
+        .is_some_and(|ending| ending == "lua");
     is_module.then(|| (Some(file.to_owned()), number, length))
 }
 
@@ -101,6 +105,9 @@ mod tests {
             shown("\nlocal t = nil\nt.x = 1"),
             "/p/todo.lua:3: attempt to index a nil value (local 't')"
         );
-        assert_eq!(shown("local function f()\n  fail()\nend\nf()"), "/p/todo.lua:2: refused");
+        assert_eq!(
+            shown("local function f()\n  fail()\nend\nf()"),
+            "/p/todo.lua:2: refused"
+        );
     }
 }

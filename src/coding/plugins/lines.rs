@@ -99,11 +99,18 @@ mod tests {
             .map(|line| line.iter().map(|span| span.text.as_str()).collect())
             .collect();
         assert_eq!(texts.len(), 4);
-        assert_eq!((&texts[0], &texts[1], &texts[3]), (&vec!["one"], &vec!["two"], &vec!["a", "b"]));
+        assert_eq!(
+            (&texts[0], &texts[1], &texts[3]),
+            (&vec!["one"], &vec!["two"], &vec!["a", "b"])
+        );
         assert!(!texts[2][0].contains('\u{1b}'), "{:?}", texts[2]);
         assert!(lines[2][0].bold);
         assert_eq!(read(&json!({})).unwrap(), Vec::<StyledLine>::new());
-        assert!(read(&json!([{"text": "x", "style": "pink"}])).unwrap_err().contains("`pink` is no style"));
+        assert!(
+            read(&json!([{"text": "x", "style": "pink"}]))
+                .unwrap_err()
+                .contains("`pink` is no style")
+        );
         assert!(read(&json!([3])).is_err());
     }
 }

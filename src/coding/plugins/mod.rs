@@ -19,7 +19,7 @@ mod thread;
 mod tool;
 
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
@@ -41,9 +41,11 @@ pub struct Plugins {
     questions: Questions,
     cwd: PathBuf,
     running: RwLock<Vec<Running>>,
+    /// Fires when the user interrupts: whoever waits for a plug-in waits no more.
+    interrupt: Mutex<CancellationToken>,
 }
 
-/// One that is loaded. Dropping it ends its thread when its calls have ended.
+/// One that is loaded. Dropping it ends its thread and what it waits for.
 #[derive(Debug)]
 struct Running {
     source: Source,
@@ -75,6 +77,7 @@ impl Plugins {
             questions,
             cwd,
             running: RwLock::default(),
+            interrupt: Mutex::default(),
         })
     }
 
@@ -115,6 +118,23 @@ impl Plugins {
         loaded
     }
 
+    /// Gives up whatever is waited for.
+    pub fn interrupt(&self) {
+        let mut interrupt = self
+            .interrupt
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *interrupt).cancel();
+    }
+
+    fn interrupted(&self) -> CancellationToken {
+        let interrupt = self
+            .interrupt
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        interrupt.clone()
+    }
+
     /// Ends all of them.
     pub fn close(&self) {
         let mut running = self.running.write().unwrap_or_else(PoisonError::into_inner);
@@ -136,7 +156,8 @@ impl Plugins {
         });
         if let Err(error) = started {
             let message = format!("has no thread: {error}");
-            self.link.report(Problem::of_file(&source.path, message, ""));
+            self.link
+                .report(Problem::of_file(&source.path, message, ""));
             return None;
         }
         // A file that blocks its thread is stopped by its instructions; the sender is dropped at the end.
@@ -184,6 +205,7 @@ impl Plugins {
                 .map(|plugin| (plugin.source.name.clone(), plugin.calls.clone()))
                 .collect()
         };
+        let interrupt = self.interrupted();
         let mut all = serde_json::Map::new();
         for (name, calls) in listening {
             let (reply, answer) = oneshot::channel();
@@ -196,9 +218,12 @@ impl Plugins {
             if calls.send(call).is_err() {
                 continue;
             }
-            let changed = answer
-                .await
-                .unwrap_or_else(|_| Err(format!("the plug-in `{name}` has ended")))?;
+            let answer = tokio::select! {
+                answer = answer => answer,
+                () = interrupt.cancelled() => return Err("interrupted".to_owned()),
+            };
+            let ended = |_| Err(format!("the plug-in `{name}` has ended"));
+            let changed = answer.unwrap_or_else(ended)?;
             if let Value::Object(fields) = changed {
                 for (field, value) in fields {
                     payload[&field] = value.clone();
@@ -223,9 +248,11 @@ impl Plugins {
 
     /// Whether anything that is told afterwards is listened to.
     pub fn is_curious(&self) -> bool {
-        let told = |event: &&str| api::TOLD.iter().any(|known| known.name == **event);
+        let told = |event: &str| api::TOLD.iter().any(|known| known.name == event);
         let running = self.running();
-        let mut events = running.iter().flat_map(|plugin| &plugin.registration.events);
+        let mut events = running
+            .iter()
+            .flat_map(|plugin| &plugin.registration.events);
         events.any(|event| told(&event))
     }
 
@@ -255,13 +282,17 @@ impl Plugins {
 
     pub fn commands(&self) -> Vec<AddedCommand> {
         let running = self.running();
-        let all = running.iter().flat_map(|plugin| plugin.registration.commands.clone());
+        let all = running
+            .iter()
+            .flat_map(|plugin| plugin.registration.commands.clone());
         all.collect()
     }
 
     pub fn keys(&self) -> Vec<PluginKey> {
         let running = self.running();
-        let all = running.iter().flat_map(|plugin| plugin.registration.keys.clone());
+        let all = running
+            .iter()
+            .flat_map(|plugin| plugin.registration.keys.clone());
         all.collect()
     }
 
@@ -282,6 +313,9 @@ impl Running {
 impl ToolSource for Plugins {
     fn tools(&self) -> ToolSet {
         let running = self.running();
-        running.iter().flat_map(|plugin| plugin.tools.clone()).collect()
+        running
+            .iter()
+            .flat_map(|plugin| plugin.tools.clone())
+            .collect()
     }
 }

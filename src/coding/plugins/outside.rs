@@ -35,9 +35,7 @@ pub(super) fn make(lua: &Lua, cx: &Arc<PluginCx>, name: &str) -> Result<Function
         "ui.confirm" => {
             lua.create_async_function(move |_, (title, text): (String, Option<String>)| {
                 let cx = Arc::clone(&cx);
-                async move {
-                    Ok(ask(&cx, title, text, QuestionKind::Confirm).await == Answer::Yes)
-                }
+                async move { Ok(ask(&cx, title, text, QuestionKind::Confirm).await == Answer::Yes) }
             })
         }
         "ui.input" => {
@@ -56,15 +54,22 @@ pub(super) fn make(lua: &Lua, cx: &Arc<PluginCx>, name: &str) -> Result<Function
                 to_lua(&lua, &serde_json::Value::Array(entries))
             }
         }),
-        "exec" => lua.create_async_function(
-            move |lua, (program, arguments, options): (String, Option<Vec<String>>, Option<Table>)| {
-                let cx = Arc::clone(&cx);
-                async move {
-                    let arguments = arguments.unwrap_or_default();
-                    exec(&lua, &cx, program, arguments, options.as_ref()).await
-                }
-            },
-        ),
+        "exec" => {
+            lua.create_async_function(
+                move |lua,
+                      (program, arguments, options): (
+                    String,
+                    Option<Vec<String>>,
+                    Option<Table>,
+                )| {
+                    let cx = Arc::clone(&cx);
+                    async move {
+                        let arguments = arguments.unwrap_or_default();
+                        exec(&lua, &cx, program, arguments, options.as_ref()).await
+                    }
+                },
+            )
+        }
         "model.get" => lua.create_async_function(move |_, ()| {
             let cx = Arc::clone(&cx);
             async move { request(&cx, |reply| Request::Model { reply }).await }
@@ -78,7 +83,12 @@ pub(super) fn make(lua: &Lua, cx: &Arc<PluginCx>, name: &str) -> Result<Function
         }),
         "session" => lua.create_async_function(move |lua, ()| {
             let cx = Arc::clone(&cx);
-            async move { to_lua(&lua, &request(&cx, |reply| Request::Session { reply }).await?) }
+            async move {
+                to_lua(
+                    &lua,
+                    &request(&cx, |reply| Request::Session { reply }).await?,
+                )
+            }
         }),
         "sleep" => lua.create_async_function(|_, milliseconds: u64| async move {
             tokio::time::sleep(Duration::from_millis(milliseconds)).await;
@@ -89,10 +99,7 @@ pub(super) fn make(lua: &Lua, cx: &Arc<PluginCx>, name: &str) -> Result<Function
 }
 
 /// Asks the host and waits.
-async fn request<T>(
-    cx: &PluginCx,
-    make: impl FnOnce(oneshot::Sender<T>) -> Request,
-) -> Result<T> {
+async fn request<T>(cx: &PluginCx, make: impl FnOnce(oneshot::Sender<T>) -> Request) -> Result<T> {
     let (reply, answer) = oneshot::channel();
     cx.link.send(make(reply));
     answer.await.or_else(|_| fail("osier is closing"))
@@ -145,11 +152,15 @@ fn choices_of(given: serde_json::Value) -> Result<Vec<Choice>> {
 
 fn input(options: Option<&Table>) -> Result<QuestionKind> {
     let text = |name: &str| match options {
-        Some(options) => options.get::<Option<String>>(name).map(Option::unwrap_or_default),
+        Some(options) => options
+            .get::<Option<String>>(name)
+            .map(Option::unwrap_or_default),
         None => Ok(String::new()),
     };
     let is = |name: &str| match options {
-        Some(options) => options.get::<Option<bool>>(name).map(Option::unwrap_or_default),
+        Some(options) => options
+            .get::<Option<bool>>(name)
+            .map(Option::unwrap_or_default),
         None => Ok(false),
     };
     Ok(QuestionKind::Input {
@@ -179,7 +190,10 @@ async fn exec(
     let _outside = cx.outside();
     let plugin = cx.name.clone();
     let command = std::iter::once(&program).chain(&arguments);
-    let command = command.map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+    let command = command
+        .map(|word| quoted(word))
+        .collect::<Vec<_>>()
+        .join(" ");
     let may = request(cx, |reply| Request::MayRun {
         plugin,
         command,

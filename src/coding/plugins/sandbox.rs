@@ -17,7 +17,14 @@ pub(super) const INSTRUCTION_LIMIT: u64 = 50_000_000;
 const STEP: u32 = 10_000;
 
 /// Taken away: they read files, load code, or reach around the limits.
-const REMOVED: &[&str] = &["dofile", "loadfile", "load", "require", "collectgarbage", "warn"];
+const REMOVED: &[&str] = &[
+    "dofile",
+    "loadfile",
+    "load",
+    "require",
+    "collectgarbage",
+    "warn",
+];
 /// What is left of the library of that name.
 const CLOCK: &[&str] = &["time", "date", "clock", "difftime"];
 
@@ -59,7 +66,9 @@ impl Meter {
         let line = place.current_line().unwrap_or_default();
         let source = place.source().short_src.map(std::borrow::Cow::into_owned);
         let source = source.unwrap_or_default();
-        Err(mlua::Error::RuntimeError(format!("{source}:{line}: {ENDLESS}")))
+        Err(mlua::Error::RuntimeError(format!(
+            "{source}:{line}: {ENDLESS}"
+        )))
     }
 }
 
@@ -141,8 +150,20 @@ mod tests {
     #[test]
     fn nothing_reaches_files_processes_or_code() {
         for name in [
-            "io", "package", "debug", "require", "dofile", "loadfile", "load", "os.execute",
-            "os.remove", "os.getenv", "os.exit", "os.rename", "os.tmpname", "string.dump",
+            "io",
+            "package",
+            "debug",
+            "require",
+            "dofile",
+            "loadfile",
+            "load",
+            "os.execute",
+            "os.remove",
+            "os.getenv",
+            "os.exit",
+            "os.rename",
+            "os.tmpname",
+            "string.dump",
             "collectgarbage",
         ] {
             assert_eq!(run(&format!("return {name}")).unwrap(), "nil", "{name}");
@@ -166,7 +187,8 @@ mod tests {
 
     #[test]
     fn memory_ends() {
-        let error = run("local t = {} while true do t[#t + 1] = string.rep('x', 1024 * 1024) .. #t end");
+        let error =
+            run("local t = {} while true do t[#t + 1] = string.rep('x', 1024 * 1024) .. #t end");
         assert!(error.unwrap_err().contains("memory"));
         assert!(run("return #string.rep('x', 1024 * 1024 * 1024)").is_err());
     }

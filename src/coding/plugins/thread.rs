@@ -18,7 +18,7 @@ use super::convert::{from_lua, to_lua};
 use super::discover::Source;
 use super::fault;
 use super::link::{Call, Link, Registration};
-use super::sandbox::{self, Metered, Meter};
+use super::sandbox::{self, Meter, Metered};
 use crate::agent::{ToolContext, ToolOutput, ToolStatus, ToolUpdate};
 use crate::base::problem::Problem;
 use crate::coding::questions::Questions;
@@ -129,7 +129,9 @@ async fn live(start: Start) {
     }) {
         Ok(lua) => lua,
         Err(error) => {
-            let _ = start.loaded.send(Err(fault::problem(&path, &chunk, &error)));
+            let _ = start
+                .loaded
+                .send(Err(fault::problem(&path, &chunk, &error)));
             return;
         }
     };
@@ -178,8 +180,11 @@ async fn serve(plugin: &Arc<Plugin>, mut calls: mpsc::UnboundedReceiver<Call>) {
 impl Plugin {
     async fn load(&self) -> Result<(), Problem> {
         let code = self.source.code.as_str();
-        let chunk = self.lua.load(code).set_name(format!("@{}", self.source.chunk()));
-        let chunk = chunk.set_mode(mlua::chunk::ChunkMode::Text);
+        let chunk = self
+            .lua
+            .load(code)
+            .set_name(format!("@{}", self.source.chunk()));
+        let chunk = chunk.set_mode(mlua::ChunkMode::Text);
         let run = Metered::new(chunk.exec_async(), &self.cx.meter);
         match self.in_time(run).await {
             Some(Ok(())) => Ok(()),
@@ -247,7 +252,9 @@ impl Plugin {
             Call::Ask { reply, .. } => drop(reply.send(Err(message))),
             Call::Tool { reply, .. } => drop(reply.send(ToolOutput::error(message))),
             Call::Command { .. } | Call::Key { .. } => {
-                self.cx.link.report(Problem::of_file(&self.source.path, message, ""));
+                self.cx
+                    .link
+                    .report(Problem::of_file(&self.source.path, message, ""));
             }
             Call::Tell { .. } => {}
         }
@@ -260,13 +267,18 @@ impl Plugin {
 
     /// Asks every function of the event, each with what those before it made of the payload. Answers with
     /// the fields that changed.
-    async fn ask(&self, event: &str, mut payload: serde_json::Value) -> Result<serde_json::Value, String> {
+    async fn ask(
+        &self,
+        event: &str,
+        mut payload: serde_json::Value,
+    ) -> Result<serde_json::Value, String> {
         let mut changed = serde_json::Map::new();
         for function in self.functions(event) {
             let argument = to_lua(&self.lua, &payload).map_err(|error| error.to_string())?;
             let call = self.guarded(function.call_async::<Value>(argument));
             let Some(answer) = self.in_time(call).await else {
-                let message = format!("`{event}` was held for 10 s: the plug-in goes on without it");
+                let message =
+                    format!("`{event}` was held for 10 s: the plug-in goes on without it");
                 let problem = Problem::of_file(&self.source.path, &message, "");
                 self.cx.link.report(problem);
                 return Err(format!("the plug-in `{}` did not answer", self.cx.name));
@@ -287,7 +299,12 @@ impl Plugin {
         Ok(serde_json::Value::Object(changed))
     }
 
-    async fn run_tool(&self, name: &str, arguments: &serde_json::Value, cx: ToolContext) -> ToolOutput {
+    async fn run_tool(
+        &self,
+        name: &str,
+        arguments: &serde_json::Value,
+        cx: ToolContext,
+    ) -> ToolOutput {
         let function = self.cx.handlers.get().tools.get(name).cloned();
         let Some(function) = function else {
             return ToolOutput::error(format!("the plug-in has no tool `{name}`"));
@@ -303,7 +320,8 @@ impl Plugin {
                 return ToolOutput::failed(ToolStatus::Aborted, "interrupted");
             }
         };
-        match value.and_then(|value| from_lua(&self.lua, value).map_err(|error| error.to_string())) {
+        match value.and_then(|value| from_lua(&self.lua, value).map_err(|error| error.to_string()))
+        {
             Ok(value) => output(value),
             Err(message) => ToolOutput::error(message),
         }
@@ -323,10 +341,7 @@ impl Plugin {
     }
 
     /// Runs a call under the meter. A failure is reported, and given as the text for a model.
-    async fn guarded<T>(
-        &self,
-        call: impl Future<Output = mlua::Result<T>>,
-    ) -> Result<T, String> {
+    async fn guarded<T>(&self, call: impl Future<Output = mlua::Result<T>>) -> Result<T, String> {
         match Metered::new(call, &self.cx.meter).await {
             Ok(value) => Ok(value),
             Err(error) => {

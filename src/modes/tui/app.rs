@@ -19,6 +19,7 @@ use super::activity::Activity;
 use super::command::Command;
 use super::editor::Editor;
 use super::footer::Footer;
+use super::plugins::PluginView;
 use super::search::Search;
 use super::transcript::Transcript;
 
@@ -69,6 +70,7 @@ pub struct App {
     pub models: Vec<ModelInfo>,
     pub sessions: Vec<SessionSummary>,
     pub highlighter: Highlighter,
+    pub(super) plugins: PluginView,
     pub(super) search: Search,
     /// Keys of a sequence that has begun.
     pub(super) pending_keys: Vec<KeyPress>,
@@ -124,6 +126,7 @@ impl App {
             models: Vec::new(),
             sessions: Vec::new(),
             highlighter: options.highlighter,
+            plugins: PluginView::default(),
             search: Search::default(),
             pending_keys: Vec::new(),
             actions: Vec::new(),
@@ -197,6 +200,7 @@ impl App {
 
     pub fn set_keymap(&mut self, keymap: Keymap) {
         self.keymap = keymap;
+        self.bind_plugin_keys();
         self.pending_keys.clear();
         self.dirty = true;
     }
@@ -241,7 +245,12 @@ impl App {
     fn on_key(&mut self, key: KeyPress, now: Instant) {
         let contexts = self.contexts();
         match self.keymap.lookup(&contexts, &self.pending_keys, key) {
-            Lookup::Action(_) => {
+            Lookup::Action(action) => {
+                let action = action.to_owned();
+                if self.plugin_action(&action) {
+                    self.pending_keys.clear();
+                    return;
+                }
                 let names = self.keymap.actions(&contexts, &self.pending_keys, key);
                 let commands: Vec<Command> =
                     names.into_iter().filter_map(Command::from_name).collect();

@@ -135,9 +135,10 @@ impl App {
                     overlays::palette::picker(&self.keymap, self.editor.commands()),
                 );
             }
-            Command::Help => self
-                .layers
-                .push(overlays::help::ID, overlays::help::page(&self.keymap)),
+            Command::Help => self.layers.push(
+                overlays::help::ID,
+                overlays::help::page(&self.keymap, self.editor.commands(), &self.plugins.keys),
+            ),
             Command::HistorySearch => {
                 self.layers.push(
                     overlays::history::ID,

@@ -98,6 +98,9 @@ impl App {
             Event::Files { paths, .. } => self.editor.set_files(std::sync::Arc::clone(paths)),
             Event::History { prompts } => self.editor.load_history(prompts.clone()),
             Event::Commands { commands } => self.take_commands(commands),
+            Event::PluginStatus { .. } | Event::PluginWidget { .. } | Event::PluginKeys { .. } => {
+                self.follow_plugins(event)
+            }
             Event::Context { parts } => {
                 self.renew(overlays::skill::ID, overlays::skill::picker(parts));
             }

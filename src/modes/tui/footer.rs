@@ -6,6 +6,9 @@ use crate::llm::{ThinkingLevel, Usage};
 use crate::term::face::Token;
 use crate::term::row::{Row, Span};
 
+/// Columns that plug-ins have.
+const PLUGIN_COLUMNS: usize = 30;
+
 /// What the footer knows. Owned by the app, changed by events.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Footer {
@@ -21,6 +24,8 @@ pub struct Footer {
     pub total: Usage,
     /// Tokens of the newest answer: how full the window is.
     pub context_tokens: u64,
+    /// Words of plug-ins.
+    pub plugins: String,
 }
 
 impl Footer {
@@ -57,6 +62,10 @@ impl Footer {
 
     fn right(&self) -> Vec<Span> {
         let mut spans = Vec::new();
+        if !self.plugins.is_empty() {
+            let text = text::truncate(&self.plugins, PLUGIN_COLUMNS);
+            spans.push(Span::new(format!("{text}  "), Token::Footer));
+        }
         if self.total.total_tokens() > 0 {
             let usage = self.total;
             let mut counts = format!(

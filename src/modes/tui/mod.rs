@@ -15,6 +15,7 @@ pub mod footer;
 pub mod layout;
 mod looks;
 pub mod overlays;
+pub mod plugins;
 mod run;
 mod search;
 pub mod slash;

@@ -20,6 +20,7 @@ use crate::agent::{self, AgentMessage, Subscription};
 use crate::base::foreground;
 use crate::base::problem::Problem;
 use crate::base::text::sanitize;
+use crate::base::watch::Watcher;
 use crate::coding::folders::Folders;
 use crate::coding::host::{Event, Host, HostSetup, Op};
 use crate::coding::settings::{ExitOutput, Settings};
@@ -29,7 +30,6 @@ use crate::term::frame::{Cursor, FrameClock, FrameWriter};
 use crate::term::highlight::{Highlighted, Highlighter};
 use crate::term::input::{InputEvent, TerminalReply};
 use crate::term::terminal::{Signal, Signals, Terminal, TerminalOptions};
-use crate::term::watch::Watcher;
 
 /// Shortest time between two frames that only the model's work asks for. Keys are echoed at once; a
 /// stream reads as well at 30 frames a second, at half the cost.
