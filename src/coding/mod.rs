@@ -18,5 +18,6 @@ pub mod scripts;
 pub mod session;
 pub mod settings;
 pub mod spending;
+pub mod subagents;
 pub mod tools;
 pub mod tour;

@@ -29,6 +29,8 @@ pub struct Settings {
     pub notifications: bool,
     pub max_retries: u32,
     pub discover_local_models: bool,
+    /// Whether the model can give tasks to sub-agents.
+    pub subagents: bool,
     /// Whether credentials go into the system's keyring.
     pub keyring: bool,
 }
@@ -57,6 +59,7 @@ impl Default for Settings {
             notifications: true,
             max_retries: 5,
             discover_local_models: true,
+            subagents: false,
             keyring: false,
         }
     }
@@ -169,6 +172,12 @@ pub const SETTINGS: &[Setting] = &[
                 .as_bool()
                 .map(|value| settings.discover_local_models = value)
         },
+    },
+    Setting {
+        name: "subagents",
+        accepts: "true or false",
+        description: "Whether the model can give tasks to sub-agents (the tool `task`).",
+        take: |settings, value| value.as_bool().map(|value| settings.subagents = value),
     },
     Setting {
         name: "credential_store",

@@ -27,6 +27,7 @@ mod proxy;
 mod questions;
 mod real_model;
 mod sessions;
+mod subagents;
 mod support;
 mod tool_sources;
 mod tools_loop;

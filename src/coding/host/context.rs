@@ -80,6 +80,7 @@ impl Task {
         let (context, loaded) = reading.await.unwrap_or_default();
         if let Some(context) = context {
             self.context.known = context;
+            self.offer_subagents();
             for problem in &self.context.known.problems {
                 self.notice(Severity::Warning, problem.to_string());
             }

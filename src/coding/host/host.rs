@@ -216,6 +216,10 @@ impl Task {
             if let Event::Agent(agent::Event::Accounting { entry }) = &event {
                 self.spending.add(entry);
             }
+            if let Some(entry) = Self::nested_cost(&event).cloned() {
+                self.spending.add(&entry);
+                self.publish(Event::Agent(agent::Event::Accounting { entry }));
+            }
             let settled = matches!(&event, Event::Agent(agent::Event::AgentSettled { .. }));
             self.publish(event);
             if settled {
@@ -347,6 +351,7 @@ impl Task {
                 self.spending = Spending::default();
                 self.spent_before = None;
                 self.session = Some(session);
+                self.offer_subagents();
                 self.renew_prompt();
                 self.publish_selected(self.level);
             }
@@ -432,6 +437,7 @@ impl Task {
         session.agent.send(agent::Op::SetModels { models });
         let level = level.unwrap_or(self.level);
         self.level = level;
+        self.tell_subagents_models();
         session.agent.send(agent::Op::SetThinkingLevel { level });
         self.publish_selected(level);
     }

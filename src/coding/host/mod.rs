@@ -17,6 +17,7 @@ mod questions;
 mod session;
 mod setup;
 mod shell;
+mod subagents;
 mod transcript;
 mod usage;
 mod workspace;

@@ -9,8 +9,8 @@ use super::event::{Event, SessionContents, SessionInfo, SessionSummary};
 use super::setup::{HostSetup, SessionChoice};
 use super::transcript::Transcript;
 use crate::agent::{
-    self, Agent, AgentConfig, History, ProviderTransport, Publisher, RetryPolicy, Subscription,
-    ToolSource,
+    self, Agent, AgentConfig, History, Interceptor, ProviderTransport, Publisher, RetryPolicy,
+    Subscription, ToolSource, Transport,
 };
 use crate::coding::keeper::{Keeper, StoredHistory};
 use crate::coding::models::Models;
@@ -20,6 +20,7 @@ use crate::coding::session::{
     Ending, Findings, Header, Scope, SessionDirectory, SessionError, SessionIndex, SessionStore,
     State, StoredMessage,
 };
+use crate::coding::subagents::SubAgents;
 use crate::coding::tools::{self, UnknownTool, Workspace};
 use crate::llm::ThinkingLevel;
 
@@ -31,6 +32,7 @@ pub(super) struct OpenSession {
     pub events: Subscription<agent::Event>,
     pub workspace: Arc<Workspace>,
     pub transcript: Transcript,
+    pub subagents: Arc<SubAgents>,
     /// The whole file is indexed.
     pub indexed: bool,
     /// Entries of the messages whose `MessageEnd` is on its way.
@@ -100,27 +102,36 @@ impl OpenSession {
             tools: &names,
         });
         let (tell_stored, stored) = mpsc::unbounded_channel();
+        let transport = ProviderTransport::new(models.provider(), Some(models.keys()));
+        let transport: Arc<dyn Transport> = Arc::new(transport);
+        let retry = RetryPolicy {
+            max_retries: setup.max_retries.unwrap_or(setup.settings.max_retries),
+            ..RetryPolicy::default()
+        };
+        // Guards of every call of a tool, a sub-agent's too.
+        let guards: Vec<Arc<dyn Interceptor>> = vec![Arc::new(plugins.interceptor())];
+        let subagents = SubAgents::new(
+            Arc::clone(&transport),
+            guards.clone(),
+            setup.cwd.clone(),
+            retry,
+        );
+        let keeper: Arc<dyn Interceptor> = Arc::new(Keeper::new(store.clone(), tell_stored));
         let config = AgentConfig {
-            transport: Arc::new(ProviderTransport::new(
-                models.provider(),
-                Some(models.keys()),
-            )),
+            transport,
             models: models.call_order(),
             thinking,
             system_prompt: prompt,
             tools,
             // What a plug-in changes is judged and stored as it has become.
-            interceptors: vec![
-                Arc::new(plugins.interceptor()),
-                Arc::new(Keeper::new(store.clone(), tell_stored)),
+            interceptors: guards.into_iter().chain([keeper]).collect(),
+            sources: vec![
+                Arc::clone(plugins) as Arc<dyn ToolSource>,
+                Arc::clone(&subagents) as Arc<dyn ToolSource>,
             ],
-            sources: vec![Arc::clone(plugins) as Arc<dyn ToolSource>],
             messages: Vec::new(),
             history,
-            retry: RetryPolicy {
-                max_retries: setup.max_retries.unwrap_or(setup.settings.max_retries),
-                ..RetryPolicy::default()
-            },
+            retry,
             max_turns: setup.max_turns,
             temperature: setup.temperature,
             cache_key: Some(store.id().to_owned()),
@@ -133,6 +144,7 @@ impl OpenSession {
             store,
             agent,
             workspace,
+            subagents,
             indexed,
             stored,
             info,

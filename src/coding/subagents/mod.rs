@@ -16,8 +16,9 @@ use tokio::sync::Semaphore;
 use super::spending::Spending;
 use super::tools::{self, Workspace};
 use crate::agent::{
-    self, Agent, AgentConfig, AgentMessage, Concurrency, Interceptor, RetryPolicy, RunOutcome, Tool,
-    ToolContext, ToolDecision, ToolOutput, ToolSet, ToolSource, ToolStatus, ToolUpdate, Transport,
+    self, Agent, AgentConfig, AgentMessage, Concurrency, Interceptor, RetryPolicy, RunOutcome,
+    Tool, ToolContext, ToolDecision, ToolOutput, ToolSet, ToolSource, ToolStatus, ToolUpdate,
+    Transport,
 };
 use crate::llm::{Model, ThinkingLevel, ToolCall, ToolSpec};
 use definition::Definition;
@@ -86,7 +87,10 @@ impl SubAgents {
             agents: Arc::downgrade(self),
         };
         let mut known = self.known();
-        let same = known.tool.as_ref().is_some_and(|old| *old.spec() == tool.spec);
+        let same = known
+            .tool
+            .as_ref()
+            .is_some_and(|old| *old.spec() == tool.spec);
         if !same {
             known.tool = Some(Arc::new(tool));
         }
@@ -104,7 +108,10 @@ impl SubAgents {
             if let (Some(kind), None) = (kind, found) {
                 let names = known.definitions.iter();
                 let names: Vec<&str> = names.map(|(known, _)| known.name.as_str()).collect();
-                return Err(format!("there is no agent `{kind}`: there are {}", names.join(", ")));
+                return Err(format!(
+                    "there is no agent `{kind}`: there are {}",
+                    names.join(", ")
+                ));
             }
             let models = match found.and_then(|(_, model)| model.clone()) {
                 Some(model) => vec![model],
@@ -216,13 +223,21 @@ fn spec(definitions: &[(Definition, Option<Arc<Model>>)]) -> ToolSpec {
     let mut description = "Give a task to a sub-agent with a context of its own, for work whose details you do not \
         need. Say all it has to know: it sees nothing of this conversation. Several calls run at once."
         .to_owned();
-    let mut properties = json!({"prompt": {"type": "string", "description": "the task, and what to answer"}});
+    let mut properties =
+        json!({"prompt": {"type": "string", "description": "the task, and what to answer"}});
     if !definitions.is_empty() {
         description.push_str(" Agents:");
         for (definition, _) in definitions {
-            let _ = write!(description, "\n- {}: {}", definition.name, definition.description);
+            let _ = write!(
+                description,
+                "\n- {}: {}",
+                definition.name, definition.description
+            );
         }
-        let names: Vec<&str> = definitions.iter().map(|(known, _)| known.name.as_str()).collect();
+        let names: Vec<&str> = definitions
+            .iter()
+            .map(|(known, _)| known.name.as_str())
+            .collect();
         properties["agent"] = json!({"type": "string", "enum": names});
     }
     ToolSpec {
@@ -273,7 +288,12 @@ impl Tool for TaskTool {
 }
 
 /// Runs the sub-agent to its end, or to the interrupt.
-async fn follow(agent: &Agent, arguments: &Arguments, model: String, cx: &ToolContext) -> ToolOutput {
+async fn follow(
+    agent: &Agent,
+    arguments: &Arguments,
+    model: String,
+    cx: &ToolContext,
+) -> ToolOutput {
     let mut details = TaskDetails {
         agent: arguments.agent.clone(),
         model,
@@ -373,12 +393,18 @@ impl Interceptor for Guards {
                     denied @ ToolDecision::Deny { .. } => return denied,
                 }
             }
-            rewritten.map_or(ToolDecision::Allow, |arguments| ToolDecision::Rewrite { arguments })
+            rewritten.map_or(ToolDecision::Allow, |arguments| ToolDecision::Rewrite {
+                arguments,
+            })
         }
         .boxed()
     }
 
-    fn after_tool<'a>(&'a self, call: &'a ToolCall, output: &'a mut ToolOutput) -> BoxFuture<'a, ()> {
+    fn after_tool<'a>(
+        &'a self,
+        call: &'a ToolCall,
+        output: &'a mut ToolOutput,
+    ) -> BoxFuture<'a, ()> {
         async move {
             for guard in &self.0 {
                 guard.after_tool(call, output).await;

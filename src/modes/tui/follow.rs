@@ -11,6 +11,7 @@ use crate::agent::{self, AgentMessage, RunOutcome, UserMessage};
 use crate::base::clock;
 use crate::coding::context::AddedCommand;
 use crate::coding::host::{Event, ModelInfo, Op, SessionContents};
+use crate::coding::spending::Spending;
 
 /// Runs longer than this are worth a notification.
 const NOTIFY_AFTER: Duration = Duration::from_secs(5);
@@ -231,6 +232,13 @@ impl App {
     }
 
     fn count(&mut self, message: &AgentMessage) {
+        if let AgentMessage::ToolResult(result) = message
+            && let Some(nested) = result.details.get("spending")
+            && let Ok(nested) = serde_json::from_value::<Spending>(nested.clone())
+        {
+            self.usage += nested.total;
+            self.footer.total = self.usage;
+        }
         if let AgentMessage::Assistant(message) = message {
             self.usage += message.usage;
             self.footer.total = self.usage;
