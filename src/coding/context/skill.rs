@@ -115,7 +115,7 @@ fn find(folder: &Path, depth: usize, seen: &mut BTreeSet<PathBuf>, found: &mut V
     }
 }
 
-pub(super) fn read(path: &Path) -> Result<String, Problem> {
+pub(crate) fn read(path: &Path) -> Result<String, Problem> {
     let problem = |message: String| Problem::of_file(path, message, "it is left out");
     match fs::metadata(path) {
         Ok(metadata) if metadata.len() > FILE_LIMIT => Err(problem(format!(
