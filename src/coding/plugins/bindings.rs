@@ -62,15 +62,9 @@ pub(super) fn install(lua: &Lua, cx: &Arc<PluginCx>) -> Result<()> {
     let globals = lua.globals();
     globals.set("osier", osier)?;
     let told = Arc::clone(cx);
-    let print = lua.create_function(move |lua, values: mlua::Variadic<Value>| {
-        let texts = values.into_iter().map(|value| {
-            let text = lua.coerce_string(value.clone()).ok().flatten();
-            text.map_or_else(
-                || value.type_name().to_owned(),
-                |text| text.to_string_lossy(),
-            )
-        });
-        let texts: Vec<String> = texts.collect();
+    let print = lua.create_function(move |_, values: mlua::Variadic<Value>| {
+        let texts = values.iter().map(Value::to_string);
+        let texts: Vec<String> = texts.collect::<Result<_>>()?;
         notify(&told, &texts.join(" "), Severity::Info);
         Ok(())
     })?;

@@ -116,7 +116,7 @@ pub(super) enum Call {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PluginKey {
-    /// As a keymap has it: `ctrl+x t`.
+    /// As a keymap has it: `alt+j t`.
     pub keys: String,
     pub description: String,
     pub plugin: String,

@@ -16,6 +16,7 @@ mod length;
 mod login;
 mod looks;
 mod overlays;
+mod plugins;
 mod running;
 mod sessions;
 mod skills;
