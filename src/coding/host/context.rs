@@ -102,6 +102,8 @@ impl Task {
         {
             reading.abort();
             self.apply_waiting().await;
+            // The session that comes next knows it again.
+            self.read_context(Reading::Everything);
         }
     }
 

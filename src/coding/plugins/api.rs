@@ -129,7 +129,7 @@ pub const FUNCTIONS: &[Function] = &[
         "exec",
         "osier.exec(program, arguments?, {cwd=, stdin=, timeout_ms=}?) → {code=, stdout=, stderr=}",
         "Runs a program without a shell. It is killed when the plug-in is reloaded, the call is interrupted or the time \
-         (30 s) is up. In the permission mode `ask` it asks, in `plan` it is refused.",
+         (30 s) is up.",
     ),
     function(
         "model.get",
