@@ -11,3 +11,4 @@ pub mod path;
 pub mod problem;
 pub mod process;
 pub mod text;
+pub mod watch;

@@ -74,6 +74,10 @@ pub(super) struct Args {
     #[arg(long, value_name = "TEXT")]
     pub append_system_prompt: Option<String>,
 
+    /// Instructions beside AGENTS.md: a file, or a folder that holds one; may be given again
+    #[arg(long, value_name = "PATH")]
+    pub context: Vec<PathBuf>,
+
     /// Go on with the newest session of this directory
     #[arg(short, long = "continue", conflicts_with_all = ["resume", "session", "no_session"])]
     pub continue_session: bool,

@@ -235,6 +235,7 @@ fn host_setup(meant: &Meant) -> Result<HostSetup, String> {
         proxy: args.proxy.clone(),
         system_prompt: args.system_prompt.clone(),
         append_system_prompt: args.append_system_prompt.clone(),
+        context: context_paths(&args.context, cwd)?,
         session,
         tools: args.tools.clone(),
         temperature: args.temperature,
@@ -246,6 +247,15 @@ fn host_setup(meant: &Meant) -> Result<HostSetup, String> {
         trace_servers: args.trace_mcp,
         ..HostSetup::new(folders.clone(), cwd.clone())
     })
+}
+
+/// The paths of `--context`, which have to be there.
+fn context_paths(given: &[PathBuf], cwd: &Path) -> Result<Vec<PathBuf>, String> {
+    let paths = given.iter().map(|path| {
+        let found = cwd.join(path).canonicalize();
+        found.map_err(|error| format!("`--context {}` cannot be used: {error}", path.display()))
+    });
+    paths.collect()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -39,6 +39,8 @@ pub struct Settings {
     pub discover_local_models: bool,
     /// Whether the files of a project are recorded, so that they can be brought back.
     pub checkpoints: bool,
+    /// Whether the model can give tasks to sub-agents.
+    pub subagents: bool,
     /// Whether credentials go into the system's keyring.
     pub keyring: bool,
     /// The osier server that calls go through.
@@ -86,6 +88,7 @@ impl Default for Settings {
             auto_compact: true,
             discover_local_models: true,
             checkpoints: true,
+            subagents: false,
             keyring: false,
             proxy: None,
             ca_file: None,
@@ -220,6 +223,11 @@ pub const SETTINGS: &[Setting] = &[
         accepts: "true or false",
         description: "Whether files are recorded before they change, so that they can be brought back.",
         take: |settings, value| value.as_bool().map(|value| settings.checkpoints = value),
+    },
+        name: "subagents",
+        accepts: "true or false",
+        description: "Whether the model can give tasks to sub-agents (the tool `task`).",
+        take: |settings, value| value.as_bool().map(|value| settings.subagents = value),
     },
     Setting {
         name: "credential_store",

@@ -65,7 +65,15 @@ impl Spending {
                 let model = format!("{}/{}", answer.provider, answer.model);
                 self.call(&model, answer.usage, answer.duration_ms, ok);
             }
-            AgentMessage::ToolResult(result) => self.tool(result.status.is_success()),
+            AgentMessage::ToolResult(result) => {
+                self.tool(result.status.is_success());
+                // A sub-agent's calls left no messages of their own.
+                let nested = result.details.get("spending").cloned();
+                if let Some(nested) = nested.and_then(|nested| serde_json::from_value(nested).ok())
+                {
+                    *self = std::mem::take(self).followed_by(&nested);
+                }
+            }
             _ => {}
         }
     }

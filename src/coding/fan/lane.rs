@@ -242,11 +242,9 @@ impl LaneParts {
         // Nobody here asks which entry a message became.
         let (stored, _) = mpsc::unbounded_channel();
         let compactor = Compactor::new(writer.clone(), stored.clone(), self.automatic_compaction);
-        let mut interceptors: Vec<Arc<dyn Interceptor>> = vec![
-            Arc::new(Keeper::new(writer.clone(), stored)),
-            Arc::new(compactor),
-        ];
-        interceptors.extend(self.rules.iter().cloned());
+        let mut interceptors = self.rules.clone();
+        interceptors.push(Arc::new(Keeper::new(writer.clone(), stored)));
+        interceptors.push(Arc::new(compactor));
         interceptors.push(Arc::new(self.guard.gate(&workspace)));
         let history = StoredHistory::new(self.store.clone(), self.parent.clone());
         Ok(Agent::spawn(AgentConfig {

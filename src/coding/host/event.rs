@@ -8,8 +8,11 @@ use super::checkpoint_op::CheckpointEvent;
 use super::tree_op::TreeEvent;
 use crate::agent::{self, Coalesce, Severity, ShellRun};
 use crate::coding::accounts::Account;
+use crate::coding::context::{AddedCommand, ContextPart};
 use crate::coding::mcp::ServerInfo;
 use crate::coding::permission::{Mode, RuleInfo};
+use crate::coding::plugins::lines::StyledLine;
+use crate::coding::plugins::link::PluginKey;
 use crate::coding::questions::Question;
 use crate::coding::session::{SearchHit, StoredMessage};
 use crate::coding::spending::Spending;
@@ -164,10 +167,32 @@ pub enum Event {
     },
     /// The project's files that can run code are loaded from now on.
     ProjectTrusted,
-        },
     /// Answer to `ListMcpServers`, and sent again whenever one changes. In the order of their names.
     McpServers {
         servers: Vec<ServerInfo>,
+    },
+    /// The slash commands that no mode brings; sent when they were read. A prompt that begins with one is
+    /// sent as what it stands for.
+    Commands {
+        commands: Vec<AddedCommand>,
+    },
+    /// Answer to `ListContext`.
+    Context {
+        parts: Vec<ContextPart>,
+    },
+    /// Words of a plug-in for the footer; none takes them away.
+    PluginStatus {
+        plugin: String,
+        text: Option<String>,
+    },
+    /// Lines of a plug-in above the editor; an empty list takes them away.
+    PluginWidget {
+        plugin: String,
+        lines: Vec<StyledLine>,
+    },
+    /// Keys that plug-ins have bound, all of them.
+    PluginKeys {
+        keys: Vec<PluginKey>,
     },
     /// Where the work happens; sent again when the branch changes.
     Workspace {

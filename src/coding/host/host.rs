@@ -8,26 +8,30 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::choice::level_entry;
+use super::context::{HostContext, Reading};
 use super::event::Event;
 use super::fan::EndedFan;
 use super::login::RunningLogin;
 use super::op::Op;
+use super::plugins::PluginState;
 use super::safety;
-use super::session::{OpenError, OpenSession, prompt};
+use super::session::{OpenError, OpenSession};
 use super::setup::{HostSetup, SessionChoice};
 use super::shell::RunningShell;
 use super::transcript::missing_page;
 use super::tree::TreeJob;
 use crate::agent::{self, AgentMessage, Publisher, Severity, Subscription};
+use crate::coding::history;
 use crate::coding::mcp::Told;
 use crate::coding::models::{ModelError, Models};
 use crate::coding::permission::Permissions;
+use crate::coding::plugins::Plugins;
+use crate::coding::plugins::link::{self, Link};
 use crate::coding::questions::{Questions, Request, Waiting};
 use crate::coding::refresh::Refreshed;
 use crate::coding::sandbox::Confinement;
 use crate::coding::session::{EntryKind, Findings};
 use crate::coding::spending::Spending;
-use crate::coding::{files, history};
 use crate::llm::{Model, ThinkingLevel};
 
 /// A running host. Cheap to clone; needs a tokio runtime.
@@ -52,6 +56,8 @@ pub enum HostError {
 pub(super) enum Job {
     Publish(Box<Event>),
     Discovered(Vec<Model>),
+    ContextRead,
+    PluginsChanged,
     ShellEnded(Box<agent::ShellRun>),
     /// A background job has begun or ended.
     JobsChanged,
@@ -86,6 +92,7 @@ impl Host {
         let (questions, asked) = Questions::new();
         let permissions = safety::permissions(&setup);
         let confinement = safety::confinement(&setup, &questions);
+        let (link, plugins) = Link::new();
         for problem in problems {
             let text = problem.to_string();
             publisher.publish(Event::HostNotice {
@@ -94,6 +101,8 @@ impl Host {
             });
         }
         let task = Task {
+            plugins: Plugins::new(link, questions.clone(), setup.cwd.clone()),
+            plugin_state: PluginState::default(),
             setup,
             models,
             publisher: Arc::clone(&publisher),
@@ -112,8 +121,14 @@ impl Host {
             questions: questions.clone(),
             permissions,
             confinement,
+            context: HostContext::default(),
         };
-        tokio::spawn(task.serve(received, finished, asked));
+        tokio::spawn(task.serve(Inbox {
+            ops: received,
+            jobs: finished,
+            asked,
+            plugins,
+        }));
         let host = Self {
             ops,
             publisher,
@@ -139,6 +154,14 @@ impl Host {
     }
 }
 
+/// Everything that reaches the task.
+struct Inbox {
+    ops: mpsc::UnboundedReceiver<Op>,
+    jobs: mpsc::UnboundedReceiver<Job>,
+    asked: mpsc::UnboundedReceiver<Request>,
+    plugins: mpsc::UnboundedReceiver<link::Request>,
+}
+
 /// The task's state. One owner, no locks.
 pub(super) struct Task {
     pub(super) setup: HostSetup,
@@ -159,40 +182,41 @@ pub(super) struct Task {
     /// The level that was asked for last; the agent's own state lags behind its ops.
     pub(super) level: ThinkingLevel,
     /// Ends the walk for `@` completion when the host ends.
-    walk: CancellationToken,
+    pub(super) walk: CancellationToken,
     pub(super) questions_waiting: Waiting,
     /// Lanes whose files are still here.
     pub(super) fan: Option<EndedFan>,
     pub(super) questions: Questions,
     pub(super) permissions: Arc<Permissions>,
     pub(super) confinement: Arc<Confinement>,
+    pub(super) context: HostContext,
+    pub(super) plugins: Arc<Plugins>,
+    pub(super) plugin_state: PluginState,
 }
 
 impl Task {
-    async fn serve(
-        mut self,
-        mut ops: mpsc::UnboundedReceiver<Op>,
-        mut finished: mpsc::UnboundedReceiver<Job>,
-        mut asked: mpsc::UnboundedReceiver<Request>,
-    ) {
+    async fn serve(mut self, mut inbox: Inbox) {
         self.open(self.setup.session.clone()).await;
+        self.read_context(Reading::Everything);
         self.look_around();
         self.ask_for_trust();
         loop {
             tokio::select! {
                 biased;
-                op = ops.recv() => match op {
+                op = inbox.ops.recv() => match op {
                     None | Some(Op::ShutDown) => break,
                     Some(op) => self.apply(op).await,
                 },
-                Some(request) = asked.recv() => self.question(request),
-                Some(job) = finished.recv() => self.finish(job).await,
+                Some(request) = inbox.asked.recv() => self.question(request),
+                Some(request) = inbox.plugins.recv() => self.plugin_asks(request).await,
+                Some(job) = inbox.jobs.recv() => self.finish(job).await,
                 events = next_events(&mut self.session) => self.forward(events),
             }
         }
         self.walk.cancel();
-        self.end_shell(&mut finished).await;
+        self.end_shell(&mut inbox.jobs).await;
         self.close().await;
+        self.plugins.close();
         self.models.settle().await;
         self.publish(Event::ShutDown);
     }
@@ -226,7 +250,15 @@ impl Task {
             if let Event::Agent(agent::Event::Accounting { entry }) = &event {
                 self.spending.add(entry);
             }
+            if let Some(entry) = Self::nested_cost(&event).cloned() {
+                self.spending.add(&entry);
+                self.publish(Event::Agent(agent::Event::Accounting { entry }));
+            }
+            let settled = matches!(&event, Event::Agent(agent::Event::AgentSettled { .. }));
             self.publish(event);
+            if settled {
+                self.settled_for_plugins();
+            }
         }
     }
 
@@ -235,7 +267,7 @@ impl Task {
             .session
             .as_ref()
             .is_some_and(|session| !session.indexed);
-        if unread && needs_whole_session(&op) {
+        if (unread || self.context.is_reading()) && needs_whole_session(&op) {
             self.waiting.push(op);
             return;
         }
@@ -311,15 +343,23 @@ impl Task {
             Op::ListQuestions => self.list_questions(),
             Op::ListMcpServers => self.list_servers(),
             Op::McpServer { name, action } => self.act_on_server(&name, action),
+            Op::PressPluginKey { plugin, keys } => {
+                self.plugins.press(&plugin, &keys);
+            }
+            Op::ListContext => self.publish_context(),
             Op::Reload => self.reload().await,
             // The loop has taken it.
             Op::ShutDown => {}
         }
     }
 
-    async fn apply_agent(&mut self, op: agent::Op) {
+    async fn apply_agent(&mut self, mut op: agent::Op) {
+        if !self.expand(&mut op) {
+            return;
+        }
         match &op {
             agent::Op::Abort => {
+                self.plugins.interrupt();
                 if let Some(shell) = &self.shell {
                     shell.cancel();
                 }
@@ -331,7 +371,7 @@ impl Task {
             agent::Op::SetTools { names } => {
                 // The prompt names tools, too.
                 if let Some(session) = &self.session {
-                    let prompt = prompt(&self.setup, names);
+                    let prompt = self.prompt(names);
                     session.agent.send(agent::Op::SetSystemPrompt { prompt });
                 }
             }
@@ -362,6 +402,8 @@ impl Task {
                 self.spending = Spending::default();
                 self.spent_before = None;
                 self.session = Some(session);
+                self.offer_subagents();
+                self.renew_prompt();
                 self.publish_selected(self.level);
                 self.await_servers().await;
             }
@@ -375,6 +417,8 @@ impl Task {
     /// Ends what runs and gives the file up.
     pub(super) async fn close(&mut self) {
         self.end_fan().await;
+        self.plugins.interrupt();
+        self.forget_reading().await;
         if !self.waiting.is_empty()
             && let Some(session) = &self.session
         {
@@ -414,17 +458,6 @@ impl Task {
         }
     }
 
-    fn list_sessions(&self, all: bool) {
-        let (setup, jobs) = (self.setup.clone(), self.jobs.clone());
-        tokio::task::spawn_blocking(move || {
-            let event = Event::Sessions {
-                all,
-                sessions: OpenSession::list(&setup, all),
-            };
-            let _ = jobs.send(Job::Publish(Box::new(event)));
-        });
-    }
-
     async fn rename(&mut self, name: String) {
         let name = Some(name.trim().to_owned()).filter(|name| !name.is_empty());
         self.store(EntryKind::SessionInfo { name: name.clone() })
@@ -446,6 +479,8 @@ impl Task {
                     self.indexed(findings).await;
                 }
             }
+            Job::ContextRead => self.context_read().await,
+            Job::PluginsChanged => self.read_context(Reading::Plugins),
             Job::Publish(event) => self.publish(*event),
             Job::Tree(job) => self.finish_tree(job).await,
             Job::JobsChanged => self.list_jobs(),
@@ -475,31 +510,10 @@ impl Task {
         }
     }
 
-    fn list_files(&self) {
-        let (cwd, jobs, walk) = (self.setup.cwd.clone(), self.jobs.clone(), self.walk.clone());
-        tokio::task::spawn_blocking(move || {
-            let (paths, complete) = files::list(&cwd, &walk);
-            let event = Event::Files {
-                paths: Arc::new(paths),
-                complete,
-            };
-            let _ = jobs.send(Job::Publish(Box::new(event)));
-        });
-    }
-
-    fn list_history(&self) {
-        let (path, jobs) = (self.setup.folders.history(), self.jobs.clone());
-        tokio::task::spawn_blocking(move || {
-            let event = Event::History {
-                prompts: history::load(&path),
-            };
-            let _ = jobs.send(Job::Publish(Box::new(event)));
-        });
-    }
-
     async fn reload(&mut self) {
         self.load_settings();
         self.load_servers();
+        self.read_context(Reading::Everything);
         match Models::load(&self.setup) {
             Ok((models, problems)) => {
                 self.models.reloaded(models).await;

@@ -101,7 +101,11 @@ pub enum Op {
     ListMcpServers,
     /// Does something with the MCP server `name`; `Event::McpServers` tells how it goes.
     McpServer { name: String, action: ServerAction },
-    /// Reads settings and models again.
+    /// Does what a plug-in has bound to a key; both as `Event::PluginKeys` names them.
+    PressPluginKey { plugin: String, keys: String },
+    /// Instructions, skills and templates with their cost; answered by `Event::Context`.
+    ListContext,
+    /// Reads settings, models, instructions, skills, templates and plug-ins again.
     Reload,
     /// Stops what runs, stores everything and ends; `Event::ShutDown` is the last event.
     ShutDown,

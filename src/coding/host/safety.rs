@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
+use super::context::Reading;
 use super::event::Event;
 use super::host::{Job, Task};
 use super::setup::HostSetup;
@@ -152,6 +153,7 @@ impl Task {
         if trusted {
             self.load_settings();
             self.load_servers();
+            self.read_context(Reading::Everything);
             self.publish(Event::ProjectTrusted);
         }
     }

@@ -15,6 +15,7 @@ use super::tree::TreeState;
 use super::wires::Wires;
 use crate::agent::{
     self, Agent, AgentConfig, History, Interceptor, Publisher, RetryPolicy, Subscription,
+    ToolSource,
 };
 use crate::coding::compaction::Compactor;
 use crate::coding::guard::Guard;
@@ -26,6 +27,7 @@ use crate::coding::session::{
     Ending, Findings, Header, Scope, SessionDirectory, SessionError, SessionIndex, SessionStore,
     State, StoredMessage,
 };
+use crate::coding::subagents::SubAgents;
 use crate::coding::tools::{self, UnknownTool, Workspace};
 use crate::coding::writer::Writer;
 use crate::llm::ThinkingLevel;
@@ -45,6 +47,7 @@ pub(super) struct OpenSession {
     pub guard: Guard,
     /// Not set for a session that is not stored.
     pub files: Option<SessionFiles>,
+    pub subagents: Arc<SubAgents>,
     /// The whole file is indexed.
     pub indexed: bool,
     /// Entries of the messages whose `MessageEnd` is on its way.
@@ -115,13 +118,15 @@ impl OpenSession {
         let writer = Writer::at_leaf(store.clone());
         let automatic = setup.settings.auto_compact;
         let compactor = Compactor::new(writer.clone(), tell_stored.clone(), automatic);
-        let rules: Vec<Arc<dyn Interceptor>> = Vec::new();
-        let mut interceptors: Vec<Arc<dyn Interceptor>> = vec![
+        // What a plug-in changes is judged and stored as it has become.
+        let rules: Vec<Arc<dyn Interceptor>> = vec![Arc::new(wires.plugins.interceptor())];
+        let mut interceptors = rules.clone();
+        let own: [Arc<dyn Interceptor>; 3] = [
             Arc::new(Mentions::new(&mcp, Arc::clone(&workspace))),
             Arc::new(Keeper::new(writer, tell_stored)),
             Arc::new(compactor.clone()),
         ];
-        interceptors.extend(rules.iter().cloned());
+        interceptors.extend(own);
         // Behind everything that may change what a call does.
         interceptors.push(Arc::new(wires.guard.gate(&workspace)));
         let files = store
@@ -130,20 +135,32 @@ impl OpenSession {
             .map(|_| SessionFiles::new(setup, &store, &wires.publisher));
         // Last: what another rule denies changes nothing.
         interceptors.extend(files.iter().map(SessionFiles::interceptor));
+        let transport = models.transport();
+        let retry = RetryPolicy {
+            max_retries: setup.max_retries.unwrap_or(setup.settings.max_retries),
+            ..RetryPolicy::default()
+        };
+        let subagents = SubAgents::new(
+            Arc::clone(&transport),
+            (rules.clone(), wires.guard.clone()),
+            setup.cwd.clone(),
+            retry,
+        );
         let config = AgentConfig {
-            transport: models.transport(),
+            transport,
             models: models.call_order(),
             thinking,
-            system_prompt: prompt(setup, &names),
+            system_prompt: prompt(setup, "", &names),
             tools,
-            sources: vec![Arc::new(mcp.clone())],
+            sources: vec![
+                Arc::new(mcp.clone()),
+                Arc::clone(&wires.plugins) as Arc<dyn ToolSource>,
+                Arc::clone(&subagents) as Arc<dyn ToolSource>,
+            ],
             interceptors,
             messages: Vec::new(),
             history,
-            retry: RetryPolicy {
-                max_retries: setup.max_retries.unwrap_or(setup.settings.max_retries),
-                ..RetryPolicy::default()
-            },
+            retry,
             max_turns: setup.max_turns,
             temperature: setup.temperature,
             cache_key: Some(store.id().to_owned()),
@@ -161,6 +178,7 @@ impl OpenSession {
             workspace,
             files,
             mcp,
+            subagents,
             indexed,
             stored,
             info,
@@ -169,6 +187,10 @@ impl OpenSession {
             messages,
             at_start,
         })
+    }
+
+    pub(super) fn info(&self) -> &SessionInfo {
+        &self.info
     }
 
     /// The event that tells of this session, once.
@@ -256,11 +278,12 @@ impl OpenSession {
 }
 
 /// The system prompt of a session that offers `tools`.
-pub(super) fn prompt(setup: &HostSetup, tools: &[String]) -> String {
+pub(super) fn prompt(setup: &HostSetup, context: &str, tools: &[String]) -> String {
     system_prompt(PromptParts {
         cwd: &setup.cwd,
         replacement: setup.system_prompt.as_deref(),
         addition: setup.append_system_prompt.as_deref(),
+        context,
         tools,
     })
 }

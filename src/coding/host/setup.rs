@@ -35,6 +35,8 @@ pub struct HostSetup {
     pub proxy: Option<String>,
     pub system_prompt: Option<String>,
     pub append_system_prompt: Option<String>,
+    /// Files of instructions beside those that are found, or folders that hold one.
+    pub context: Vec<PathBuf>,
     pub session: SessionChoice,
     /// Names of the tools to offer; all when not set.
     pub tools: Option<Vec<String>>,
@@ -91,6 +93,7 @@ impl HostSetup {
             proxy: None,
             system_prompt: None,
             append_system_prompt: None,
+            context: Vec::new(),
             session: SessionChoice::New,
             tools: None,
             temperature: None,

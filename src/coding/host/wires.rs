@@ -8,6 +8,7 @@ use super::event::Event;
 use super::host::{Job, Task};
 use crate::agent::Publisher;
 use crate::coding::guard::Guard;
+use crate::coding::plugins::Plugins;
 use crate::coding::questions::Questions;
 
 /// The ways from a session to its host and to people.
@@ -17,6 +18,7 @@ pub(super) struct Wires {
     pub jobs: mpsc::UnboundedSender<Job>,
     pub questions: Questions,
     pub guard: Guard,
+    pub plugins: Arc<Plugins>,
 }
 
 impl Task {
@@ -27,6 +29,7 @@ impl Task {
             jobs: self.jobs.clone(),
             questions: self.questions.clone(),
             guard: self.guard(),
+            plugins: Arc::clone(&self.plugins),
         }
     }
 }

@@ -5,27 +5,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::event::Event;
-use super::host::{Job, Task};
-use crate::coding::models::discover;
-
-impl Task {
-    /// Work that may come after the first paint: the branch, local servers.
-    pub(super) fn look_around(&self) {
-        let (cwd, jobs) = (self.setup.cwd.clone(), self.jobs.clone());
-        tokio::task::spawn_blocking(move || {
-            let event = describe(&cwd);
-            let _ = jobs.send(Job::Publish(Box::new(event)));
-        });
-        self.refresh_models();
-        if !self.setup.settings.discover_local_models {
-            return;
-        }
-        let jobs = self.jobs.clone();
-        tokio::spawn(async move {
-            let _ = jobs.send(Job::Discovered(discover().await));
-        });
-    }
-}
 
 /// The event that describes `cwd`. Reads a few small files.
 pub(super) fn describe(cwd: &Path) -> Event {

@@ -22,6 +22,7 @@ use super::asking::Asking;
 use super::command::Command;
 use super::editor::Editor;
 use super::footer::Footer;
+use super::plugins::PluginView;
 use super::search::Search;
 use super::transcript::Transcript;
 use super::tree::TreeMemory;
@@ -80,6 +81,7 @@ pub struct App {
     pub servers: Vec<ServerInfo>,
     pub highlighter: Highlighter,
     pub(super) asking: Asking,
+    pub(super) plugins: PluginView,
     pub(super) search: Search,
     /// What the tree view looked like when it was last open.
     pub(super) tree: TreeMemory,
@@ -141,6 +143,7 @@ impl App {
             servers: Vec::new(),
             highlighter: options.highlighter,
             asking: Asking::default(),
+            plugins: PluginView::default(),
             search: Search::default(),
             tree: TreeMemory::default(),
             pending_keys: Vec::new(),
@@ -217,6 +220,7 @@ impl App {
 
     pub fn set_keymap(&mut self, keymap: Keymap) {
         self.keymap = keymap;
+        self.bind_plugin_keys();
         self.pending_keys.clear();
         self.dirty = true;
     }
@@ -265,7 +269,12 @@ impl App {
     fn on_key(&mut self, key: KeyPress, now: Instant) {
         let contexts = self.contexts();
         match self.keymap.lookup(&contexts, &self.pending_keys, key) {
-            Lookup::Action(_) => {
+            Lookup::Action(action) => {
+                let action = action.to_owned();
+                if self.plugin_action(&action) {
+                    self.pending_keys.clear();
+                    return;
+                }
                 let names = self.keymap.actions(&contexts, &self.pending_keys, key);
                 let commands: Vec<Command> =
                     names.into_iter().filter_map(Command::from_name).collect();

@@ -82,6 +82,11 @@ impl App {
             Action::Open(url) => self.effects.push(Effect::Open(url)),
             Action::PickServer => self.pick_server(),
             Action::ShowServer(name) => self.show_server(&name),
+            Action::PickSkill => {
+                self.layers
+                    .push(overlays::skill::ID, overlays::skill::picker(&[]));
+                self.ops.push(Op::ListContext);
+            }
             Action::Copy(text) => self.effects.push(Effect::Copy(text)),
             Action::Search(query) => self.start_search(query),
             Action::StepSearch { older } => self.step_search(older),
@@ -140,12 +145,13 @@ impl App {
             Command::Palette => {
                 self.layers.push(
                     overlays::palette::ID,
-                    overlays::palette::picker(&self.keymap),
+                    overlays::palette::picker(&self.keymap, self.editor.commands()),
                 );
             }
-            Command::Help => self
-                .layers
-                .push(overlays::help::ID, overlays::help::page(&self.keymap)),
+            Command::Help => self.layers.push(
+                overlays::help::ID,
+                overlays::help::page(&self.keymap, self.editor.commands(), &self.plugins.keys),
+            ),
             Command::HistorySearch => {
                 self.layers.push(
                     overlays::history::ID,
@@ -227,7 +233,8 @@ impl App {
         if trimmed.is_empty() {
             return;
         }
-        if let Some(parsed) = slash::parse(trimmed) {
+        let added = self.editor.is_added_command(trimmed);
+        if let Some(parsed) = slash::parse(trimmed).filter(|_| !added) {
             match parsed {
                 Ok(actions) => {
                     self.remember(trimmed);

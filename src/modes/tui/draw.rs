@@ -53,12 +53,13 @@ impl App {
         let editor_width = screen.width.saturating_sub(text::width(PROMPT_MARK) as u16);
         let limit = layout::editor_limit(screen.height);
         let editor_rows = self.editor.height(editor_width, limit);
-        let areas = layout::divide(
+        let mut areas = layout::divide(
             screen,
             editor_rows,
             self.queue_height(),
             self.asking.height(),
         );
+        let widgets = layout::split_bottom(&mut areas.transcript, self.plugins.widget_height());
         if self.transcript.is_empty() {
             let rows = welcome_rows(areas.transcript.width);
             self.paint(&rows, areas.transcript, buffer, links);
@@ -67,6 +68,7 @@ impl App {
                 .render(areas.transcript, buffer, links, &self.theme);
             self.transcript.request_highlight(&mut self.highlighter);
         }
+        self.paint(&self.plugins.widget_rows(), widgets, buffer, links);
         self.draw_status(areas, buffer, links, now);
         self.draw_queue(areas, buffer, links);
         self.draw_asking(areas, buffer, links);

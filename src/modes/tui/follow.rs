@@ -6,9 +6,12 @@ use super::activity::Work;
 use super::app::{App, Effect, QueueView};
 use super::overlays;
 use super::overlays::picker::Picker;
+use super::slash;
 use crate::agent::{self, AgentMessage, RunOutcome, UserMessage};
 use crate::base::clock;
+use crate::coding::context::AddedCommand;
 use crate::coding::host::{Event, ModelInfo, Op, SessionContents};
+use crate::coding::spending::Spending;
 
 /// Runs longer than this are worth a notification.
 const NOTIFY_AFTER: Duration = Duration::from_secs(5);
@@ -98,6 +101,13 @@ impl App {
             }
             Event::Files { paths, .. } => self.editor.set_files(std::sync::Arc::clone(paths)),
             Event::History { prompts } => self.editor.load_history(prompts.clone()),
+            Event::Commands { commands } => self.take_commands(commands),
+            Event::PluginStatus { .. } | Event::PluginWidget { .. } | Event::PluginKeys { .. } => {
+                self.follow_plugins(event)
+            }
+            Event::Context { parts } => {
+                self.renew(overlays::skill::ID, overlays::skill::picker(parts));
+            }
             Event::Workspace { cwd, branch } => {
                 self.footer.cwd.clone_from(cwd);
                 self.footer.branch.clone_from(branch);
@@ -238,6 +248,13 @@ impl App {
     }
 
     fn count(&mut self, message: &AgentMessage) {
+        if let AgentMessage::ToolResult(result) = message
+            && let Some(nested) = result.details.get("spending")
+            && let Ok(nested) = serde_json::from_value::<Spending>(nested.clone())
+        {
+            self.usage += nested.total;
+            self.footer.total = self.usage;
+        }
         if let AgentMessage::Assistant(message) = message {
             self.usage += message.usage;
             self.footer.total = self.usage;
@@ -252,6 +269,23 @@ impl App {
         {
             self.footer.context_tokens = message.usage.total_tokens();
         }
+    }
+
+    /// Takes the commands that skills, templates and plug-ins bring. One of our own names stays ours.
+    fn take_commands(&mut self, commands: &[AddedCommand]) {
+        let (taken, free): (Vec<_>, Vec<_>) = commands
+            .iter()
+            .cloned()
+            .partition(|command| slash::find(&command.name).is_some());
+        for command in taken {
+            let (name, origin) = (&command.name, &command.origin);
+            let text = match origin.as_str() {
+                "skill" => format!("the skill `{name}` is called with `/skill:{name}`"),
+                _ => format!("`/{name}` of `{origin}` is hidden by osier's own: rename it"),
+            };
+            self.transcript.notice(agent::Severity::Warning, &text);
+        }
+        self.editor.set_commands(free);
     }
 
     /// What the whole session holds is known.

@@ -7,6 +7,9 @@ use crate::llm::{ThinkingLevel, Usage};
 use crate::term::face::Token;
 use crate::term::row::{Row, Span};
 
+/// Columns that plug-ins have.
+const PLUGIN_COLUMNS: usize = 30;
+
 /// What the footer knows. Owned by the app, changed by events.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Footer {
@@ -25,6 +28,8 @@ pub struct Footer {
     pub context_tokens: u64,
     /// Background jobs that run.
     pub jobs: usize,
+    /// Words of plug-ins.
+    pub plugins: String,
 }
 
 impl Footer {
@@ -61,6 +66,10 @@ impl Footer {
 
     fn right(&self) -> Vec<Span> {
         let mut spans = Vec::new();
+        if !self.plugins.is_empty() {
+            let text = text::truncate(&self.plugins, PLUGIN_COLUMNS);
+            spans.push(Span::new(format!("{text}  "), Token::Footer));
+        }
         if self.jobs > 0 {
             let jobs = if self.jobs == 1 { "job" } else { "jobs" };
             spans.push(Span::new(format!("{} {jobs}  ", self.jobs), Token::Working));

@@ -59,6 +59,17 @@ pub fn divide(screen: Rect, editor: u16, queue: u16, asking: u16) -> Areas {
     }
 }
 
+/// Takes `rows` from the bottom of `area`, at most a third of it.
+pub fn split_bottom(area: &mut Rect, rows: u16) -> Rect {
+    let rows = rows.min(area.height / 3);
+    area.height -= rows;
+    Rect {
+        y: area.y + area.height,
+        height: rows,
+        ..*area
+    }
+}
+
 /// A box in the middle of `screen` for an overlay that wants this size.
 pub fn centred(screen: Rect, width: u16, height: u16) -> Rect {
     let width = width.min(screen.width.saturating_sub(2)).max(1);

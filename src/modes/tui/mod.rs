@@ -18,6 +18,7 @@ pub mod layout;
 mod looks;
 pub mod overlays;
 mod restore;
+pub mod plugins;
 mod run;
 mod search;
 mod servers;

@@ -19,6 +19,7 @@ use super::looks::{Looks, terminal_kind};
 use crate::agent::{self, AgentMessage, Subscription};
 use crate::base::problem::Problem;
 use crate::base::text::sanitize;
+use crate::base::watch::Watcher;
 use crate::base::{browser, foreground};
 use crate::coding::folders::Folders;
 use crate::coding::host::{Event, Host, HostSetup, Op};
@@ -29,7 +30,6 @@ use crate::term::frame::{Cursor, FrameClock, FrameWriter};
 use crate::term::highlight::{Highlighted, Highlighter};
 use crate::term::input::{InputEvent, TerminalReply};
 use crate::term::terminal::{Signal, Signals, Terminal, TerminalOptions};
-use crate::term::watch::Watcher;
 
 /// Shortest time between two frames that only the model's work asks for. Keys are echoed at once; a
 /// stream reads as well at 30 frames a second, at half the cost.

@@ -2,8 +2,8 @@
 
 use super::action::Action;
 use super::app::App;
-use super::editor::complete::ExtraCommand;
 use super::overlays;
+use crate::coding::context::AddedCommand;
 use crate::coding::host::Op;
 use crate::coding::mcp::{ServerAction, ServerInfo, prompt_command};
 
@@ -70,7 +70,7 @@ impl App {
     }
 }
 
-fn prompts(servers: &[ServerInfo]) -> Vec<ExtraCommand> {
+fn prompts(servers: &[ServerInfo]) -> Vec<AddedCommand> {
     let prompts = servers.iter().flat_map(|server| {
         server.prompts.iter().map(move |prompt| {
             let arguments = prompt
@@ -80,10 +80,12 @@ fn prompts(servers: &[ServerInfo]) -> Vec<ExtraCommand> {
                     true => argument.name.clone(),
                     false => format!("[{}]", argument.name),
                 });
-            ExtraCommand {
+            AddedCommand {
                 name: prompt_command(&server.name, &prompt.name)[1..].to_owned(),
                 argument: arguments.collect::<Vec<_>>().join(" "),
                 description: prompt.description.clone(),
+                origin: "mcp".to_owned(),
+                values: Vec::new(),
             }
         })
     });

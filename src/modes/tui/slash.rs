@@ -212,7 +212,7 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
     SlashCommand {
         name: "reload",
         argument: "",
-        description: "read settings, models, themes and keys again",
+        description: "read settings, models, themes, keys, instructions and skills again",
         values: none,
         run: |_| Ok(vec![Action::ReloadLooks, Action::Tell(Op::Reload)]),
     },
@@ -267,6 +267,13 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
         description: "the open session: its file, size and place",
         values: none,
         run: |_| Ok(vec![Action::ShowSession]),
+    },
+    SlashCommand {
+        name: "skills",
+        argument: "",
+        description: "the skills and prompt templates, with their cost",
+        values: none,
+        run: |_| Ok(vec![Action::PickSkill]),
     },
     SlashCommand {
         name: "theme",
@@ -340,6 +347,11 @@ fn fan(argument: &str) -> Result<Vec<Action>, String> {
     }))])
 }
 
+/// The command called `name`.
+pub fn find(name: &str) -> Option<&'static SlashCommand> {
+    SLASH_COMMANDS.iter().find(|command| command.name == name)
+}
+
 /// What `/NAME ARGUMENT` means; `None` when the text is no slash command.
 ///
 /// # Errors
@@ -353,7 +365,7 @@ pub fn parse(text: &str) -> Option<Result<Vec<Action>, String>> {
     if name.is_empty() || name.contains('/') || is_prompt {
         return None;
     }
-    let Some(command) = SLASH_COMMANDS.iter().find(|command| command.name == name) else {
+    let Some(command) = find(name) else {
         return Some(Err(format!(
             "there is no command `/{name}`: type `/` to see them all"
         )));

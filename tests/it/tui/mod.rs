@@ -21,6 +21,10 @@ mod restore;
 mod running;
 mod sessions;
 mod tools;
+mod plugins;
+mod running;
+mod sessions;
+mod skills;
 mod transcript;
 mod tree;
 

@@ -6,7 +6,9 @@ use std::ops::Range;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
-use crate::modes::tui::slash::SLASH_COMMANDS;
+use crate::base::text;
+use crate::coding::context::AddedCommand;
+use crate::modes::tui::slash::{self, SLASH_COMMANDS};
 
 /// Candidates shown at most.
 pub const CANDIDATE_LIMIT: usize = 20;
@@ -71,35 +73,13 @@ pub fn word(before: &str) -> Word<'_> {
     }
 }
 
-/// What a candidate for a slash command is made of, beyond the table.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ExtraCommand {
-    /// Without the slash.
-    pub name: String,
-    pub argument: String,
-    pub description: String,
-}
-
-/// Slash commands that match `query`, or values of a command's argument.
-pub fn commands(word: &Word<'_>, models: &[String], extra: &[ExtraCommand]) -> Option<Completion> {
+/// Slash commands that match `query`, built in or added, or values of a command's argument.
+pub fn commands(word: &Word<'_>, models: &[String], added: &[&AddedCommand]) -> Option<Completion> {
     let (range, candidates) = match word {
         Word::Command(query) => {
             let names = SLASH_COMMANDS.iter().map(|command| command.name);
-            let names = names.chain(extra.iter().map(|command| command.name.as_str()));
-            let candidates = ranked(query, names, |name| {
-                let command = SLASH_COMMANDS.iter().find(|command| command.name == name);
-                let extra = extra.iter().find(|command| command.name == name);
-                let (argument, description) = match (command, extra) {
-                    (Some(command), _) => (command.argument, command.description),
-                    (_, Some(extra)) => (extra.argument.as_str(), extra.description.as_str()),
-                    _ => ("", ""),
-                };
-                Candidate {
-                    text: format!("/{name} "),
-                    label: format!("/{name} {argument}").trim_end().to_owned(),
-                    detail: description.to_owned(),
-                }
-            });
+            let names = names.chain(added.iter().map(|command| command.name.as_str()));
+            let candidates = ranked(query, names, |name| command_candidate(name, added));
             (0..query.len() + 1, candidates)
         }
         Word::Argument {
@@ -107,11 +87,13 @@ pub fn commands(word: &Word<'_>, models: &[String], extra: &[ExtraCommand]) -> O
             argument,
             start,
         } => {
-            let command = SLASH_COMMANDS.iter().find(|known| known.name == *command)?;
-            let values = (command.values)();
-            let values: Vec<&str> = match command.name {
-                "model" => models.iter().map(String::as_str).collect(),
-                _ => values,
+            let values: Vec<&str> = match (*command, slash::find(command)) {
+                ("model", _) => models.iter().map(String::as_str).collect(),
+                (_, Some(known)) => (known.values)(),
+                (name, None) => {
+                    let known = added.iter().find(|known| known.name == name)?;
+                    known.values.iter().map(String::as_str).collect()
+                }
             };
             let candidates = ranked(argument, values.into_iter(), |value| Candidate {
                 text: value.to_owned(),
@@ -123,6 +105,22 @@ pub fn commands(word: &Word<'_>, models: &[String], extra: &[ExtraCommand]) -> O
         _ => return None,
     };
     (!candidates.is_empty()).then_some(Completion { range, candidates })
+}
+
+fn command_candidate(name: &str, added: &[&AddedCommand]) -> Candidate {
+    let own = slash::find(name).map(|command| (command.argument, command.description));
+    let brought = || {
+        let command = added.iter().find(|command| command.name == name)?;
+        Some((command.argument.as_str(), command.description.as_str()))
+    };
+    let (argument, description) = own.or_else(brought).unwrap_or_default();
+    Candidate {
+        text: format!("/{name} "),
+        label: text::single_line(&format!("/{name} {argument}"))
+            .trim_end()
+            .to_owned(),
+        detail: text::single_line(description),
+    }
 }
 
 /// Files that match what follows `@`, and `others` like them.

@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::base::path;
+use crate::coding::context::{AddedCommand, slash_parts};
 use crate::term::row::Row;
 use crate::term::widgets::select::{Item, Select};
 use crate::term::widgets::textarea::{Motion, Position, TextArea};
 
 use super::command::Command;
-use complete::{Candidate, Completion, ExtraCommand};
+use complete::{Candidate, Completion};
 use editing::edit_area;
 use history::History;
 
@@ -38,9 +39,11 @@ pub struct Editor {
     models: Option<Vec<String>>,
     models_asked: bool,
     /// Prompts of MCP servers.
-    prompts: Vec<ExtraCommand>,
+    prompts: Vec<AddedCommand>,
     /// `server:uri` of what MCP servers have to read.
     resources: Vec<String>,
+    /// Slash commands of skills, templates and plug-ins.
+    commands: Vec<AddedCommand>,
     completion: Option<Offer>,
     /// What relative paths are completed from.
     folder: PathBuf,
@@ -73,6 +76,7 @@ impl Editor {
             models_asked: false,
             prompts: Vec::new(),
             resources: Vec::new(),
+            commands: Vec::new(),
             completion: None,
             folder: PathBuf::new(),
             hidden: (0, 0),
@@ -163,9 +167,25 @@ impl Editor {
     }
 
     /// What the MCP servers of the session have for the editor.
-    pub fn set_servers(&mut self, prompts: Vec<ExtraCommand>, resources: Vec<String>) {
+    pub fn set_servers(&mut self, prompts: Vec<AddedCommand>, resources: Vec<String>) {
         self.prompts = prompts;
         self.resources = resources;
+    }
+
+    /// Slash commands beside the built-in ones.
+    pub fn set_commands(&mut self, commands: Vec<AddedCommand>) {
+        self.commands = commands;
+    }
+
+    pub fn commands(&self) -> &[AddedCommand] {
+        &self.commands
+    }
+
+    /// Whether `text` calls a skill, a template or a plug-in: the host knows what it means.
+    pub fn is_added_command(&self, text: &str) -> bool {
+        slash_parts(text).is_some_and(|(name, _)| {
+            name.starts_with("skill:") || self.commands.iter().any(|known| known.name == name)
+        })
     }
 
     /// Runs an editing command; false when it is not the editor's.
@@ -208,7 +228,9 @@ impl Editor {
             }
             complete::Word::Command(_) | complete::Word::Argument { .. } if first_line => {
                 let models = self.models.as_deref().unwrap_or_default();
-                complete::commands(&word, models, &self.prompts)
+                let added: Vec<&AddedCommand> =
+                    self.commands.iter().chain(&self.prompts).collect();
+                complete::commands(&word, models, &added)
             }
             complete::Word::File { .. } => {
                 let Some(files) = &self.files else {

@@ -16,5 +16,6 @@ pub mod restore;
 pub mod search;
 pub mod server;
 pub mod session;
+pub mod skill;
 pub mod summary;
 pub mod tools;

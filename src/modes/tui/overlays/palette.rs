@@ -1,6 +1,8 @@
 //! Every action by name, with its keys.
 
 use super::picker::Picker;
+use crate::base::text;
+use crate::coding::context::AddedCommand;
 use crate::modes::tui::action::Action;
 use crate::modes::tui::command::{COMMANDS, Command};
 use crate::modes::tui::slash::SLASH_COMMANDS;
@@ -10,7 +12,7 @@ use crate::term::widgets::select::Item;
 pub const ID: &str = "palette";
 
 /// The picker over commands and slash commands.
-pub fn picker(keymap: &Keymap) -> Picker {
+pub fn picker(keymap: &Keymap, added: &[AddedCommand]) -> Picker {
     let commands = COMMANDS
         .iter()
         .filter(|info| info.in_palette)
@@ -31,7 +33,14 @@ pub fn picker(keymap: &Keymap) -> Picker {
         keywords: command.name.to_owned(),
         dimmed: false,
     });
-    let items = commands.chain(slash).collect();
+    let added = added.iter().map(|command| Item {
+        key: format!("/{}", command.name),
+        label: text::single_line(&command.description),
+        detail: format!("/{}", command.name),
+        keywords: format!("{} {}", command.name, command.origin),
+        dimmed: false,
+    });
+    let items = commands.chain(slash).chain(added).collect();
     Picker::new("Actions", "no action matches", items, Box::new(take))
 }
 
