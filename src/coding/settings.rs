@@ -224,6 +224,7 @@ pub const SETTINGS: &[Setting] = &[
         description: "Whether files are recorded before they change, so that they can be brought back.",
         take: |settings, value| value.as_bool().map(|value| settings.checkpoints = value),
     },
+    Setting {
         name: "subagents",
         accepts: "true or false",
         description: "Whether the model can give tasks to sub-agents (the tool `task`).",

@@ -6,6 +6,7 @@ use osier::agent::{self, AgentMessage, RunOutcome, Severity};
 use osier::coding::host::{Event, Op, SessionChoice};
 use osier::coding::plugins::api;
 use osier::coding::questions::{Answer, QuestionKind};
+use osier::coding::trust::Trust;
 use osier::llm::Script;
 use serde_json::{Value, json};
 

@@ -1,11 +1,11 @@
 //! The one thing a mode receives: an agent wired to tools, a session, models and settings. Ops go in,
 //! events come out; nothing reaches around them.
 
+mod around;
 mod catalogue;
 pub mod checkpoint_op;
 mod checkpoints;
 mod choice;
-mod around;
 mod context;
 pub mod event;
 mod fan;

@@ -16,15 +16,15 @@ mod length;
 mod login;
 mod looks;
 mod overlays;
+mod plugins;
 mod questions;
 mod restore;
 mod running;
-mod sessions;
-mod tools;
-mod plugins;
 mod running;
 mod sessions;
+mod sessions;
 mod skills;
+mod tools;
 mod transcript;
 mod tree;
 

@@ -228,8 +228,7 @@ impl Editor {
             }
             complete::Word::Command(_) | complete::Word::Argument { .. } if first_line => {
                 let models = self.models.as_deref().unwrap_or_default();
-                let added: Vec<&AddedCommand> =
-                    self.commands.iter().chain(&self.prompts).collect();
+                let added: Vec<&AddedCommand> = self.commands.iter().chain(&self.prompts).collect();
                 complete::commands(&word, models, &added)
             }
             complete::Word::File { .. } => {
