@@ -7,62 +7,44 @@
     reason = "a program for tests says why it fails"
 )]
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use osier::agent::{ToolContext, ToolSource, UpdateSink};
-use osier::coding::mcp::{Logins, Mcp, McpSetup, ServerState};
-use osier::coding::questions::{Answer, Questions, Request};
+use osier::agent::{Severity, ToolContext, ToolSource, ToolStatus, UpdateSink};
+use osier::coding::mcp::{Logins, Mcp, McpSetup, ServerAction, ServerState, Told};
+use osier::coding::questions::{Answer, QuestionKind, Questions, Request};
 use osier::coding::tools::Workspace;
 use osier::llm::auth::CredentialFile;
 use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
+
+/// Sign-ins at most: a server that always wants another one is given up.
+const SIGN_INS: usize = 3;
+const PATIENCE: Duration = Duration::from_secs(20);
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
-    let url = std::env::args().next_back().unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("mcp.json");
-    let servers = json!({"mcpServers": {"suite": {"url": url, "timeout": 20}}});
-    std::fs::File::create(&file)
-        .and_then(|file| Ok(serde_json::to_writer(file, &servers)?))
-        .unwrap();
-    let (questions, mut asked) = Questions::new();
-    tokio::spawn(async move {
-        while let Some(request) = asked.recv().await {
-            if let Request::Ask { reply, .. } = request {
-                let values = Map::new();
-                let _ = reply.send(Answer::Values { values });
+    let (told, mut news) = tokio::sync::mpsc::unbounded_channel();
+    let servers = Mcp::start(setup(folder.path()), told);
+    servers.settled(PATIENCE).await;
+    let mut done = Vec::new();
+    for _ in 0..=SIGN_INS {
+        if needs_login(&servers) {
+            while news.try_recv().is_ok() {}
+            servers.act("suite", ServerAction::Login);
+            let over = signed_in(&mut news);
+            if !tokio::time::timeout(PATIENCE, over).await.unwrap_or(false) {
+                break;
             }
         }
-    });
-    let (told, _tell) = tokio::sync::mpsc::unbounded_channel();
-    let servers = Mcp::start(
-        McpSetup {
-            files: vec![file],
-            environment: std::env::vars().collect(),
-            cwd: folder.path().to_owned(),
-            logs: folder.path().to_owned(),
-            logins: Logins::new(CredentialFile::new(folder.path().join("auth.json"))),
-            questions,
-            workspace: Arc::new(Workspace::new(folder.path())),
-            wanted: None,
-            only: None,
-            trace: true,
-        },
-        told,
-    );
-    servers.settled(Duration::from_secs(30)).await;
-    for tool in servers.tools() {
-        let cx = ToolContext {
-            call_id: "call".to_owned(),
-            cancel: CancellationToken::new(),
-            updates: UpdateSink::discard(),
-        };
-        let arguments = sample(&tool.spec().parameters);
-        let output = tool.run(arguments, cx).await;
-        eprintln!("{}: {:?}", tool.spec().name, output.status);
+        call_all(&servers, &mut done).await;
+        if !needs_login(&servers) {
+            break;
+        }
     }
     let is_ready = servers.servers().iter().all(|server| {
         eprintln!("{}: {:?} {:?}", server.name, server.state, server.error);
@@ -73,6 +55,98 @@ async fn main() -> ExitCode {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
+    }
+}
+
+fn setup(folder: &Path) -> McpSetup {
+    let url = std::env::args().next_back().unwrap();
+    let context = std::env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_default();
+    let context: Value = serde_json::from_str(&context).unwrap_or_default();
+    let mut server = json!({"url": url, "timeout": 20});
+    if let Some(id) = context.get("client_id") {
+        server["oauth"] = json!({"clientId": id, "clientSecret": context.get("client_secret")});
+    }
+    let file = folder.join("mcp.json");
+    let servers = json!({"mcpServers": {"suite": server}});
+    std::fs::File::create(&file)
+        .and_then(|file| Ok(serde_json::to_writer(file, &servers)?))
+        .unwrap();
+    let (questions, asked) = Questions::new();
+    tokio::spawn(answer(asked));
+    McpSetup {
+        files: vec![file],
+        environment: std::env::vars().collect(),
+        cwd: folder.to_owned(),
+        logs: folder.to_owned(),
+        logins: Logins::new(CredentialFile::new(folder.join("auth.json"))),
+        questions,
+        workspace: Arc::new(Workspace::new(folder)),
+        wanted: None,
+        only: None,
+        trace: true,
+    }
+}
+
+/// Goes where a browser would, and accepts what else is asked.
+async fn answer(mut asked: mpsc::UnboundedReceiver<Request>) {
+    while let Some(request) = asked.recv().await {
+        let Request::Ask { question, reply } = request else {
+            continue;
+        };
+        let answer = match question.kind {
+            QuestionKind::Visit { url } => {
+                tokio::spawn(async move {
+                    let page = reqwest::get(&url).await;
+                    eprintln!("{url}: {:?}", page.map(|page| page.status()));
+                });
+                Answer::Yes
+            }
+            _ => Answer::Values { values: Map::new() },
+        };
+        let _ = reply.send(answer);
+    }
+}
+
+fn needs_login(servers: &Mcp) -> bool {
+    let servers = servers.servers();
+    let mut states = servers.iter().map(|server| server.state);
+    states.any(|state| state == ServerState::NeedsLogin)
+}
+
+/// Waits for the end of a sign-in: whether the server came up then.
+async fn signed_in(news: &mut mpsc::UnboundedReceiver<Told>) -> bool {
+    while let Some(told) = news.recv().await {
+        match told {
+            Told::Servers(servers) if servers[0].state == ServerState::Ready => return true,
+            Told::Notice { severity, text } => {
+                eprintln!("{text}");
+                if severity == Severity::Error {
+                    return false;
+                }
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Calls every tool that has not been answered yet.
+async fn call_all(servers: &Mcp, done: &mut Vec<String>) {
+    for tool in servers.tools() {
+        let name = tool.spec().name.clone();
+        if done.contains(&name) {
+            continue;
+        }
+        let cx = ToolContext {
+            call_id: "call".to_owned(),
+            cancel: CancellationToken::new(),
+            updates: UpdateSink::discard(),
+        };
+        let output = tool.run(sample(&tool.spec().parameters), cx).await;
+        eprintln!("{name}: {:?}", output.status);
+        if output.status == ToolStatus::Success {
+            done.push(name);
+        }
     }
 }
 

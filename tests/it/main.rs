@@ -25,6 +25,7 @@ mod json;
 mod layers;
 mod lost_ground;
 mod mcp;
+mod mcp_conformance;
 mod peer;
 mod permissions;
 mod plugin_examples;

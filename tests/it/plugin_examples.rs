@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use osier::agent;
-use osier::coding::host::{Event, Op, SessionChoice};
+use osier::agent::{self, CompactionOutcome};
+use osier::coding::host::{Event, Op, SessionChoice, TreeOp};
 use osier::coding::questions::Answer;
 use osier::llm::Script;
 use serde_json::{Value, json};
@@ -152,6 +152,39 @@ async fn the_todo_list_shows_and_comes_back() {
         .until(|event| matches!(event, Event::PluginWidget { lines, .. } if lines.is_empty()))
         .await;
     again.close().await;
+}
+
+#[tokio::test]
+async fn a_summary_is_made_without_a_model() {
+    let place = with("custom_compaction");
+    let script = Script::new()
+        .turn(|turn| turn.tool("bash", json!({"command": "true"})))
+        .turn(|turn| turn.tool("write", json!({"path": "a.txt", "content": "one"})))
+        .turn(|turn| turn.text("It is done."))
+        .turn(|turn| turn.text("word ".repeat(30_000)))
+        .turn(|turn| turn.text("going on"));
+    let mut open = open(&place, SessionChoice::New, script).await;
+    open.run("make a file").await;
+    open.run("talk at length").await;
+    open.host.send(Op::Tree(TreeOp::Compact {
+        instructions: None,
+        review: false,
+    }));
+    let seen = open
+        .until(|event| matches!(event, Event::Agent(agent::Event::CompactionEnd { .. })))
+        .await;
+    let Some(Event::Agent(agent::Event::CompactionEnd { outcome, .. })) = seen.last() else {
+        panic!("{seen:?}");
+    };
+    let CompactionOutcome::Done { summary, .. } = outcome else {
+        panic!("{outcome:?}");
+    };
+    let expected = "## Prompts\n- make a file\n- talk at length\n## Commands\n- `true`\n## Changed files\n- a.txt\n## Last answer\n- It is done.";
+    assert!(summary.starts_with(expected), "{summary}");
+    open.run("go on").await;
+    // One request for each answer, none for the summary.
+    assert_eq!(open.provider.requests().len(), 5);
+    open.close().await;
 }
 
 #[tokio::test]

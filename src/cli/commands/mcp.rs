@@ -12,6 +12,7 @@ use crate::coding::folders::Folders;
 use crate::coding::mcp::{self, Logins, Mcp, McpSetup, NewServer, ServerInfo, ServerState};
 use crate::coding::questions::Questions;
 use crate::coding::tools::Workspace;
+use crate::coding::trust::project_root;
 use crate::llm::auth::CredentialFile;
 
 /// Time all servers have to come up in a trial.
@@ -29,13 +30,14 @@ pub(in crate::cli) struct Place<'a> {
 
 impl Place<'_> {
     fn project_file(&self) -> PathBuf {
-        self.cwd.join(".osier/mcp.json")
+        project_root(&self.cwd).join(".osier/mcp.json")
     }
 
     fn files(&self) -> Vec<PathBuf> {
         let mut files = vec![self.folders.servers()];
         if self.project {
-            files.extend([self.cwd.join(".mcp.json"), self.project_file()]);
+            let shared = project_root(&self.cwd).join(".mcp.json");
+            files.extend([shared, self.project_file()]);
         }
         files
     }

@@ -213,6 +213,12 @@ pub const ASKED: &[PluginEvent] = &[
         "`{text=}`, `{details=}`, `{is_error=}`",
     ),
     event(
+        "before_compact",
+        "a summary is about to take the place of earlier messages",
+        "reason, instructions, tokens_before, messages, stays",
+        "`{summary=}` in place of the model's, `{instructions=}` for the model, or `{block=reason}`",
+    ),
+    event(
         "after_turn",
         "an answer and its tool results are stored",
         "results",
@@ -254,6 +260,12 @@ pub const TOLD: &[PluginEvent] = &[
         "message_end",
         "a message is complete and stored",
         "id, message",
+        "",
+    ),
+    event(
+        "compaction_end",
+        "a compaction has ended, however it did",
+        "reason, outcome",
         "",
     ),
     event(

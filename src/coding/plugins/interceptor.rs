@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Plugins;
 use crate::agent::{
-    AgentMessage, Interceptor, RunOutcome, StopRun, ToolDecision, ToolOutput, ToolResultMessage,
+    AgentMessage, CompactionDecision, CompactionPlan, Interceptor, RunOutcome, StopRun, ToolDecision, ToolOutput, ToolResultMessage,
     ToolStatus, UserMessage,
 };
 use crate::base::clock;
@@ -158,6 +158,33 @@ impl Interceptor for PluginInterceptor {
                     };
                 }
                 _ => {}
+            }
+        }
+        .boxed()
+    }
+
+    fn before_compact<'a>(
+        &'a self,
+        plan: &'a CompactionPlan,
+    ) -> BoxFuture<'a, CompactionDecision> {
+        async move {
+            if !self.0.listens("before_compact") {
+                return CompactionDecision::Proceed;
+            }
+            let payload = json!({
+                "reason": plan.reason,
+                "instructions": plan.instructions,
+                "tokens_before": plan.tokens_before,
+                "messages": plan.goes,
+                "stays": plan.stays,
+            });
+            let changed = self.0.ask("before_compact", payload).await;
+            let changed = changed.unwrap_or_default();
+            match ["block", "summary", "instructions"].map(|name| changed.get(name).map(text_of)) {
+                [Some(reason), ..] => CompactionDecision::Cancel { reason },
+                [_, Some(summary), _] => CompactionDecision::Replace { summary },
+                [.., Some(text)] => CompactionDecision::Instruct(text),
+                _ => CompactionDecision::Proceed,
             }
         }
         .boxed()
