@@ -37,9 +37,9 @@ osier.on("before_compact", function(plan)
         local arguments = block.arguments or {}
         if block.name == "bash" and arguments.command then
           commands[#commands + 1] = "`" .. short(arguments.command) .. "`"
-        elseif (block.name == "edit" or block.name == "write") and arguments.path and not seen[arguments.path] then
-          seen[arguments.path] = true
-          files[#files + 1] = arguments.path
+        elseif (block.name == "edit" or block.name == "write") and arguments.file_path and not seen[arguments.file_path] then
+          seen[arguments.file_path] = true
+          files[#files + 1] = arguments.file_path
         end
       end
     end

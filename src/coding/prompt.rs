@@ -74,6 +74,7 @@ mod tests {
             cwd,
             replacement: None,
             addition: None,
+            context: "",
             tools: &names,
         }));
         let costs: Vec<(&String, usize)> = tools

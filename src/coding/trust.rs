@@ -5,6 +5,7 @@
 //! kept the same way. Trust is about loading alone, never about what a tool may do.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -177,7 +178,11 @@ fn hash(root: &Path, files: &[PathBuf]) -> io::Result<String> {
         }
     }
     let digest = hasher.finalize();
-    Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+    let mut text = String::with_capacity(2 * digest.len());
+    for byte in digest {
+        let _ = write!(text, "{byte:02x}");
+    }
+    Ok(text)
 }
 
 #[cfg(test)]

@@ -144,12 +144,11 @@ async fn converse(
                     outcome = ended;
                 }
             }
-            line = next_line(&mut lines) => match line {
-                Some(line) => read_line(host, &line?, &mut waiting, output)?,
-                None => {
-                    lines = None;
-                    dismiss(host, &mut open);
-                }
+            line = next_line(&mut lines) => if let Some(line) = line {
+                read_line(host, &line?, &mut waiting, output)?;
+            } else {
+                lines = None;
+                dismiss(host, &mut open);
             },
         }
     }

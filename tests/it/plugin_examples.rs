@@ -159,7 +159,7 @@ async fn a_summary_is_made_without_a_model() {
     let place = with("custom_compaction");
     let script = Script::new()
         .turn(|turn| turn.tool("bash", json!({"command": "true"})))
-        .turn(|turn| turn.tool("write", json!({"path": "a.txt", "content": "one"})))
+        .turn(|turn| turn.tool("write", json!({"file_path": "a.txt", "content": "one"})))
         .turn(|turn| turn.text("It is done."))
         .turn(|turn| turn.text("word ".repeat(30_000)))
         .turn(|turn| turn.text("going on"));

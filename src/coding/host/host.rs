@@ -328,6 +328,13 @@ impl Task {
                     self.notice(Severity::Warning, text);
                 }
             }
+            op => self.apply_around(op).await,
+        }
+    }
+
+    /// What concerns neither the conversation nor its models.
+    async fn apply_around(&mut self, op: Op) {
+        match op {
             Op::GetUsage => self.tell_usage(),
             Op::ListAccounts => self.list_accounts(),
             Op::Login { provider, method } => self.log_in(&provider, method),
@@ -348,8 +355,8 @@ impl Task {
             }
             Op::ListContext => self.publish_context(),
             Op::Reload => self.reload().await,
-            // The loop has taken it.
-            Op::ShutDown => {}
+            // `apply` and the loop have taken the others.
+            _ => {}
         }
     }
 

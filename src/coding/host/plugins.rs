@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::event::Event;
 use super::host::{Job, Task};
+use super::session::OpenSession;
 use crate::agent::message::CustomMessage;
 use crate::agent::{self, AgentMessage, Interceptor, Severity, ToolDecision};
 use crate::base::watch::Watcher;
@@ -146,7 +147,7 @@ impl Task {
                 let _ = reply.send(answer);
             }
             Request::Session { reply } => {
-                let session = self.session.as_ref().map(|session| session.info());
+                let session = self.session.as_ref().map(OpenSession::info);
                 let _ = reply.send(json!(session));
             }
             Request::MayRun {

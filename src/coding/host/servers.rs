@@ -11,7 +11,7 @@ use super::event::Event;
 use super::host::{Job, Task};
 use super::setup::HostSetup;
 use super::wires::Wires;
-use crate::agent::{self, Severity};
+use crate::agent;
 use crate::coding::mcp::{Logins, Mcp, McpSetup, ServerAction, Told};
 use crate::coding::tools::Workspace;
 use crate::coding::trust::{Trust, project_root};

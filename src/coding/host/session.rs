@@ -14,8 +14,7 @@ use super::transcript::Transcript;
 use super::tree::TreeState;
 use super::wires::Wires;
 use crate::agent::{
-    self, Agent, AgentConfig, History, Interceptor, Publisher, RetryPolicy, Subscription,
-    ToolSource,
+    self, Agent, AgentConfig, History, Interceptor, RetryPolicy, Subscription, ToolSource,
 };
 use crate::coding::compaction::Compactor;
 use crate::coding::guard::Guard;
@@ -89,11 +88,7 @@ impl OpenSession {
         choice: SessionChoice,
         wires: Wires,
     ) -> Result<Self, OpenError> {
-        let place = (setup.folders.data.clone(), setup.cwd.clone());
-        let task = tokio::task::spawn_blocking(move || open_file(&place.0, &place.1, choice));
-        let Opened { store, ending } = task
-            .await
-            .map_err(|error| OpenError::Tools(error.to_string()))??;
+        let Opened { store, ending } = open_store(setup, choice).await?;
         let info = describe(setup, &store, ending.as_ref()).await?;
         let indexed = info.contents.is_some();
         let history = ending.as_ref().map(|ending| {
@@ -114,32 +109,15 @@ impl OpenSession {
             .map_err(|error| OpenError::Tools(error.to_string()))?;
         let mcp = servers::start(setup, &wires, &workspace);
         let names: Vec<String> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
-        let (tell_stored, stored) = mpsc::unbounded_channel();
-        let writer = Writer::at_leaf(store.clone());
-        let automatic = setup.settings.auto_compact;
-        let compactor = Compactor::new(writer.clone(), tell_stored.clone(), automatic);
-        // What a plug-in changes is judged and stored as it has become.
-        let rules: Vec<Arc<dyn Interceptor>> = vec![Arc::new(wires.plugins.interceptor())];
-        let mut interceptors = rules.clone();
-        let own: [Arc<dyn Interceptor>; 3] = [
-            Arc::new(Mentions::new(&mcp, Arc::clone(&workspace))),
-            Arc::new(Keeper::new(writer, tell_stored)),
-            Arc::new(compactor.clone()),
-        ];
-        interceptors.extend(own);
-        // Behind everything that may change what a call does.
-        interceptors.push(Arc::new(wires.guard.gate(&workspace)));
-        let files = store
-            .path()
-            .filter(|_| setup.settings.checkpoints)
-            .map(|_| SessionFiles::new(setup, &store, &wires.publisher));
-        // Last: what another rule denies changes nothing.
-        interceptors.extend(files.iter().map(SessionFiles::interceptor));
+        let Listeners {
+            interceptors,
+            rules,
+            compactor,
+            files,
+            stored,
+        } = listeners(setup, &wires, &store, (&workspace, &mcp));
         let transport = models.transport();
-        let retry = RetryPolicy {
-            max_retries: setup.max_retries.unwrap_or(setup.settings.max_retries),
-            ..RetryPolicy::default()
-        };
+        let retry = retry(setup);
         let subagents = SubAgents::new(
             Arc::clone(&transport),
             (rules.clone(), wires.guard.clone()),
@@ -274,6 +252,63 @@ impl OpenSession {
                 Err(format!("{error}: {}", error.hint()))
             }
         }
+    }
+}
+
+async fn open_store(setup: &HostSetup, choice: SessionChoice) -> Result<Opened, OpenError> {
+    let place = (setup.folders.data.clone(), setup.cwd.clone());
+    let task = tokio::task::spawn_blocking(move || open_file(&place.0, &place.1, choice));
+    task.await
+        .map_err(|error| OpenError::Tools(error.to_string()))?
+}
+
+fn retry(setup: &HostSetup) -> RetryPolicy {
+    RetryPolicy {
+        max_retries: setup.max_retries.unwrap_or(setup.settings.max_retries),
+        ..RetryPolicy::default()
+    }
+}
+
+/// What listens to a session's agent.
+struct Listeners {
+    interceptors: Vec<Arc<dyn Interceptor>>,
+    rules: Vec<Arc<dyn Interceptor>>,
+    compactor: Compactor,
+    files: Option<SessionFiles>,
+    stored: mpsc::UnboundedReceiver<String>,
+}
+
+fn listeners(
+    setup: &HostSetup,
+    wires: &Wires,
+    store: &SessionStore,
+    (workspace, mcp): (&Arc<Workspace>, &Mcp),
+) -> Listeners {
+    let (tell_stored, stored) = mpsc::unbounded_channel();
+    let writer = Writer::at_leaf(store.clone());
+    let automatic = setup.settings.auto_compact;
+    let compactor = Compactor::new(writer.clone(), tell_stored.clone(), automatic);
+    // What a plug-in changes is judged and stored as it has become.
+    let rules: Vec<Arc<dyn Interceptor>> = vec![Arc::new(wires.plugins.interceptor())];
+    let own: [Arc<dyn Interceptor>; 4] = [
+        Arc::new(Mentions::new(mcp, Arc::clone(workspace))),
+        Arc::new(Keeper::new(writer, tell_stored)),
+        Arc::new(compactor.clone()),
+        // Behind everything that may change what a call does.
+        Arc::new(wires.guard.gate(workspace)),
+    ];
+    let files = store
+        .path()
+        .filter(|_| setup.settings.checkpoints)
+        .map(|_| SessionFiles::new(setup, store, &wires.publisher));
+    // Last: what another rule denies changes nothing.
+    let last = files.iter().map(SessionFiles::interceptor);
+    Listeners {
+        interceptors: rules.iter().cloned().chain(own).chain(last).collect(),
+        rules,
+        compactor,
+        files,
+        stored,
     }
 }
 

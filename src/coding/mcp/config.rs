@@ -13,9 +13,9 @@ use super::expand::expand;
 use crate::base::problem::{Problem, nearest};
 
 /// Time a request may take without a sign of life when the file says nothing.
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+const REQUEST_TIMEOUT: Duration = Duration::from_mins(1);
 /// Time a server has to answer its first request. `npx` may have to fetch the program first.
-const START_TIMEOUT: Duration = Duration::from_secs(60);
+const START_TIMEOUT: Duration = Duration::from_mins(1);
 /// Largest file that is read.
 const FILE_LIMIT: u64 = 4 * 1024 * 1024;
 
@@ -292,9 +292,10 @@ impl Reader<'_> {
                     program,
                     args: self.texts(entry, "args")?.unwrap_or_default(),
                     env: self.table(entry, "env")?,
-                    cwd: match entry.contains_key("cwd") {
-                        true => Some(self.text(entry, "cwd")?.into()),
-                        false => None,
+                    cwd: if entry.contains_key("cwd") {
+                        Some(self.text(entry, "cwd")?.into())
+                    } else {
+                        None
                     },
                 })
             }
@@ -316,9 +317,12 @@ impl Reader<'_> {
         }
         let oauth = entry.get("oauth").and_then(Value::as_object);
         let oauth = oauth.cloned().unwrap_or_default();
-        let optional = |reader: &mut Self, key: &str| match oauth.contains_key(key) {
-            true => reader.text(&oauth, key).map(Some),
-            false => Some(None),
+        let optional = |reader: &mut Self, key: &str| {
+            if oauth.contains_key(key) {
+                reader.text(&oauth, key).map(Some)
+            } else {
+                Some(None)
+            }
         };
         Some(Launch::Url {
             url,

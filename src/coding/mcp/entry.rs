@@ -39,9 +39,10 @@ impl Entry {
     ) -> Self {
         let info = ServerInfo {
             name: config.name.clone(),
-            state: match config.disabled {
-                true => ServerState::Disabled,
-                false => ServerState::Starting,
+            state: if config.disabled {
+                ServerState::Disabled
+            } else {
+                ServerState::Starting
             },
             shown: config.shown.clone(),
             file: config.file.display().to_string(),

@@ -129,9 +129,10 @@ impl File {
             path: path.to_owned(),
         };
         let root = self.root.as_object_mut().ok_or_else(shape)?;
-        let key = match root.contains_key("servers") && !root.contains_key("mcpServers") {
-            true => "servers",
-            false => "mcpServers",
+        let key = if root.contains_key("servers") && !root.contains_key("mcpServers") {
+            "servers"
+        } else {
+            "mcpServers"
         };
         let servers = root.entry(key).or_insert_with(|| json!({}));
         servers.as_object_mut().ok_or_else(shape)

@@ -27,7 +27,7 @@ use crate::coding::tools::Workspace;
 /// Time all servers together have to end.
 const END_TIME: Duration = Duration::from_secs(4);
 /// Time a person has to sign in.
-const LOGIN_TIME: Duration = Duration::from_secs(15 * 60);
+const LOGIN_TIME: Duration = Duration::from_mins(15);
 
 /// What the servers of a session start with.
 #[derive(Debug, Clone)]

@@ -27,10 +27,10 @@ const BACK_OFF: [Duration; 5] = [
     Duration::from_secs(2),
     Duration::from_secs(5),
     Duration::from_secs(15),
-    Duration::from_secs(60),
+    Duration::from_mins(1),
 ];
 /// A server that lived this long starts anew with the shortest wait.
-const STABLE: Duration = Duration::from_secs(120);
+const STABLE: Duration = Duration::from_mins(2);
 /// Pages of one list that are read.
 const PAGE_LIMIT: usize = 200;
 /// Time the end of a server may take.
@@ -177,17 +177,14 @@ impl ServerTask {
         };
         let connection = Connection::new(&service);
         let stop = service.cancellation_token();
-        let ended = {
-            let over = service.waiting();
-            tokio::pin!(over);
-            let ended = self.serve(&connection, over.as_mut()).await;
-            if !matches!(ended, Ended::Lost(_)) {
-                stop.cancel();
-                // A process that does not go is killed when its handle is dropped.
-                let _ = tokio::time::timeout(END_TIME, over).await;
-            }
-            ended
-        };
+        let over = service.waiting();
+        tokio::pin!(over);
+        let ended = self.serve(&connection, over.as_mut()).await;
+        if !matches!(ended, Ended::Lost(_)) {
+            stop.cancel();
+            // A process that does not go is killed when its handle is dropped.
+            let _ = tokio::time::timeout(END_TIME, over).await;
+        }
         ended
     }
 

@@ -72,13 +72,11 @@ impl StdioTransport {
         if self.trace {
             self.log.line("received", &text);
         }
-        match serde_json::from_str(&text) {
-            Ok(message) => Some(message),
-            Err(_) => {
-                self.log.line("stdout, which is no message", &text);
-                None
-            }
+        let message = serde_json::from_str(&text).ok();
+        if message.is_none() {
+            self.log.line("stdout, which is no message", &text);
         }
+        message
     }
 }
 

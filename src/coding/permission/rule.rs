@@ -81,15 +81,13 @@ impl Rule {
             return true;
         };
         let rooted = path::resolve(cwd, pattern.trim_start_matches("./"));
-        let base = pattern.contains('/').then_some(rooted);
-        match base {
-            Some(rooted) => glob(&rooted.to_string_lossy()).is_some_and(|glob| glob.is_match(file)),
-            // A bare name means a file of that name anywhere below.
-            None => {
-                let anywhere = cwd.join("**").join(pattern);
-                glob(&anywhere.to_string_lossy()).is_some_and(|glob| glob.is_match(file))
-            }
-        }
+        // A bare name means a file of that name anywhere below.
+        let meant = if pattern.contains('/') {
+            rooted
+        } else {
+            cwd.join("**").join(pattern)
+        };
+        glob(&meant.to_string_lossy()).is_some_and(|glob| glob.is_match(file))
     }
 }
 

@@ -261,7 +261,7 @@ impl<'a> Scanner<'a> {
                     return None;
                 }
                 word.dynamic = true;
-                word.text.push_str(&format!("${{{name}}}"));
+                word.text.extend(["${", name.as_str(), "}"]);
             }
             // `$'…'` has escapes of its own, `$"…"` is translated.
             Some('\'' | '"') => return None,

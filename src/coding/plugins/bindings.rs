@@ -81,13 +81,7 @@ fn make(lua: &Lua, cx: &Arc<PluginCx>, name: &str) -> Result<Value> {
         "command" => lua.create_function(move |_, given: Table| command(&cx, &given)),
         "keymap" => lua.create_function(
             move |_, (keys, description, function): (String, String, Function)| {
-                let key = PluginKey {
-                    keys: keys.clone(),
-                    description,
-                    plugin: cx.name.clone(),
-                };
-                cx.registration().keys.push(key);
-                cx.handlers.get().keys.insert(keys, function);
+                keymap(&cx, keys, description, function);
                 Ok(())
             },
         ),
@@ -96,15 +90,7 @@ fn make(lua: &Lua, cx: &Arc<PluginCx>, name: &str) -> Result<Value> {
             Ok(())
         }),
         "ui.notify" => lua.create_function(move |_, (text, severity): (String, Option<String>)| {
-            let severity = match severity.as_deref() {
-                None | Some("info") => Severity::Info,
-                Some("warning") => Severity::Warning,
-                Some("error") => Severity::Error,
-                Some(other) => {
-                    return fail(format!("`{other}` is not info, warning or error"));
-                }
-            };
-            notify(&cx, &text, severity);
+            notify(&cx, &text, severity_of(severity.as_deref())?);
             Ok(())
         }),
         "status" => lua.create_function(move |_, text: Option<String>| {
@@ -154,6 +140,24 @@ fn make(lua: &Lua, cx: &Arc<PluginCx>, name: &str) -> Result<Value> {
         name => return outside::make(lua, &cx, name).map(Value::Function),
     };
     function.map(Value::Function)
+}
+
+fn keymap(cx: &PluginCx, keys: String, description: String, function: Function) {
+    cx.registration().keys.push(PluginKey {
+        keys: keys.clone(),
+        description,
+        plugin: cx.name.clone(),
+    });
+    cx.handlers.get().keys.insert(keys, function);
+}
+
+fn severity_of(name: Option<&str>) -> Result<Severity> {
+    match name {
+        None | Some("info") => Ok(Severity::Info),
+        Some("warning") => Ok(Severity::Warning),
+        Some("error") => Ok(Severity::Error),
+        Some(other) => fail(format!("`{other}` is not info, warning or error")),
+    }
 }
 
 /// Wraps a function that registers: afterwards it says so.

@@ -9,8 +9,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::Plugins;
 use crate::agent::{
-    AgentMessage, CompactionDecision, CompactionPlan, Interceptor, RunOutcome, StopRun, ToolDecision, ToolOutput, ToolResultMessage,
-    ToolStatus, UserMessage,
+    AgentMessage, CompactionDecision, CompactionPlan, Interceptor, RunOutcome, StopRun,
+    ToolDecision, ToolOutput, ToolResultMessage, ToolStatus, UserMessage,
 };
 use crate::base::clock;
 use crate::llm::{ContentBlock, Context, Message, ToolCall};
@@ -163,10 +163,7 @@ impl Interceptor for PluginInterceptor {
         .boxed()
     }
 
-    fn before_compact<'a>(
-        &'a self,
-        plan: &'a CompactionPlan,
-    ) -> BoxFuture<'a, CompactionDecision> {
+    fn before_compact<'a>(&'a self, plan: &'a CompactionPlan) -> BoxFuture<'a, CompactionDecision> {
         async move {
             if !self.0.listens("before_compact") {
                 return CompactionDecision::Proceed;

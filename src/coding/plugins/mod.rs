@@ -104,12 +104,11 @@ impl Plugins {
         let mut loaded = Loaded::default();
         let mut new = Vec::with_capacity(sources.len());
         for source in sources {
-            match old.iter().position(|known| known.source == source) {
-                Some(place) => new.push(old.remove(place)),
-                None => {
-                    loaded.started.push(source.name.clone());
-                    new.extend(self.start(source).await);
-                }
+            if let Some(place) = old.iter().position(|known| known.source == source) {
+                new.push(old.remove(place));
+            } else {
+                loaded.started.push(source.name.clone());
+                new.extend(self.start(source).await);
             }
         }
         loaded.ended = old.iter().map(|gone| gone.source.name.clone()).collect();
@@ -253,7 +252,7 @@ impl Plugins {
         let mut events = running
             .iter()
             .flat_map(|plugin| &plugin.registration.events);
-        events.any(|event| told(&event))
+        events.any(|event| told(event))
     }
 
     /// Runs a slash command; false when none has this name.

@@ -220,7 +220,7 @@ impl Confinement {
         match super::landlock::version() {
             Some(version) => return Ok(Backend::Landlock(version)),
             None => {
-                reason = format!("{reason}, and this kernel has no Landlock of version 3 or later")
+                reason = format!("{reason}, and this kernel has no Landlock of version 3 or later");
             }
         }
         Err(SandboxError { reason })

@@ -123,6 +123,35 @@ impl App {
             Command::CycleModelBackward => self.ops.push(Op::CycleModel { backward: true }),
             Command::CycleThinking => self.ops.push(Op::CycleThinkingLevel),
             Command::NewSession => self.ops.push(Op::NewSession),
+            Command::ToggleThinking => {
+                self.transcript.toggle_thinking();
+            }
+            Command::ToggleTools => {
+                self.transcript.toggle_tools();
+            }
+            Command::PageUp => self.transcript.page(false),
+            Command::PageDown => self.transcript.page(true),
+            Command::LineUp => self.transcript.scroll(-1),
+            Command::LineDown => self.transcript.scroll(1),
+            Command::Top => self.transcript.go_top(),
+            Command::Bottom => self.transcript.go_bottom(),
+            Command::PreviousPrompt => self.transcript.go_prompt(false),
+            Command::NextPrompt => self.transcript.go_prompt(true),
+            Command::Browse => self.browsing = true,
+            Command::Answer => return self.enter_question(),
+            Command::CyclePermissions => self.ops.push(Op::CyclePermissions),
+            Command::Complete if self.layers.is_empty() => {
+                let missing = self.editor.complete_path();
+                self.ask_for(missing);
+            }
+            command => return self.open_panel(command, now),
+        }
+        true
+    }
+
+    /// Opens what `command` names; false when it names nothing here.
+    fn open_panel(&mut self, command: Command, now: Instant) -> bool {
+        match command {
             Command::ModelPicker => {
                 self.layers.push(
                     overlays::model::ID,
@@ -158,32 +187,11 @@ impl App {
                     overlays::history::picker(self.editor.history()),
                 );
             }
-            Command::ToggleThinking => {
-                self.transcript.toggle_thinking();
-            }
-            Command::ToggleTools => {
-                self.transcript.toggle_tools();
-            }
-            Command::PageUp => self.transcript.page(false),
-            Command::PageDown => self.transcript.page(true),
-            Command::LineUp => self.transcript.scroll(-1),
-            Command::LineDown => self.transcript.scroll(1),
-            Command::Top => self.transcript.go_top(),
-            Command::Bottom => self.transcript.go_bottom(),
-            Command::PreviousPrompt => self.transcript.go_prompt(false),
-            Command::NextPrompt => self.transcript.go_prompt(true),
-            Command::Browse => self.browsing = true,
             Command::Search => self.open_search(),
-            Command::Answer => return self.enter_question(),
-            Command::CyclePermissions => self.ops.push(Op::CyclePermissions),
             Command::Permissions => {
                 self.layers
                     .push(overlays::permissions::ID, self.permissions_picker());
                 self.ops.push(Op::ListPermissions);
-            }
-            Command::Complete if self.layers.is_empty() => {
-                let missing = self.editor.complete_path();
-                self.ask_for(missing);
             }
             // The rest belongs to the editor and to lists.
             _ => return false,

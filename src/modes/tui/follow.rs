@@ -101,13 +101,6 @@ impl App {
             }
             Event::Files { paths, .. } => self.editor.set_files(std::sync::Arc::clone(paths)),
             Event::History { prompts } => self.editor.load_history(prompts.clone()),
-            Event::Commands { commands } => self.take_commands(commands),
-            Event::PluginStatus { .. } | Event::PluginWidget { .. } | Event::PluginKeys { .. } => {
-                self.follow_plugins(event)
-            }
-            Event::Context { parts } => {
-                self.renew(overlays::skill::ID, overlays::skill::picker(parts));
-            }
             Event::Workspace { cwd, branch } => {
                 self.footer.cwd.clone_from(cwd);
                 self.footer.branch.clone_from(branch);
@@ -121,9 +114,16 @@ impl App {
         }
     }
 
-    /// Keys, sign-ins and what they were used for.
+    /// Keys, sign-ins and what they were used for; what the project and plug-ins add.
     fn follow_accounts(&mut self, event: &Event, now: Instant) {
         match event {
+            Event::Commands { commands } => self.take_commands(commands),
+            Event::PluginStatus { .. } | Event::PluginWidget { .. } | Event::PluginKeys { .. } => {
+                self.follow_plugins(event);
+            }
+            Event::Context { parts } => {
+                self.renew(overlays::skill::ID, overlays::skill::picker(parts));
+            }
             Event::Usage { spending } => {
                 for line in super::usage::lines(spending) {
                     self.transcript.notice(agent::Severity::Info, &line);

@@ -73,13 +73,13 @@ impl App {
 fn prompts(servers: &[ServerInfo]) -> Vec<AddedCommand> {
     let prompts = servers.iter().flat_map(|server| {
         server.prompts.iter().map(move |prompt| {
-            let arguments = prompt
-                .arguments
-                .iter()
-                .map(|argument| match argument.required {
-                    true => argument.name.clone(),
-                    false => format!("[{}]", argument.name),
-                });
+            let arguments = prompt.arguments.iter().map(|argument| {
+                if argument.required {
+                    argument.name.clone()
+                } else {
+                    format!("[{}]", argument.name)
+                }
+            });
             AddedCommand {
                 name: prompt_command(&server.name, &prompt.name)[1..].to_owned(),
                 argument: arguments.collect::<Vec<_>>().join(" "),

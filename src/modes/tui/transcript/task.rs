@@ -22,9 +22,10 @@ pub(super) fn details(result: &ToolResultMessage) -> Option<TaskDetails> {
 
 /// The steps, and what they cost so far.
 pub(super) fn rows(task: &TaskDetails, width: u16, expanded: bool) -> Vec<Row> {
-    let hidden = match expanded {
-        true => 0,
-        false => task.steps.len().saturating_sub(FOLDED_STEPS),
+    let hidden = if expanded {
+        0
+    } else {
+        task.steps.len().saturating_sub(FOLDED_STEPS)
     };
     let mut rows = Vec::new();
     if hidden > 0 {

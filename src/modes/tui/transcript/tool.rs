@@ -109,7 +109,8 @@ const VIEWS: &[ToolView] = &[
     ToolView {
         name: "task",
         subject: "prompt",
-        preview: true,
+        more: |_| String::new(),
+        folded: Folded::Start,
     },
     ToolView {
         name: "write",

@@ -303,8 +303,8 @@ impl Component<Command, Action> for Dialog {
             }
             _ if !self.shown => return Handled::Yes,
             Command::Dismiss => self.take(Step::Answer(Answer::Dismissed), cx),
-            Command::PageUp => self.scroll(-(self.page as isize)),
-            Command::PageDown => self.scroll(self.page as isize),
+            Command::PageUp => self.scroll(-self.page.cast_signed()),
+            Command::PageDown => self.scroll(self.page.cast_signed()),
             Command::LineUp => self.scroll(-1),
             Command::LineDown => self.scroll(1),
             command => {
