@@ -13,10 +13,14 @@ use crate::support::host::{Open, Place};
 
 const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/mcp_server.sh");
 
+fn write(path: &Path, text: &str) {
+    osier::base::atomic_file::write(path, text.as_bytes()).unwrap();
+}
+
 fn config(place: &Place, servers: &Value) {
     std::fs::create_dir_all(place.data()).unwrap();
     let text = json!({"mcpServers": servers}).to_string();
-    std::fs::write(place.data().join("mcp.json"), text).unwrap();
+    write(&place.data().join("mcp.json"), &text);
 }
 
 fn fake(mode: &str) -> Value {
@@ -280,11 +284,10 @@ async fn resources_and_prompts_are_used_from_the_prompt() {
 async fn a_broken_file_is_one_line() {
     let place = Place::new();
     std::fs::create_dir_all(place.data()).unwrap();
-    std::fs::write(
-        place.data().join("mcp.json"),
+    write(
+        &place.data().join("mcp.json"),
         "{\n  \"mcpServers\": {,}\n}\n",
-    )
-    .unwrap();
+    );
     let script = Script::new().turn(|turn| turn.text("here"));
     let mut open = open(&place, script).await;
     let events = open
@@ -324,7 +327,7 @@ async fn files_that_change_are_read_again() {
 async fn servers_of_a_project_start_once_it_is_trusted() {
     let place = Place::new();
     let servers = json!({"mcpServers": {"fake": fake("good")}}).to_string();
-    std::fs::write(place.work().join(".mcp.json"), servers).unwrap();
+    write(&place.work().join(".mcp.json"), &servers);
     let mut open = open(&place, Script::always("ok")).await;
     let asked = open
         .until(|event| matches!(event, Event::QuestionAsked { .. }))
@@ -385,7 +388,7 @@ async fn the_public_servers_answer() {
     }
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().to_str().unwrap();
-    std::fs::write(folder.path().join("a.txt"), "inside").unwrap();
+    write(&folder.path().join("a.txt"), "inside");
     let path = json!({"path": folder.path().join("a.txt")});
     let tool = "peer__read_text_file";
     if let Some(told) = call_peer("mcp-server-filesystem", &[root], tool, path).await {

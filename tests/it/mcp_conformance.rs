@@ -40,6 +40,10 @@ fn client() -> PathBuf {
     program.with_file_name("examples").join("mcp_conformance")
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the suite is a program of its own"
+)]
 /// What the suite says of one scenario: whether all its checks passed, and its report.
 async fn play(tools: &(PathBuf, PathBuf), scenario: &str, version: &str) -> (bool, String) {
     let results = tempfile::tempdir().unwrap();

@@ -80,6 +80,7 @@ async fn the_permission_gate_asks_before_what_is_hard_to_undo() {
     open.close().await;
 }
 
+#[expect(clippy::disallowed_methods, reason = "git is told what to make")]
 #[tokio::test]
 async fn the_checkpoint_keeps_a_commit_and_notes_it() {
     let place = with("git_checkpoint");

@@ -56,9 +56,9 @@ async fn ways(yard: &Yard) -> Vec<(&'static str, Confinement)> {
         match confinement.ready().await {
             Ok(Backend::Bubblewrap(_)) if bubblewrap => ways.push((name, confinement)),
             Ok(Backend::Landlock(version)) if !bubblewrap && version >= 6 => {
-                ways.push((name, confinement))
+                ways.push((name, confinement));
             }
-            found => println!("skipped {name}: {found:?}"),
+            found => eprintln!("skipped {name}: {found:?}"),
         }
     }
     ways
@@ -149,7 +149,7 @@ async fn the_repository_and_the_settings_stay_where_bubblewrap_is() {
     let yard = Yard::new();
     for (name, confinement) in ways(&yard).await {
         if name != "bubblewrap" {
-            println!(
+            eprintln!(
                 "skipped {name}: Landlock cannot keep a folder inside one that may be written"
             );
             continue;
