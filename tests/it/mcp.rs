@@ -362,6 +362,7 @@ fn peer(program: &str) -> Option<PathBuf> {
 async fn call_peer(program: &str, args: &[&str], tool: &str, arguments: Value) -> Option<String> {
     let program = peer(program)?;
     let place = Place::new();
+    write(&place.work().join("a.txt"), "inside");
     config(&place, &json!({"peer": {"command": program, "args": args}}));
     let script = Script::new()
         .turn(|turn| turn.tool(tool, arguments).with_id("c"))
@@ -386,12 +387,10 @@ async fn the_public_servers_answer() {
     if let Some(told) = call_peer("mcp-server-everything", &[], "peer__echo", echo).await {
         assert_eq!(told, "result c: Echo: hello");
     }
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().to_str().unwrap();
-    write(&folder.path().join("a.txt"), "inside");
-    let path = json!({"path": folder.path().join("a.txt")});
+    // It allows what the client names as its root: the working directory.
+    let path = json!({"path": "a.txt"});
     let tool = "peer__read_text_file";
-    if let Some(told) = call_peer("mcp-server-filesystem", &[root], tool, path).await {
+    if let Some(told) = call_peer("mcp-server-filesystem", &["/"], tool, path).await {
         assert_eq!(told, "result c: inside");
     }
     let zone = json!({"timezone": "UTC"});
