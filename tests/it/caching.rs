@@ -2,12 +2,12 @@
 //! that is what prompt caches live on. Held for every wire format over fifty calls of a conversation with
 //! thinking, calls side by side, images, errors, and changes of the model and its level.
 
-mod answers;
+pub(crate) mod answers;
 
 use std::collections::BTreeMap;
 
 use osier::agent;
-use osier::coding::host::{Event, Op, SessionChoice};
+use osier::coding::host::{Event, Op, SessionChoice, TreeEvent, TreeOp};
 use osier::coding::spending::Spending;
 use osier::llm::{Script, ThinkingLevel};
 use serde_json::{Value, json};
@@ -310,6 +310,74 @@ async fn anthropics_messages() {
     })
     .await;
     assert_eq!(spending.total.hit_rate(), Some(80.0 / 110.0));
+}
+
+#[tokio::test]
+async fn what_a_missed_cache_costs_is_told_by_the_prices_of_the_calls_length() {
+    // New, read from the cache, written to it.
+    const CALLS: [[u64; 3]; 4] = [
+        [50, 0, 90_000],
+        [50, 0, 95_000],
+        [50, 95_000, 4_000],
+        [50, 0, 120_000],
+    ];
+    let server = Routed::start(|_, before| {
+        let [input, read, write] = CALLS[before];
+        answers::anthropic_says("well", [input, read, write, 10])
+    });
+    let place = Place::new();
+    let cost = json!({"input": 3, "output": 15, "cacheRead": 0.3, "cacheWrite": 3.75, "tiers": [
+        {"inputTokensAbove": 100_000, "input": 6, "output": 30, "cacheRead": 0.6, "cacheWrite": 7.5}]});
+    let models = json!({"providers": {"here": {
+        "baseUrl": server.url(), "api": "anthropic-messages", "apiKey": "sk-test-key",
+        "models": [{"id": "m", "contextWindow": 200_000, "maxTokens": 8_000, "cost": cost}],
+    }}});
+    std::fs::create_dir_all(place.data()).unwrap();
+    let path = place.data().join("models.json");
+    osier::base::atomic_file::write(&path, models.to_string().as_bytes()).unwrap();
+    let ask = async |session: SessionChoice, prompts: &[&str]| {
+        let mut open = place
+            .open_with(session, Script::default(), |setup| {
+                setup.model = Some("here/m".to_owned());
+            })
+            .await;
+        for prompt in prompts {
+            open.run(prompt).await;
+        }
+        open.host.send(Op::Tree(TreeOp::GetContext));
+        let is_context = |event: &Event| matches!(event, Event::Tree(TreeEvent::Context { .. }));
+        let mut events = open.until(is_context).await;
+        let path = open.path();
+        open.close().await;
+        let Some(Event::Tree(TreeEvent::Context { spending, .. })) = events.pop() else {
+            unreachable!()
+        };
+        (spending, path)
+    };
+    let told = |spending: &Spending| {
+        let (tokens, cost) = spending.missed();
+        let last = spending.last.and_then(|usage| usage.hit_rate());
+        (
+            tokens,
+            (cost * 1e6).round(),
+            last,
+            spending.total.hit_rate(),
+        )
+    };
+    let (spending, path) = ask(SessionChoice::New, &["one", "two"]).await;
+    let second = 90_050.0 * (3.75 - 0.3);
+    assert_eq!(
+        told(&spending),
+        (90_050, f64::round(second), Some(0.0), Some(0.0))
+    );
+    // Gone on with later: what was stored counts, and the last call is in the higher tier.
+    let (spending, _) = ask(SessionChoice::File(path), &["three", "four"]).await;
+    let fourth = 99_050.0 * (7.5 - 0.6);
+    let rate = 95_000.0 / (90_050.0 + 95_050.0 + 99_050.0 + 120_050.0);
+    assert_eq!(
+        told(&spending),
+        (189_100, f64::round(second + fourth), Some(0.0), Some(rate))
+    );
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::support::routed::{aws_stream, events, plain};
 
 /// Tokens that every answer tells of: new, read from the cache, written to it, output.
-pub(super) const USAGE: [u64; 4] = [20, 80, 10, 5];
+pub(crate) const USAGE: [u64; 4] = [20, 80, 10, 5];
 
 /// The calls of turn `place`: a text, an image, and now and then a file that is not there.
 fn calls(place: usize) -> Vec<(String, Value)> {
@@ -55,11 +55,11 @@ fn chat_with(place: usize, thinking: impl IntoIterator<Item = Value>) -> Vec<u8>
     events(&chunks)
 }
 
-pub(super) fn chat(place: usize) -> Vec<u8> {
+pub(crate) fn chat(place: usize) -> Vec<u8> {
     chat_with(place, [json!({"reasoning_content": thought(place)})])
 }
 
-pub(super) fn openrouter(place: usize) -> Vec<u8> {
+pub(crate) fn openrouter(place: usize) -> Vec<u8> {
     let text = json!({"type": "reasoning.text", "text": thought(place), "index": 0});
     let sign = json!({"type": "reasoning.text", "signature": format!("sig-{place}"), "index": 0});
     chat_with(
@@ -71,7 +71,7 @@ pub(super) fn openrouter(place: usize) -> Vec<u8> {
     )
 }
 
-pub(super) fn mistral(place: usize) -> Vec<u8> {
+pub(crate) fn mistral(place: usize) -> Vec<u8> {
     let text = json!([{"type": "text", "text": thought(place)}]);
     let signature = format!("sig-{place}");
     chat_with(
@@ -82,9 +82,14 @@ pub(super) fn mistral(place: usize) -> Vec<u8> {
     )
 }
 
-pub(super) fn anthropic(place: usize) -> Vec<u8> {
-    let [input, read, write, output] = USAGE;
-    let usage = json!({"input_tokens": input, "cache_read_input_tokens": read, "cache_creation_input_tokens": write});
+/// An answer of one word.
+pub(crate) fn anthropic_says(text: &str, usage: [u64; 4]) -> Vec<u8> {
+    let block = json!({"type": "text", "text": ""});
+    let said = json!({"type": "text_delta", "text": text});
+    anthropic_message(vec![(block, vec![said])], "end_turn", usage)
+}
+
+pub(crate) fn anthropic(place: usize) -> Vec<u8> {
     let mut blocks = vec![
         (
             json!({"type": "thinking", "thinking": "", "signature": ""}),
@@ -112,6 +117,18 @@ pub(super) fn anthropic(place: usize) -> Vec<u8> {
             )
         }));
     }
+    let stop = if goes_on(place) {
+        "tool_use"
+    } else {
+        "end_turn"
+    };
+    anthropic_message(blocks, stop, USAGE)
+}
+
+/// A whole message of these blocks, each with its deltas.
+fn anthropic_message(blocks: Vec<(Value, Vec<Value>)>, stop: &str, usage: [u64; 4]) -> Vec<u8> {
+    let [input, read, write, output] = usage;
+    let usage = json!({"input_tokens": input, "cache_read_input_tokens": read, "cache_creation_input_tokens": write});
     let mut stream = vec![json!({"type": "message_start", "message": {"id": "m", "usage": usage}})];
     for (index, (block, deltas)) in blocks.into_iter().enumerate() {
         stream.push(json!({"type": "content_block_start", "index": index, "content_block": block}));
@@ -119,18 +136,13 @@ pub(super) fn anthropic(place: usize) -> Vec<u8> {
         stream.extend(deltas.into_iter().map(delta));
         stream.push(json!({"type": "content_block_stop", "index": index}));
     }
-    let stop = if goes_on(place) {
-        "tool_use"
-    } else {
-        "end_turn"
-    };
     let usage = json!({"output_tokens": output});
     stream.push(json!({"type": "message_delta", "delta": {"stop_reason": stop}, "usage": usage}));
     stream.push(json!({"type": "message_stop"}));
     events(&stream)
 }
 
-pub(super) fn responses(place: usize) -> Vec<u8> {
+pub(crate) fn responses(place: usize) -> Vec<u8> {
     let [input, read, _, output] = USAGE;
     let mut items = vec![
         json!({"type": "reasoning", "id": format!("rs_{place}"), "encrypted_content": format!("sig-{place}"),
@@ -157,7 +169,7 @@ pub(super) fn responses(place: usize) -> Vec<u8> {
     events(&stream)
 }
 
-pub(super) fn google(place: usize) -> Vec<u8> {
+pub(crate) fn google(place: usize) -> Vec<u8> {
     let [input, read, _, output] = USAGE;
     let mut parts = vec![
         json!({"text": thought(place), "thought": true}),
@@ -191,7 +203,7 @@ pub(super) fn google(place: usize) -> Vec<u8> {
     events(&chunks)
 }
 
-pub(super) fn ollama(place: usize) -> Vec<u8> {
+pub(crate) fn ollama(place: usize) -> Vec<u8> {
     let mut message = json!({"role": "assistant", "content": said(place)});
     if goes_on(place) {
         let call = |(_, arguments)| json!({"function": {"name": "read", "arguments": arguments}});
@@ -209,7 +221,7 @@ pub(super) fn ollama(place: usize) -> Vec<u8> {
     plain("200 OK", "content-type: application/x-ndjson\r\n", body)
 }
 
-pub(super) fn bedrock(place: usize) -> Vec<u8> {
+pub(crate) fn bedrock(place: usize) -> Vec<u8> {
     let [input, read, write, output] = USAGE;
     let delta = |index: usize, delta: Value| {
         (
