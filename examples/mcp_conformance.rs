@@ -22,7 +22,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 /// Sign-ins at most: a server that always wants another one is given up.
-const SIGN_INS: usize = 3;
+const SIGN_INS: usize = 2;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 #[tokio::main(flavor = "current_thread")]
@@ -41,7 +41,11 @@ async fn main() -> ExitCode {
                 break;
             }
         }
-        call_all(&servers, &mut done).await;
+        if call_all(&servers, &mut done).await {
+            break;
+        }
+        // A refusal is told a moment after the call has failed.
+        tokio::time::sleep(Duration::from_millis(500)).await;
         if !needs_login(&servers) {
             break;
         }
@@ -137,8 +141,10 @@ async fn signed_in(news: &mut mpsc::UnboundedReceiver<Told>) -> bool {
     false
 }
 
-/// Calls every tool that has not been answered yet.
-async fn call_all(servers: &Mcp, done: &mut Vec<String>) {
+/// Makes the calls that the suite names, else one of every tool, unless it was answered before; whether
+/// all have been answered.
+async fn call_all(servers: &Mcp, done: &mut Vec<String>) -> bool {
+    let mut all = true;
     for tool in servers.tools() {
         let name = tool.spec().name.clone();
         if done.contains(&name) {
@@ -160,8 +166,11 @@ async fn call_all(servers: &Mcp, done: &mut Vec<String>) {
         eprintln!("{name}: {:?}", output.status);
         if output.status == ToolStatus::Success {
             done.push(name);
+        } else {
+            all = false;
         }
     }
+    all
 }
 
 /// Arguments that fit `schema`.

@@ -78,6 +78,8 @@ pub(super) struct Client {
     pub cwd: PathBuf,
     pub questions: Questions,
     pub changed: mpsc::UnboundedSender<Changed>,
+    /// Told when a request is refused for want of a sign-in: what the server says of it.
+    pub refused: mpsc::UnboundedSender<String>,
     pub followed: Followed,
     pub asking: Asking,
     pub log: Arc<ServerLog>,

@@ -17,7 +17,8 @@ use rmcp::service::{
     RequestHandle, RoleClient, RunningService, ServiceError,
 };
 use rmcp::transport::streamable_http_client::{
-    StreamableHttpClientTransport, StreamableHttpClientTransportConfig,
+    AuthRequiredError, InsufficientScopeError, StreamableHttpClientTransport,
+    StreamableHttpClientTransportConfig,
 };
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -330,7 +331,8 @@ impl Connection {
         let mut handle = {
             let mut followed = followed.lock().await;
             let options = PeerRequestOptions::no_options();
-            let handle = self.peer.send_request_with_option(request, options).await?;
+            let sent = self.peer.send_request_with_option(request, options).await;
+            let handle = sent.map_err(|error| self.fault(error))?;
             followed.insert(handle.progress_token.clone(), told);
             handle
         };
@@ -343,6 +345,29 @@ impl Connection {
             let _ = tokio::time::timeout(Duration::from_secs(1), taken_back).await;
         }
         ended
+    }
+
+    /// Why a request has no answer. That a sign-in is wanted is told to whoever keeps the server.
+    fn fault(&self, error: ServiceError) -> CallError {
+        let ServiceError::TransportSend(failed) = &error else {
+            return error.into();
+        };
+        let mut source: Option<&(dyn std::error::Error + 'static)> = Some(failed.error.as_ref());
+        while let Some(cause) = source {
+            let required = cause.downcast_ref::<AuthRequiredError>();
+            let header = required.map(|error| &error.www_authenticate_header);
+            let narrow = cause.downcast_ref::<InsufficientScopeError>();
+            let header = header.or(narrow.map(|error| &error.www_authenticate_header));
+            if let Some(header) = header {
+                let _ = self.client.refused.send(header.clone());
+                let server = &self.client.server;
+                return CallError::Closed(format!(
+                    "it wants a sign-in that allows this: the user can do `/mcp login {server}`"
+                ));
+            }
+            source = cause.source();
+        }
+        error.into()
     }
 
     async fn follow(
@@ -358,7 +383,7 @@ impl Connection {
                 biased;
                 answer = &mut handle.rx => {
                     let answer = answer.map_err(|_| ServiceError::TransportClosed)?;
-                    return Ok(answer?);
+                    return answer.map_err(|error| self.fault(error));
                 }
                 () = wait.cancel.cancelled() => return Err(CallError::Cancelled),
                 Some(progress) = progress.recv() => {

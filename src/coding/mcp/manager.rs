@@ -241,6 +241,7 @@ impl Keeper {
         let config = Arc::new(config);
         let log = Arc::new(ServerLog::new(&self.setup.logs, &config.name));
         let (changed, changes) = mpsc::unbounded_channel();
+        let (refused, refusals) = mpsc::unbounded_channel();
         let (commands, commanded) = mpsc::unbounded_channel();
         let link = Arc::new(Link::down("it is disabled"));
         let client = Client {
@@ -248,6 +249,7 @@ impl Keeper {
             cwd: self.setup.cwd.clone(),
             questions: self.setup.questions.clone(),
             changed,
+            refused,
             followed: Arc::default(),
             asking: super::client::Asking::default(),
             log: Arc::clone(&log),
@@ -260,6 +262,7 @@ impl Keeper {
             logins: self.setup.logins.clone(),
             trace: self.setup.trace,
             changed: changes,
+            refusals,
             commands: commanded,
             said: self.say.clone(),
         };

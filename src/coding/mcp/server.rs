@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::client::{Changed, Client};
-use super::config::ServerConfig;
+use super::config::{Launch, ServerConfig};
 use super::connection::{ConnectError, Connection, connect};
 use super::lists::{Lists, listed_prompts, listed_resources};
 use super::login::Logins;
@@ -67,6 +67,7 @@ pub(super) struct ServerTask {
     pub logins: Logins,
     pub trace: bool,
     pub changed: mpsc::UnboundedReceiver<Changed>,
+    pub refusals: mpsc::UnboundedReceiver<String>,
     pub commands: mpsc::UnboundedReceiver<Command>,
     pub said: mpsc::UnboundedSender<(String, Said)>,
 }
@@ -220,6 +221,12 @@ impl ServerTask {
                 _ = &mut over => return lost(),
                 command = self.commands.recv() => {
                     return command.map_or(Ended::Alone, Ended::Told);
+                }
+                Some(header) = self.refusals.recv() => {
+                    if let Launch::Url { url, .. } = &self.config.launch {
+                        self.logins.challenged(url, &header);
+                    }
+                    return Ended::Lost(ConnectError::Login);
                 }
                 Some(changed) = self.changed.recv() => {
                     tokio::time::sleep(SETTLE).await;
