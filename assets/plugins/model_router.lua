@@ -4,7 +4,9 @@
 local rules = {}
 
 local function restore()
-  rules = osier.entries("route")
+  rules = {}
+  -- A rule may be added while the old ones are read: it comes behind them.
+  for at, rule in ipairs(osier.entries("route")) do table.insert(rules, at, rule) end
 end
 
 osier.command {

@@ -270,8 +270,8 @@ async fn connections_that_break_or_say_nothing() {
 
 #[tokio::test]
 async fn every_format_notices_an_answer_that_breaks_off() {
-    type Answer = fn(usize) -> Vec<u8>;
-    let formats: [(Api, Answer); 6] = [
+    type Says = fn(usize) -> Vec<u8>;
+    let formats: [(Api, Says); 6] = [
         (Api::OpenaiChatCompletions, answers::chat),
         (Api::AnthropicMessages, answers::anthropic),
         (Api::OpenaiResponses, answers::responses),

@@ -8,6 +8,7 @@ use futures_util::future::{BoxFuture, FutureExt as _};
 use rmcp::transport::auth::{
     AuthClient, AuthError, AuthorizationCallback, AuthorizationManager, AuthorizationRequest,
     AuthorizationSession, CredentialRefreshGuard, CredentialStore, StoredCredentials,
+    WWWAuthenticateParams,
 };
 use serde_json::json;
 
@@ -17,12 +18,21 @@ use crate::llm::auth::{CredentialFile, FileError, LockedFile, Loopback, Page, St
 /// Where the browser comes back to.
 const CALLBACK: &str = "/callback";
 
+/// What a server said when it refused.
+#[derive(Debug, Clone, Default)]
+struct Challenge {
+    /// Its newest `WWW-Authenticate`.
+    header: String,
+    /// What it has asked for until now.
+    scopes: Vec<String>,
+}
+
 /// The sign-ins of all servers.
 #[derive(Debug, Clone)]
 pub struct Logins {
     file: CredentialFile,
     /// What servers said when they refused, by address: where a sign-in begins, and what it has to allow.
-    challenges: Arc<Mutex<HashMap<String, String>>>,
+    challenges: Arc<Mutex<HashMap<String, Challenge>>>,
 }
 
 impl Logins {
@@ -35,11 +45,18 @@ impl Logins {
 
     /// The server at `url` wants a sign-in, or one that allows more; `header` is its `WWW-Authenticate`.
     pub(super) fn challenged(&self, url: &str, header: &str) {
+        let Ok(base) = url.parse() else { return };
+        let scope = WWWAuthenticateParams::parse(header, &base).scope;
         let mut challenges = self.challenges();
-        challenges.insert(url.to_owned(), header.to_owned());
+        let challenge = challenges.entry(url.to_owned()).or_default();
+        header.clone_into(&mut challenge.header);
+        add(
+            &mut challenge.scopes,
+            scope.iter().flat_map(|scope| scope.split_whitespace()),
+        );
     }
 
-    fn challenges(&self) -> MutexGuard<'_, HashMap<String, String>> {
+    fn challenges(&self) -> MutexGuard<'_, HashMap<String, Challenge>> {
         self.challenges
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -101,7 +118,7 @@ impl Logins {
         let mut manager = self.manager(url).await?;
         let challenge = self.challenges().get(url).cloned();
         let metadata = manager
-            .resolve_metadata_from_challenge(challenge.as_deref())
+            .resolve_metadata_from_challenge(challenge.as_ref().map(|it| it.header.as_str()))
             .await;
         let metadata = metadata.map_err(|error| format!("`{url}` offers no sign-in: {error}"))?;
         manager.set_metadata(metadata.metadata);
@@ -110,11 +127,15 @@ impl Logins {
         let mut request = AuthorizationRequest::new(redirect)
             .with_initial_scope_selection()
             .with_client_name("osier");
+        let mut scopes = scopes.clone();
         if let Some(challenge) = challenge {
-            request = request.with_challenge(challenge);
+            if scopes.is_empty() {
+                scopes = self.wider(url, &challenge);
+            }
+            request = request.with_challenge(challenge.header);
         }
         if !scopes.is_empty() {
-            request = request.with_scopes(scopes.clone());
+            request = request.with_scopes(scopes);
         }
         if let Some(id) = client_id {
             request = request.with_preregistered_client(id.clone());
@@ -127,6 +148,18 @@ impl Logins {
         Ok(Login { session, loopback })
     }
 
+    /// What a sign-in has to allow by what the server said: as much as the one before, and what was
+    /// missing. Empty when it named nothing.
+    fn wider(&self, url: &str, challenge: &Challenge) -> Vec<String> {
+        if challenge.scopes.is_empty() {
+            return Vec::new();
+        }
+        let held = self.vault(url).read().ok().flatten();
+        let mut scopes = held.map(|held| held.granted_scopes).unwrap_or_default();
+        add(&mut scopes, challenge.scopes.iter().map(String::as_str));
+        scopes
+    }
+
     /// Forgets the sign-in; false when there was none.
     pub async fn forget(&self, config: &ServerConfig) -> Result<bool, String> {
         let Launch::Url { url, .. } = &config.launch else {
@@ -135,6 +168,15 @@ impl Logins {
         let entry = self.vault(url).entry;
         let removed = self.file.change(|store| store.remove(&entry)).await;
         removed.map_err(|error| error.to_string())
+    }
+}
+
+/// Adds what is not there yet.
+fn add<'a>(scopes: &mut Vec<String>, more: impl Iterator<Item = &'a str>) {
+    for scope in more {
+        if !scopes.iter().any(|known| known == scope) {
+            scopes.push(scope.to_owned());
+        }
     }
 }
 

@@ -54,12 +54,21 @@ fn take(key: &str) -> Vec<Action> {
     }
 }
 
+/// Where a person mostly is: what is bound here counts before what overlays bind.
+const FIRST: [&str; 2] = ["global", "editor"];
+
 /// The keys of an action in whichever context has it; those of browsing are a page of their own.
 pub fn keys(keymap: &Keymap, action: &str) -> String {
-    let bound = keymap
-        .all()
-        .filter(|(context, _, bound)| *bound == action && *context != "transcript");
-    let mut keys: Vec<String> = bound.map(|(_, keys, _)| keys).collect();
+    let bound_in = |wanted: fn(&str) -> bool| -> Vec<String> {
+        let bound = keymap
+            .all()
+            .filter(|(context, _, bound)| *bound == action && wanted(context));
+        bound.map(|(_, keys, _)| keys).collect()
+    };
+    let mut keys = bound_in(|context| FIRST.contains(&context));
+    if keys.is_empty() {
+        keys = bound_in(|context| context != "transcript");
+    }
     keys.dedup();
     keys.truncate(3);
     keys.join(", ")
