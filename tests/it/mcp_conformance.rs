@@ -14,6 +14,7 @@ const BEFORE: &str = "2025-11-25";
 const SCENARIOS: &[(&str, &str)] = &[
     ("initialize", BEFORE),
     ("tools_call", BEFORE),
+    ("auth/scope-step-up", BEFORE),
     ("elicitation-sep1034-client-defaults", BEFORE),
     ("sse-retry", BEFORE),
     ("auth/metadata-default", BEFORE),
@@ -62,11 +63,6 @@ const SCENARIOS: &[(&str, &str)] = &[
 
 /// What does not pass, and why.
 const EXPECTED_FAILURES: &[(&str, &str, &str)] = &[
-    (
-        "auth/scope-step-up",
-        BEFORE,
-        "all its checks pass, but its server forgets what the first sign-in allowed",
-    ),
     (
         "auth/scope-step-up",
         MODERN,
