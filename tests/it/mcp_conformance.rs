@@ -14,7 +14,6 @@ const BEFORE: &str = "2025-11-25";
 const SCENARIOS: &[(&str, &str)] = &[
     ("initialize", BEFORE),
     ("tools_call", BEFORE),
-    ("auth/scope-step-up", BEFORE),
     ("elicitation-sep1034-client-defaults", BEFORE),
     ("sse-retry", BEFORE),
     ("auth/metadata-default", BEFORE),
