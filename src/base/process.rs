@@ -269,7 +269,7 @@ impl Running {
     /// The next output, up to the length of `buffer`; 0 when there is no more to come and the child has
     /// ended. Nothing is lost when the future is dropped.
     pub async fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let idle_at = Instant::now() + IDLE;
+        let mut idle_at = Instant::now() + IDLE;
         loop {
             let wake = self.wake(idle_at);
             tokio::select! {
@@ -277,7 +277,11 @@ impl Running {
                 // Before the output: a flood must not keep a deadline from passing.
                 () = sleep_until(wake.unwrap_or(idle_at)), if wake.is_some() => {
                     if self.is_over(idle_at) {
-                        return Ok(0);
+                        if !self.has_more() {
+                            return Ok(0);
+                        }
+                        // On a busy machine silence may be ours, not the child's.
+                        idle_at = Instant::now() + IDLE;
                     }
                 }
                 status = self.child.wait(), if self.exit.is_none() => self.note_exit(status?.into()),
@@ -287,6 +291,13 @@ impl Running {
                 },
             }
         }
+    }
+
+    /// Whether output waits in the pipe, and there is still time to read it.
+    fn has_more(&self) -> bool {
+        let in_time = self.read_until.is_some_and(|until| Instant::now() < until);
+        let waiting = |pipe| rustix::io::ioctl_fionread(pipe).is_ok_and(|bytes| bytes > 0);
+        in_time && self.output.as_ref().is_some_and(waiting)
     }
 
     fn note_exit(&mut self, exit: Exit) {

@@ -13,10 +13,14 @@ use crate::support::host::{Open, Place};
 
 const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/mcp_server.sh");
 
+fn write(path: &Path, text: &str) {
+    osier::base::atomic_file::write(path, text.as_bytes()).unwrap();
+}
+
 fn config(place: &Place, servers: &Value) {
     std::fs::create_dir_all(place.data()).unwrap();
     let text = json!({"mcpServers": servers}).to_string();
-    std::fs::write(place.data().join("mcp.json"), text).unwrap();
+    write(&place.data().join("mcp.json"), &text);
 }
 
 fn fake(mode: &str) -> Value {
@@ -280,11 +284,10 @@ async fn resources_and_prompts_are_used_from_the_prompt() {
 async fn a_broken_file_is_one_line() {
     let place = Place::new();
     std::fs::create_dir_all(place.data()).unwrap();
-    std::fs::write(
-        place.data().join("mcp.json"),
+    write(
+        &place.data().join("mcp.json"),
         "{\n  \"mcpServers\": {,}\n}\n",
-    )
-    .unwrap();
+    );
     let script = Script::new().turn(|turn| turn.text("here"));
     let mut open = open(&place, script).await;
     let events = open
@@ -324,7 +327,7 @@ async fn files_that_change_are_read_again() {
 async fn servers_of_a_project_start_once_it_is_trusted() {
     let place = Place::new();
     let servers = json!({"mcpServers": {"fake": fake("good")}}).to_string();
-    std::fs::write(place.work().join(".mcp.json"), servers).unwrap();
+    write(&place.work().join(".mcp.json"), &servers);
     let mut open = open(&place, Script::always("ok")).await;
     let asked = open
         .until(|event| matches!(event, Event::QuestionAsked { .. }))
@@ -359,6 +362,7 @@ fn peer(program: &str) -> Option<PathBuf> {
 async fn call_peer(program: &str, args: &[&str], tool: &str, arguments: Value) -> Option<String> {
     let program = peer(program)?;
     let place = Place::new();
+    write(&place.work().join("a.txt"), "inside");
     config(&place, &json!({"peer": {"command": program, "args": args}}));
     let script = Script::new()
         .turn(|turn| turn.tool(tool, arguments).with_id("c"))
@@ -383,12 +387,10 @@ async fn the_public_servers_answer() {
     if let Some(told) = call_peer("mcp-server-everything", &[], "peer__echo", echo).await {
         assert_eq!(told, "result c: Echo: hello");
     }
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().to_str().unwrap();
-    std::fs::write(folder.path().join("a.txt"), "inside").unwrap();
-    let path = json!({"path": folder.path().join("a.txt")});
+    // It allows what the client names as its root: the working directory.
+    let path = json!({"path": "a.txt"});
     let tool = "peer__read_text_file";
-    if let Some(told) = call_peer("mcp-server-filesystem", &[root], tool, path).await {
+    if let Some(told) = call_peer("mcp-server-filesystem", &["/"], tool, path).await {
         assert_eq!(told, "result c: inside");
     }
     let zone = json!({"timezone": "UTC"});

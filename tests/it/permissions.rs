@@ -179,9 +179,10 @@ async fn plan_mode_writes_nothing_by_any_tool() {
         .await;
     std::fs::write(place.work().join("b"), "x").unwrap();
     let events = open.run("go").await;
-    let denied = statuses(&events);
-    assert_eq!(denied.len(), 4);
-    for status in denied {
+    let statuses = statuses(&events);
+    assert_eq!(statuses.len(), 4);
+    // Commands may run where the sandbox keeps them from writing.
+    for status in &statuses[..2] {
         assert!(matches!(status, ToolStatus::Denied { .. }), "{status:?}");
     }
     let names = std::fs::read_dir(place.work()).unwrap();

@@ -76,7 +76,7 @@ async fn events_are_rewritten_and_refused() {
           return { system_prompt = "Pirate. " .. #request.messages .. " " .. request.tools[1] }
         end)
         osier.on("tool_call", function(call)
-          if call.arguments.command == "one" then return { block = "not one" } end
+          if call.arguments.command == "one" then return { block = "This call was denied: not one" } end
           return { arguments = { command = "echo rewritten" } }
         end)
         osier.on("tool_result", function(result)
@@ -99,7 +99,10 @@ async fn events_are_rewritten_and_refused() {
     let mut open = open(&place, script).await;
     let events = open.run("hello").await;
     let results = results(&events);
-    assert_eq!(results[0], ("not one".to_owned(), false));
+    assert_eq!(
+        results[0],
+        ("This call was denied: not one".to_owned(), false)
+    );
     assert!(results[1].0.starts_with("seen: rewritten"), "{results:?}");
     let request = &open.provider.requests()[0];
     assert_eq!(request.context.system_prompt, "Pirate. 1 read");

@@ -36,6 +36,7 @@ fn result(events: &[Event]) -> (String, Value, String) {
 }
 
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "one story, told in order")]
 async fn a_task_runs_on_its_own_is_told_under_its_call_and_counts() {
     let place = Place::new();
     let used = |input: u64| Usage {

@@ -2,6 +2,7 @@
 //! child it leads a group that dies with its owner.
 
 use std::io;
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -31,6 +32,9 @@ pub struct Pipes {
 
 /// Starts `invocation` without a terminal. Needs a tokio runtime.
 pub fn spawn_piped(invocation: &Invocation) -> io::Result<(Piped, Pipes)> {
+    if !is_there(invocation) {
+        return Err(io::Error::new(io::ErrorKind::NotFound, "no such program"));
+    }
     let marker = uuid::Uuid::new_v4().simple().to_string();
     let mut command = invocation.command(*SETSID, &[]);
     command
@@ -53,6 +57,21 @@ pub fn spawn_piped(invocation: &Invocation) -> io::Result<(Piped, Pipes)> {
         stderr,
     };
     Ok((Piped { child, group }, pipes))
+}
+
+/// Whether the program can be found: what starts it would say so only by ending at once.
+fn is_there(invocation: &Invocation) -> bool {
+    let program = Path::new(&invocation.program);
+    if program.components().count() > 1 {
+        let cwd = invocation.cwd.as_deref().unwrap_or(Path::new("."));
+        return cwd.join(program).is_file();
+    }
+    let own = invocation.env.iter().rev().find(|(name, _)| name == "PATH");
+    let path = own.map(|(_, value)| value.clone());
+    let path = path
+        .or_else(|| std::env::var_os("PATH"))
+        .unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
 impl Piped {

@@ -534,7 +534,7 @@ mod tests {
         assert!(servers.servers.is_empty());
         assert_eq!(
             problems,
-            ["mcp.json:2:19: expected value; its servers are left out until it is mended"]
+            ["mcp.json:2:20: expected value; its servers are left out until it is mended"]
         );
         let (_, problems) = read("[]");
         assert_eq!(

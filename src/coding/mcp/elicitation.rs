@@ -110,7 +110,7 @@ mod tests {
         let values = json!({"count": 2}).as_object().unwrap().clone();
         let (question, result) = answered(form(), Answer::Values { values }).await;
         assert_eq!(question.origin, "the MCP server `shop`");
-        assert_eq!(question.title, "Which size?");
+        assert_eq!(question.title, "Which⏎size?");
         assert!(matches!(question.kind, QuestionKind::Form { .. }));
         let expected = json!({"action": "accept", "content": {"count": 2, "size": "m"}});
         assert_eq!(result, expected);

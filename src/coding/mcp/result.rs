@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(output.content, [ContentBlock::text("{\n  \"n\": 1\n}")]);
         let output =
             shown(json!({"content": [{"type": "text", "text": "no\nway"}], "isError": true}));
-        let message = "no way".to_owned();
+        let message = "no⏎way".to_owned();
         assert_eq!(output.await.status, ToolStatus::ExecutionError { message });
     }
 

@@ -62,8 +62,15 @@ impl<'a> Scanner<'a> {
         })
     }
 
-    /// Reads commands up to `close`, or to the end.
+    /// Reads commands up to `close`, or to the end. What stands around them is not changed by it.
     fn list(&mut self, close: Option<char>, parts: &mut Vec<Part>) -> Option<()> {
+        let around = std::mem::take(&mut self.is_head);
+        let read = self.commands(close, parts);
+        self.is_head = around;
+        read
+    }
+
+    fn commands(&mut self, close: Option<char>, parts: &mut Vec<Part>) -> Option<()> {
         let mut words: Vec<Word> = Vec::new();
         loop {
             self.skip_blanks();

@@ -28,13 +28,19 @@ const REMOVED: &[&str] = &[
 /// What is left of the library of that name.
 const CLOCK: &[&str] = &["time", "date", "clock", "difftime"];
 
-/// Catching an error must not keep a stopped plug-in alive.
+/// Catching an error must not keep a stopped plug-in alive. A handler of `xpcall` runs once the error was
+/// caught: where it happened, inside of the hook, nothing would count what the handler runs.
 const PRELUDE: &str = r"
 local check = ...
-local pcall_, xpcall_, resume_ = pcall, xpcall, coroutine.resume
+local pcall_, resume_ = pcall, coroutine.resume
 local function pass(...) check() return ... end
 function pcall(...) return pass(pcall_(...)) end
-function xpcall(...) return pass(xpcall_(...)) end
+local function handled(handler, ok, ...)
+  check()
+  if ok then return true, ... end
+  return false, handler(...)
+end
+function xpcall(f, handler, ...) return handled(handler, pcall_(f, ...)) end
 function coroutine.resume(...) return pass(resume_(...)) end
 ";
 

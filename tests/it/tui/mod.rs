@@ -21,8 +21,6 @@ mod plugins;
 mod questions;
 mod restore;
 mod running;
-mod running;
-mod sessions;
 mod sessions;
 mod skills;
 mod tools;
