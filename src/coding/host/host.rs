@@ -236,18 +236,6 @@ impl Task {
         self.publish(Event::ShutDown);
     }
 
-    /// Stops the user's command and keeps what it has said.
-    async fn end_shell(&mut self, finished: &mut mpsc::UnboundedReceiver<Job>) {
-        if let Some(shell) = &self.shell {
-            shell.cancel();
-        }
-        while self.shell.is_some()
-            && let Some(job) = finished.recv().await
-        {
-            self.finish(job).await;
-        }
-    }
-
     pub(super) fn publish(&self, event: Event) {
         self.publisher.publish(event);
     }
@@ -494,7 +482,7 @@ impl Task {
         self.publish(Event::SessionRenamed { name });
     }
 
-    async fn finish(&mut self, job: Job) {
+    pub(super) async fn finish(&mut self, job: Job) {
         match job {
             Job::Trusted(trusted) => self.trusted(trusted),
             Job::Counted(id, spending) => self.counted(&id, *spending),

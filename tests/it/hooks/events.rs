@@ -45,6 +45,8 @@ async fn a_whole_session_is_told_in_order() {
     let session = open.session.clone();
     open.host.send(Op::NewSession);
     open.opened().await;
+    let started = |event: &Event| matches!(event, Event::HookRan { run } if run.event.name() == "SessionStart");
+    open.until(started).await;
     let next = std::mem::replace(&mut open.session, session);
     let file = place.work().join("a.txt");
     let input = json!({"file_path": file});
