@@ -113,18 +113,25 @@ fn needs_login(servers: &Mcp) -> bool {
     states.any(|state| state == ServerState::NeedsLogin)
 }
 
-/// Waits for the end of a sign-in: whether the server came up then.
+/// Waits for the end of a sign-in: whether the server took it.
 async fn signed_in(news: &mut mpsc::UnboundedReceiver<Told>) -> bool {
+    let mut came_back = false;
     while let Some(told) = news.recv().await {
         match told {
-            Told::Servers(servers) if servers[0].state == ServerState::Ready => return true,
+            Told::Servers(servers) => match servers[0].state {
+                ServerState::Ready => return true,
+                // It knows the sign-in, and wants one that allows more.
+                ServerState::NeedsLogin if came_back => return true,
+                _ => {}
+            },
             Told::Notice { severity, text } => {
                 eprintln!("{text}");
+                came_back |= severity == Severity::Info;
                 if severity == Severity::Error {
                     return false;
                 }
             }
-            _ => {}
+            Told::Tools => {}
         }
     }
     false
@@ -142,7 +149,14 @@ async fn call_all(servers: &Mcp, done: &mut Vec<String>) {
             cancel: CancellationToken::new(),
             updates: UpdateSink::discard(),
         };
-        let output = tool.run(sample(&tool.spec().parameters), cx).await;
+        let mut arguments = sample(&tool.spec().parameters);
+        // This one wants to see the schema of the other, as it has arrived here.
+        if name.ends_with("json_schema_echo") {
+            let tools = servers.tools();
+            let other = tools.iter().find(|other| other.spec().name != name);
+            arguments["schema"] = other.map(|other| other.spec().parameters.clone()).into();
+        }
+        let output = tool.run(arguments, cx).await;
         eprintln!("{name}: {:?}", output.status);
         if output.status == ToolStatus::Success {
             done.push(name);

@@ -364,6 +364,9 @@ async fn call_peer(program: &str, args: &[&str], tool: &str, arguments: Value) -
     let place = Place::new();
     write(&place.work().join("a.txt"), "inside");
     config(&place, &json!({"peer": {"command": program, "args": args}}));
+    let work = place.work().to_string_lossy().into_owned();
+    let arguments = arguments.to_string().replace("$WORK", &work);
+    let arguments: Value = serde_json::from_str(&arguments).unwrap();
     let script = Script::new()
         .turn(|turn| turn.tool(tool, arguments).with_id("c"))
         .turn(|turn| turn.text("done"));
@@ -387,8 +390,8 @@ async fn the_public_servers_answer() {
     if let Some(told) = call_peer("mcp-server-everything", &[], "peer__echo", echo).await {
         assert_eq!(told, "result c: Echo: hello");
     }
-    // It allows what the client names as its root: the working directory.
-    let path = json!({"path": "a.txt"});
+    // It allows what the client names as its root, and that is the working directory.
+    let path = json!({"path": "$WORK/a.txt"});
     let tool = "peer__read_text_file";
     if let Some(told) = call_peer("mcp-server-filesystem", &["/"], tool, path).await {
         assert_eq!(told, "result c: inside");

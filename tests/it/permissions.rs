@@ -296,6 +296,7 @@ fn a_client_of_json_mode_answers_a_question() {
         json!({"type": "answer", "id": id, "answer": {"type": "allow", "grant": {"type": "once"}}});
     running.say(&line.to_string());
     running.until(|event| event["type"] == "agent_settled");
+    running.close_input();
     running.end();
     assert!(home.work().join("x").exists());
 }

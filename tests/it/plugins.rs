@@ -76,7 +76,7 @@ async fn events_are_rewritten_and_refused() {
           return { system_prompt = "Pirate. " .. #request.messages .. " " .. request.tools[1] }
         end)
         osier.on("tool_call", function(call)
-          if call.arguments.command == "one" then return { block = "This call was denied: not one" } end
+          if call.arguments.command == "one" then return { block = "not one" } end
           return { arguments = { command = "echo rewritten" } }
         end)
         osier.on("tool_result", function(result)
@@ -132,7 +132,7 @@ async fn a_tool_streams_ends_fails_and_is_interrupted() {
           parameters = { type = "object", properties = { to = { type = "integer" } }, required = { "to" } },
           run = function(arguments, cx)
             if arguments.to == 0 then error("nothing to count") end
-            if arguments.to < 0 then while true do osier.sleep(1000) end end
+            if arguments.to < 0 then cx.update("half\n") while true do osier.sleep(1000) end end
             cx.update("half\n")
             return { text = "counted " .. arguments.to, details = { to = arguments.to } }
           end,
@@ -173,8 +173,14 @@ async fn a_tool_streams_ends_fails_and_is_interrupted() {
     });
     assert_eq!(details, Some(count(3)));
     open.prompt("again");
-    open.until(|event| matches!(event, Event::Agent(agent::Event::ToolExecutionStart { .. })))
-        .await;
+    open.until(|event| {
+        let update = matches!(
+            event,
+            Event::Agent(agent::Event::ToolExecutionUpdate { .. })
+        );
+        update && serde_json::to_string(event).is_ok_and(|event| event.contains("half"))
+    })
+    .await;
     open.host.send(agent::Op::Abort.into());
     let events = open.settled().await;
     assert_eq!(self::results(&events), [("interrupted".to_owned(), false)]);

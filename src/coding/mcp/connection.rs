@@ -127,7 +127,12 @@ async fn start(
             }
         }
     };
-    started.map_err(|error| failure(&error))
+    started.map_err(|error| {
+        if let (Launch::Url { url, .. }, Some(header)) = (&config.launch, error.auth_challenge()) {
+            logins.challenged(url, header);
+        }
+        failure(&error)
+    })
 }
 
 fn failure(error: &ClientInitializeError) -> ConnectError {

@@ -1,7 +1,8 @@
 //! Sign-ins of servers over HTTP: OAuth with PKCE, found by what the server says of itself, its tokens in
 //! the credential store beside the keys. They are renewed under the store's lock.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::{BoxFuture, FutureExt as _};
 use rmcp::transport::auth::{
@@ -20,11 +21,28 @@ const CALLBACK: &str = "/callback";
 #[derive(Debug, Clone)]
 pub struct Logins {
     file: CredentialFile,
+    /// What servers said when they refused, by address: where a sign-in begins, and what it has to allow.
+    challenges: Arc<Mutex<HashMap<String, String>>>,
 }
 
 impl Logins {
     pub fn new(file: CredentialFile) -> Self {
-        Self { file }
+        Self {
+            file,
+            challenges: Arc::default(),
+        }
+    }
+
+    /// The server at `url` wants a sign-in, or one that allows more; `header` is its `WWW-Authenticate`.
+    pub(super) fn challenged(&self, url: &str, header: &str) {
+        let mut challenges = self.challenges();
+        challenges.insert(url.to_owned(), header.to_owned());
+    }
+
+    fn challenges(&self) -> MutexGuard<'_, HashMap<String, String>> {
+        self.challenges
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn vault(&self, url: &str) -> TokenFile {
@@ -81,7 +99,10 @@ impl Logins {
             ));
         };
         let mut manager = self.manager(url).await?;
-        let metadata = manager.resolve_metadata().await;
+        let challenge = self.challenges().get(url).cloned();
+        let metadata = manager
+            .resolve_metadata_from_challenge(challenge.as_deref())
+            .await;
         let metadata = metadata.map_err(|error| format!("`{url}` offers no sign-in: {error}"))?;
         manager.set_metadata(metadata.metadata);
         let loopback = Loopback::bind(0).await.map_err(|error| error.whole())?;
@@ -89,6 +110,9 @@ impl Logins {
         let mut request = AuthorizationRequest::new(redirect)
             .with_initial_scope_selection()
             .with_client_name("osier");
+        if let Some(challenge) = challenge {
+            request = request.with_challenge(challenge);
+        }
         if !scopes.is_empty() {
             request = request.with_scopes(scopes.clone());
         }

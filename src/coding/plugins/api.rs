@@ -71,7 +71,7 @@ pub const FUNCTIONS: &[Function] = &[
     at_load(
         "keymap",
         "osier.keymap(keys, description, fn)",
-        "A key, written as in keymap files: `alt+j t`. The user's keymap wins.",
+        "A key, written as in keymap files: `alt+k t`. The user's keymap wins.",
     ),
     at_load(
         "renderer",

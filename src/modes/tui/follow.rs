@@ -221,7 +221,15 @@ impl App {
                 self.editor.put_before(&texts.join("\n\n"));
             }
             agent::Event::MessageEnd { message, .. } => self.count(message),
-            agent::Event::ThinkingLevelChanged { effective, .. } => self.footer.level = *effective,
+            agent::Event::ThinkingLevelChanged { level, effective } => {
+                self.footer.level = *effective;
+                if level != effective {
+                    let (asked, used) = (level.name(), effective.name());
+                    let text =
+                        format!("this model has no level `{asked}`: `{used}` is the nearest");
+                    self.toast(&text, false, now);
+                }
+            }
             _ => return,
         }
         self.dirty = true;

@@ -18,7 +18,7 @@ osier.command {
     osier.status("noted")
   end,
 }
-osier.keymap("alt+j n", "a note of the key", function() osier.append_entry("note", "by key") end)
+osier.keymap("alt+k n", "a note of the key", function() osier.append_entry("note", "by key") end)
 osier.keymap("ctrl+l", "taken", function() end)
 "#;
 
@@ -44,7 +44,7 @@ async fn commands_keys_widgets_status_and_entries_are_on_the_screen() {
     screen.shows("noted").await;
     screen.shows("✎ buy milk").await;
     insta::assert_snapshot!("plugins", screen.styled());
-    screen.press("alt+j").press("n").shows("✎ by key").await;
+    screen.press("alt+k").press("n").shows("✎ by key").await;
     screen.press("f1");
     screen.press("end");
     assert!(

@@ -1,6 +1,7 @@
 //! The real program in a real pseudo-terminal, seen through a terminal emulator.
 
 mod program;
+mod proxied;
 mod stalled;
 mod tmux;
 

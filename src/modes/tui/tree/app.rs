@@ -139,8 +139,8 @@ impl App {
                 let state = if *enabled { "on" } else { "off" };
                 self.toast(&format!("automatic compaction is {state}"), false, now);
             }
-            TreeEvent::Context { report } => {
-                let view = overlays::context::ContextView::new((**report).clone());
+            TreeEvent::Context { report, spending } => {
+                let view = overlays::context::ContextView::new((**report).clone(), spending);
                 self.layers.push(overlays::context::ID, view);
             }
             event => self.follow_fan(event, now),
