@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// The user's folders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folders {
-    /// `settings.toml`, `models.json`, `mcp.json`, `themes/`, `keymaps/`.
+    /// `settings.toml`, `models.json`, `mcp.json`, `hooks.json`, `themes/`, `keymaps/`.
     pub config: PathBuf,
     /// `sessions/`, `auth.json`, `history.jsonl`, `published-models.json`, `logs/`.
     pub data: PathBuf,
@@ -56,6 +56,10 @@ impl Folders {
 
     pub fn servers(&self) -> PathBuf {
         self.config.join("mcp.json")
+    }
+
+    pub fn hooks(&self) -> PathBuf {
+        self.config.join("hooks.json")
     }
 
     pub fn logs(&self) -> PathBuf {

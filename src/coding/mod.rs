@@ -12,6 +12,7 @@ pub mod folders;
 pub mod form;
 pub mod guard;
 pub mod history;
+pub mod hooks;
 pub mod host;
 pub mod image;
 pub mod keeper;

@@ -55,6 +55,8 @@ pub struct Settings {
     pub allow: Vec<String>,
     pub ask: Vec<String>,
     pub deny: Vec<String>,
+    /// Whether the user's hooks of Claude Code run here too.
+    pub claude_hooks: bool,
     /// What commands may do.
     pub sandbox: SandboxMode,
     pub sandbox_network: bool,
@@ -97,6 +99,7 @@ impl Default for Settings {
             allow: Vec::new(),
             ask: Vec::new(),
             deny: Vec::new(),
+            claude_hooks: false,
             sandbox: SandboxMode::default(),
             sandbox_network: false,
             sandbox_write: Vec::new(),
@@ -299,6 +302,12 @@ pub const SETTINGS: &[Setting] = &[
         take: |settings, value| rules(value).map(|rules| settings.deny.extend(rules)),
     },
     Setting {
+        name: "claude_hooks",
+        accepts: "true or false",
+        description: "Whether the hooks of `~/.claude/settings.json` run here too.",
+        take: |settings, value| value.as_bool().map(|value| settings.claude_hooks = value),
+    },
+    Setting {
         name: "sandbox",
         accepts: "off, workspace or read-only",
         description: "What commands may write; without the network unless `sandbox_network`.",
@@ -358,6 +367,7 @@ impl Settings {
         settings.sandbox = settings.sandbox.max(user.sandbox);
         settings.sandbox_network &= user.sandbox_network;
         settings.sandbox_write = user.sandbox_write;
+        settings.claude_hooks = user.claude_hooks;
         // Where secrets go is for the user alone to say.
         settings.proxy = user.proxy;
         settings.ca_file = user.ca_file;

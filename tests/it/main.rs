@@ -21,6 +21,7 @@ mod context;
 mod crowd;
 mod discovery;
 mod faults;
+mod hooks;
 mod json;
 mod layers;
 mod lost_ground;

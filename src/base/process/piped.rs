@@ -87,6 +87,11 @@ impl Piped {
         Ok(exit.into())
     }
 
+    /// Leaves alone what the child, which has ended, left running.
+    pub fn leave(mut self) {
+        self.group.release();
+    }
+
     /// Lets the child, whose input was closed, end by itself; asks it to after a moment, and kills it and
     /// all it started when it does not.
     pub async fn end(mut self) -> Option<Exit> {

@@ -16,6 +16,7 @@ use crate::agent::{
 use crate::base::text::tail_bytes;
 use crate::coding::compaction::Compactor;
 use crate::coding::guard::Guard;
+use crate::coding::hooks::Role;
 use crate::coding::keeper::{Keeper, StoredHistory};
 use crate::coding::session::{EntryKind, FileChanges, SessionError, SessionStore};
 use crate::coding::tools;
@@ -242,10 +243,12 @@ impl LaneParts {
         // Nobody here asks which entry a message became.
         let (stored, _) = mpsc::unbounded_channel();
         let compactor = Compactor::new(writer.clone(), stored.clone(), self.automatic_compaction);
+        let (hooks, gate) = self.guard.around(&workspace, Role::Lane);
         let mut interceptors = self.rules.clone();
+        interceptors.extend(hooks.map(|hooks| hooks as Arc<dyn Interceptor>));
         interceptors.push(Arc::new(Keeper::new(writer.clone(), stored)));
         interceptors.push(Arc::new(compactor));
-        interceptors.push(Arc::new(self.guard.gate(&workspace)));
+        interceptors.push(Arc::new(gate));
         let history = StoredHistory::new(self.store.clone(), self.parent.clone());
         Ok(Agent::spawn(AgentConfig {
             models: vec![Arc::clone(&self.model)],

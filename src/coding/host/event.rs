@@ -9,6 +9,7 @@ use super::tree_op::TreeEvent;
 use crate::agent::{self, Coalesce, Severity, ShellRun};
 use crate::coding::accounts::Account;
 use crate::coding::context::{AddedCommand, ContextPart};
+use crate::coding::hooks::{HookInfo, HookRun};
 use crate::coding::mcp::ServerInfo;
 use crate::coding::permission::{Mode, RuleInfo};
 use crate::coding::plugins::lines::StyledLine;
@@ -193,6 +194,14 @@ pub enum Event {
     /// Keys that plug-ins have bound, all of them.
     PluginKeys {
         keys: Vec<PluginKey>,
+    },
+    /// Answer to `ListHooks`, in the order of their files.
+    Hooks {
+        hooks: Vec<HookInfo>,
+    },
+    /// A hook has run.
+    HookRan {
+        run: Box<HookRun>,
     },
     /// Where the work happens; sent again when the branch changes.
     Workspace {

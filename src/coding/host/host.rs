@@ -11,6 +11,7 @@ use super::choice::level_entry;
 use super::context::{HostContext, Reading};
 use super::event::Event;
 use super::fan::EndedFan;
+use super::hooks::{HookState, Source};
 use super::login::RunningLogin;
 use super::op::Op;
 use super::plugins::PluginState;
@@ -22,6 +23,7 @@ use super::transcript::missing_page;
 use super::tree::TreeJob;
 use crate::agent::{self, AgentMessage, Publisher, Severity, Subscription};
 use crate::coding::history;
+use crate::coding::hooks::{HookNews, Hooks};
 use crate::coding::mcp::Told;
 use crate::coding::models::{ModelError, Models};
 use crate::coding::permission::Permissions;
@@ -32,6 +34,7 @@ use crate::coding::refresh::Refreshed;
 use crate::coding::sandbox::Confinement;
 use crate::coding::session::{EntryKind, Findings};
 use crate::coding::spending::Spending;
+use crate::coding::trust::project_root;
 use crate::llm::{Model, ThinkingLevel};
 
 /// A running host. Cheap to clone; needs a tokio runtime.
@@ -93,6 +96,7 @@ impl Host {
         let permissions = safety::permissions(&setup);
         let confinement = safety::confinement(&setup, &questions);
         let (link, plugins) = Link::new();
+        let (hooks, hook_news) = Hooks::new(project_root(&setup.cwd));
         for problem in problems {
             let text = problem.to_string();
             publisher.publish(Event::HostNotice {
@@ -103,6 +107,8 @@ impl Host {
         let task = Task {
             plugins: Plugins::new(link, questions.clone(), setup.cwd.clone()),
             plugin_state: PluginState::default(),
+            hooks,
+            hook_state: HookState::default(),
             setup,
             models,
             publisher: Arc::clone(&publisher),
@@ -128,6 +134,7 @@ impl Host {
             jobs: finished,
             asked,
             plugins,
+            hook_news,
         }));
         let host = Self {
             ops,
@@ -160,6 +167,7 @@ struct Inbox {
     jobs: mpsc::UnboundedReceiver<Job>,
     asked: mpsc::UnboundedReceiver<Request>,
     plugins: mpsc::UnboundedReceiver<link::Request>,
+    hook_news: mpsc::UnboundedReceiver<HookNews>,
 }
 
 /// The task's state. One owner, no locks.
@@ -192,11 +200,14 @@ pub(super) struct Task {
     pub(super) context: HostContext,
     pub(super) plugins: Arc<Plugins>,
     pub(super) plugin_state: PluginState,
+    pub(super) hooks: Arc<Hooks>,
+    pub(super) hook_state: HookState,
 }
 
 impl Task {
     async fn serve(mut self, mut inbox: Inbox) {
-        self.open(self.setup.session.clone()).await;
+        self.load_hooks();
+        self.open(self.setup.session.clone(), Source::Startup).await;
         self.read_context(Reading::Everything);
         self.look_around();
         self.ask_for_trust();
@@ -209,28 +220,20 @@ impl Task {
                 },
                 Some(request) = inbox.asked.recv() => self.question(request),
                 Some(request) = inbox.plugins.recv() => self.plugin_asks(request).await,
+                Some(news) = inbox.hook_news.recv() => self.hook_news(news),
                 Some(job) = inbox.jobs.recv() => self.finish(job).await,
                 events = next_events(&mut self.session) => self.forward(events),
             }
         }
         self.walk.cancel();
         self.end_shell(&mut inbox.jobs).await;
-        self.close().await;
+        self.close("prompt_input_exit").await;
+        while let Ok(news) = inbox.hook_news.try_recv() {
+            self.hook_news(news);
+        }
         self.plugins.close();
         self.models.settle().await;
         self.publish(Event::ShutDown);
-    }
-
-    /// Stops the user's command and keeps what it has said.
-    async fn end_shell(&mut self, finished: &mut mpsc::UnboundedReceiver<Job>) {
-        if let Some(shell) = &self.shell {
-            shell.cancel();
-        }
-        while self.shell.is_some()
-            && let Some(job) = finished.recv().await
-        {
-            self.finish(job).await;
-        }
     }
 
     pub(super) fn publish(&self, event: Event) {
@@ -255,6 +258,7 @@ impl Task {
                 self.publish(Event::Agent(agent::Event::Accounting { entry }));
             }
             let settled = matches!(&event, Event::Agent(agent::Event::AgentSettled { .. }));
+            self.await_person(&event);
             self.publish(event);
             if settled {
                 self.settled_for_plugins();
@@ -276,14 +280,12 @@ impl Task {
             Op::Tree(op) => self.apply_tree(op).await,
             Op::Checkpoint(op) => self.apply_checkpoint(op),
             Op::NewSession => {
-                self.close().await;
-                let unstored = self.setup.session == SessionChoice::Unstored;
-                self.open(if unstored {
-                    SessionChoice::Unstored
-                } else {
-                    SessionChoice::New
-                })
-                .await;
+                self.close("clear").await;
+                let choice = match self.setup.session {
+                    SessionChoice::Unstored => SessionChoice::Unstored,
+                    _ => SessionChoice::New,
+                };
+                self.open(choice, Source::Clear).await;
             }
             Op::ResumeSession { target } => self.resume(target).await,
             Op::ListSessions { all } => self.list_sessions(all),
@@ -353,6 +355,7 @@ impl Task {
             Op::PressPluginKey { plugin, keys } => {
                 self.plugins.press(&plugin, &keys);
             }
+            Op::ListHooks => self.list_hooks(),
             Op::ListContext => self.publish_context(),
             Op::Reload => self.reload().await,
             // `apply` and the loop have taken the others.
@@ -367,6 +370,7 @@ impl Task {
         match &op {
             agent::Op::Abort => {
                 self.plugins.interrupt();
+                self.hooks.interrupt();
                 if let Some(shell) = &self.shell {
                     shell.cancel();
                 }
@@ -391,7 +395,7 @@ impl Task {
     }
 
     /// Opens a session. When that fails none is open: whoever asked decides what comes next.
-    pub(super) async fn open(&mut self, choice: SessionChoice) {
+    pub(super) async fn open(&mut self, choice: SessionChoice, source: Source) {
         if let Err(error) = self.ask_server_first().await {
             let message = error.to_string();
             self.publish(Event::SessionFailed { message });
@@ -409,6 +413,7 @@ impl Task {
                 self.spending = Spending::default();
                 self.spent_before = None;
                 self.session = Some(session);
+                self.start_hooks(source);
                 self.offer_subagents();
                 self.renew_prompt();
                 self.publish_selected(self.level);
@@ -421,10 +426,11 @@ impl Task {
         }
     }
 
-    /// Ends what runs and gives the file up.
-    pub(super) async fn close(&mut self) {
+    /// Ends what runs and gives the file up; `reason` is for hooks.
+    pub(super) async fn close(&mut self, reason: &str) {
         self.end_fan().await;
         self.plugins.interrupt();
+        self.hooks.interrupt();
         self.forget_reading().await;
         if !self.waiting.is_empty()
             && let Some(session) = &self.session
@@ -437,6 +443,8 @@ impl Task {
         let Some(mut session) = self.session.take() else {
             return;
         };
+        let hooks = session.guard.hooks().cloned();
+        self.give_up_hooks(hooks.as_deref());
         // The state is asked for behind whatever was said last, so that a prompt on its way is stored.
         session.agent.send(agent::Op::Abort);
         session.agent.send(agent::Op::GetState);
@@ -452,14 +460,16 @@ impl Task {
             }
         }
         session.close().await;
+        self.end_hooks(hooks, reason).await;
     }
 
     async fn resume(&mut self, target: String) {
         match OpenSession::find(&self.setup, &target) {
             Err(error) => self.notice(Severity::Error, error.to_string()),
             Ok(path) => {
-                self.close().await;
-                self.open(SessionChoice::Resume(path.to_string_lossy().into_owned()))
+                self.close("resume").await;
+                let target = path.to_string_lossy().into_owned();
+                self.open(SessionChoice::Resume(target), Source::Resume)
                     .await;
             }
         }
@@ -472,7 +482,7 @@ impl Task {
         self.publish(Event::SessionRenamed { name });
     }
 
-    async fn finish(&mut self, job: Job) {
+    pub(super) async fn finish(&mut self, job: Job) {
         match job {
             Job::Trusted(trusted) => self.trusted(trusted),
             Job::Counted(id, spending) => self.counted(&id, *spending),
@@ -519,6 +529,7 @@ impl Task {
 
     async fn reload(&mut self) {
         self.load_settings();
+        self.load_hooks();
         self.load_servers();
         self.read_context(Reading::Everything);
         match Models::load(&self.setup) {

@@ -9,6 +9,7 @@ mod choice;
 mod context;
 pub mod event;
 mod fan;
+mod hooks;
 #[expect(
     clippy::module_inception,
     reason = "the handle of a host is called Host"

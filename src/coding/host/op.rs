@@ -103,9 +103,11 @@ pub enum Op {
     McpServer { name: String, action: ServerAction },
     /// Does what a plug-in has bound to a key; both as `Event::PluginKeys` names them.
     PressPluginKey { plugin: String, keys: String },
+    /// The hooks and how each went last; answered by `Event::Hooks`.
+    ListHooks,
     /// Instructions, skills and templates with their cost; answered by `Event::Context`.
     ListContext,
-    /// Reads settings, models, instructions, skills, templates and plug-ins again.
+    /// Reads settings, hooks, models, instructions, skills, templates and plug-ins again.
     Reload,
     /// Stops what runs, stores everything and ends; `Event::ShutDown` is the last event.
     ShutDown,

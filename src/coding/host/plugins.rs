@@ -14,6 +14,7 @@ use crate::agent::message::CustomMessage;
 use crate::agent::{self, AgentMessage, Interceptor, Severity, ToolDecision};
 use crate::base::watch::Watcher;
 use crate::base::{clock, ids};
+use crate::coding::hooks::Role;
 use crate::coding::plugins::link::{PluginKey, PluginMessage, Request};
 use crate::coding::plugins::{Loaded, Plugins, api};
 use crate::coding::session::{PageAt, SessionIndex};
@@ -164,7 +165,7 @@ impl Task {
             // Dropping `reply` says that nobody can allow it.
             return;
         };
-        let gate = session.guard.gate(&session.workspace);
+        let (_, gate) = session.guard.around(&session.workspace, Role::Main);
         let call = ToolCall {
             id: ids::prefixed(plugin),
             name: "bash".to_owned(),

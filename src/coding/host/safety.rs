@@ -152,6 +152,7 @@ impl Task {
         }
         if trusted {
             self.load_settings();
+            self.trust_hooks();
             self.load_servers();
             self.read_context(Reading::Everything);
             self.publish(Event::ProjectTrusted);
@@ -174,6 +175,7 @@ impl Task {
             self.setup.settings.sandbox = settings.sandbox;
             confine(&self.confinement, &self.setup);
         }
+        self.setup.settings.claude_hooks = settings.claude_hooks;
         self.setup.settings.allow = settings.allow;
         self.setup.settings.ask = settings.ask;
         self.setup.settings.deny = settings.deny;

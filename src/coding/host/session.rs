@@ -18,6 +18,7 @@ use crate::agent::{
 };
 use crate::coding::compaction::Compactor;
 use crate::coding::guard::Guard;
+use crate::coding::hooks::Role;
 use crate::coding::keeper::{Keeper, StoredHistory};
 use crate::coding::mcp::{Mcp, Mentions};
 use crate::coding::models::Models;
@@ -41,7 +42,7 @@ pub(super) struct OpenSession {
     pub mcp: Mcp,
     pub transcript: Transcript,
     pub tree: TreeState,
-    /// What is told of every agent of the session, those of a fan included: hooks.
+    /// What is told of every agent of the session, those of a fan included: plug-ins.
     pub rules: Vec<Arc<dyn Interceptor>>,
     pub guard: Guard,
     /// Not set for a session that is not stored.
@@ -102,7 +103,9 @@ impl OpenSession {
         let thinking = adopt(setup, models, &state);
         let chosen = models.chosen();
         let first = (Some((chosen.provider.clone(), chosen.id.clone())), thinking);
-        let workspace = wires.guard.workspace(&setup.cwd);
+        let guard = wires.guard.clone();
+        let guard = guard.of_session(&wires.hooks, store.id(), store.path());
+        let workspace = guard.workspace(&setup.cwd);
         let workspace = workspace.with_job_observer(jobs::observer(wires.jobs.clone()));
         let workspace = Arc::new(workspace);
         let tools = tools::build(&workspace, built_in(setup).as_deref())
@@ -115,12 +118,12 @@ impl OpenSession {
             compactor,
             files,
             stored,
-        } = listeners(setup, &wires, &store, (&workspace, &mcp));
+        } = listeners(setup, (&wires, &guard), &store, (&workspace, &mcp));
         let transport = models.transport();
         let retry = retry(setup);
         let subagents = SubAgents::new(
             Arc::clone(&transport),
-            (rules.clone(), wires.guard.clone()),
+            (rules.clone(), guard.clone()),
             setup.cwd.clone(),
             retry,
         );
@@ -150,7 +153,7 @@ impl OpenSession {
             transcript: Transcript::new(store.clone(), wires.publisher),
             tree: TreeState::new(compactor, first),
             rules,
-            guard: wires.guard,
+            guard,
             store,
             agent,
             workspace,
@@ -280,7 +283,7 @@ struct Listeners {
 
 fn listeners(
     setup: &HostSetup,
-    wires: &Wires,
+    (wires, guard): (&Wires, &Guard),
     store: &SessionStore,
     (workspace, mcp): (&Arc<Workspace>, &Mcp),
 ) -> Listeners {
@@ -290,12 +293,14 @@ fn listeners(
     let compactor = Compactor::new(writer.clone(), tell_stored.clone(), automatic);
     // What a plug-in changes is judged and stored as it has become.
     let rules: Vec<Arc<dyn Interceptor>> = vec![Arc::new(wires.plugins.interceptor())];
+    let (hooks, gate) = guard.around(workspace, Role::Main);
+    let hooks = hooks.map(|hooks| hooks as Arc<dyn Interceptor>);
     let own: [Arc<dyn Interceptor>; 4] = [
         Arc::new(Mentions::new(mcp, Arc::clone(workspace))),
         Arc::new(Keeper::new(writer, tell_stored)),
         Arc::new(compactor.clone()),
         // Behind everything that may change what a call does.
-        Arc::new(wires.guard.gate(workspace)),
+        Arc::new(gate),
     ];
     let files = store
         .path()
@@ -304,7 +309,13 @@ fn listeners(
     // Last: what another rule denies changes nothing.
     let last = files.iter().map(SessionFiles::interceptor);
     Listeners {
-        interceptors: rules.iter().cloned().chain(own).chain(last).collect(),
+        interceptors: rules
+            .iter()
+            .cloned()
+            .chain(hooks)
+            .chain(own)
+            .chain(last)
+            .collect(),
         rules,
         compactor,
         files,

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::coding::folders::Folders;
 use crate::coding::permission::Mode;
@@ -51,6 +52,8 @@ pub struct HostSetup {
     pub helper: Option<PathBuf>,
     /// Somebody listens who can answer questions; otherwise each is dismissed at once.
     pub answers_questions: bool,
+    /// How long nothing happens after a run before hooks are told that the person is waited for.
+    pub idle_after: Duration,
     /// Make trace log entries.
     pub trace: bool,
     /// Keep every message of MCP servers in their logs.
@@ -103,6 +106,7 @@ impl HostSetup {
             sandbox: None,
             helper: None,
             answers_questions: false,
+            idle_after: Duration::from_mins(1),
             trace: false,
             trace_servers: false,
             waits_for_servers: false,

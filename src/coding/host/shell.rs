@@ -78,6 +78,18 @@ impl RunningShell {
 }
 
 impl Task {
+    /// Stops the user's command and keeps what it has said.
+    pub(super) async fn end_shell(&mut self, finished: &mut mpsc::UnboundedReceiver<Job>) {
+        if let Some(shell) = &self.shell {
+            shell.cancel();
+        }
+        while self.shell.is_some()
+            && let Some(job) = finished.recv().await
+        {
+            self.finish(job).await;
+        }
+    }
+
     pub(super) fn run_shell(&mut self, command: String, exclude_from_context: bool) {
         if self.shell.is_some() {
             self.notice(

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::event::Event;
 use super::fan::EndedFan;
+use super::hooks::Source;
 use super::host::{Job, Task};
 use super::moves::{Compaction, Leave, Move, Moved, Place, StoreDraft, Then};
 use super::tree_op::{TreeEvent, TreeOp};
@@ -416,8 +417,8 @@ impl Task {
         match copied {
             Err(message) => self.notice(Severity::Error, message),
             Ok((path, parent_session, prompt)) => {
-                self.close().await;
-                self.open(SessionChoice::File(path)).await;
+                self.close("other").await;
+                self.open(SessionChoice::File(path), Source::Fork).await;
                 self.tell_tree(TreeEvent::Forked {
                     parent_session,
                     prompt,

@@ -8,6 +8,7 @@ use super::event::Event;
 use super::host::{Job, Task};
 use crate::agent::Publisher;
 use crate::coding::guard::Guard;
+use crate::coding::hooks::Hooks;
 use crate::coding::plugins::Plugins;
 use crate::coding::questions::Questions;
 
@@ -19,6 +20,7 @@ pub(super) struct Wires {
     pub questions: Questions,
     pub guard: Guard,
     pub plugins: Arc<Plugins>,
+    pub hooks: Arc<Hooks>,
 }
 
 impl Task {
@@ -30,6 +32,7 @@ impl Task {
             questions: self.questions.clone(),
             guard: self.guard(),
             plugins: Arc::clone(&self.plugins),
+            hooks: Arc::clone(&self.hooks),
         }
     }
 }

@@ -2,14 +2,16 @@
 //! change a call's arguments, so that what was allowed is what runs.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::{BoxFuture, FutureExt};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{Hint, Mode, Permissions, Verdict};
 use crate::agent::{Interceptor, ToolDecision};
-use crate::coding::questions::{Answer, Question, QuestionKind, Questions};
+use crate::coding::questions::{Answer, Grant, Question, QuestionKind, Questions};
 use crate::coding::tools::{self, Workspace};
 use crate::llm::ToolCall;
 
@@ -23,6 +25,28 @@ pub struct Gate {
     answered: bool,
     /// What hooks thought of calls that are about to be decided, by their id.
     hints: Arc<Hints>,
+    /// Asked before the person is.
+    advisor: Option<Arc<dyn Advisor>>,
+}
+
+/// Somebody who may answer in the person's place: hooks.
+pub trait Advisor: fmt::Debug + Send + Sync {
+    /// The answer, if there is one. `patterns` are the rules that could be remembered.
+    fn advise<'a>(
+        &'a self,
+        call: &'a ToolCall,
+        patterns: &'a [String],
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Option<Advised>>;
+}
+
+/// An answer in the person's place.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Advised {
+    /// Once; with other arguments when there are any.
+    Allow(Option<Value>),
+    /// The model gets the reason.
+    Deny(String),
 }
 
 /// What hooks leave for the gate.
@@ -54,7 +78,15 @@ impl Gate {
             workspace,
             answered,
             hints: Arc::default(),
+            advisor: None,
         }
+    }
+
+    /// Asks `advisor` before the person.
+    #[must_use]
+    pub fn advised_by(mut self, advisor: Arc<dyn Advisor>) -> Self {
+        self.advisor = Some(advisor);
+        self
     }
 
     /// Where hooks leave what they think.
@@ -72,11 +104,33 @@ impl Gate {
         {
             Verdict::Allow => ToolDecision::Allow,
             Verdict::Deny(reason) => ToolDecision::Deny { reason },
-            Verdict::Ask { why, .. } if !self.answered => ToolDecision::Deny {
-                reason: nobody(tool, &why),
+            Verdict::Ask { why, patterns } => match self.advised(call, &patterns, cancel).await {
+                Some(decision) => decision,
+                None if !self.answered => ToolDecision::Deny {
+                    reason: nobody(tool, &why),
+                },
+                None => self.ask(call, (why, patterns), cancel).await,
             },
-            Verdict::Ask { why, patterns } => self.ask(call, (why, patterns), cancel).await,
         }
+    }
+
+    /// What is decided in the person's place.
+    async fn advised(
+        &self,
+        call: &ToolCall,
+        patterns: &[String],
+        cancel: &CancellationToken,
+    ) -> Option<ToolDecision> {
+        let advisor = self.advisor.as_ref()?;
+        let decision = match advisor.advise(call, patterns, cancel).await? {
+            Advised::Allow(arguments) => {
+                let grant = Grant::Once;
+                let answer = Answer::Allow { grant, arguments };
+                self.take(call, answer).await
+            }
+            Advised::Deny(reason) => ToolDecision::Deny { reason },
+        };
+        Some(decision)
     }
 
     async fn ask(

@@ -13,7 +13,7 @@ pub mod shell;
 
 use serde::{Deserialize, Serialize};
 
-pub use gate::{Gate, Hints};
+pub use gate::{Advised, Advisor, Gate, Hints};
 pub use policy::{Hint, Permissions, RuleInfo, RuleSource, Verdict};
 pub use rule::{Effect, Rule};
 

@@ -228,6 +228,11 @@ impl Permissions {
         }
     }
 
+    /// Whether `rule` is about this call, or a part of it.
+    pub fn concerns(&self, rule: &Rule, tool: &str, arguments: &Value) -> bool {
+        self.touches(rule, tool, &Aspects::of(tool, arguments, &self.cwd))
+    }
+
     fn touches(&self, rule: &Rule, tool: &str, aspects: &Aspects) -> bool {
         let whole = rule.is_about(tool) && rule.is_general();
         let raw = rule.is_about(tool)

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 use super::guard::Guard;
+use super::hooks::Role;
 use super::spending::Spending;
 use super::tools;
 use crate::agent::{
@@ -135,16 +136,20 @@ impl SubAgents {
             let _ = write!(prompt, "\n\n{}", definition.prompt);
         }
         let _ = write!(prompt, "\n\nWorking directory: {}", self.cwd.display());
+        let role = Role::SubAgent {
+            kind: kind.map(str::to_owned),
+        };
+        let (hooks, gate) = self.guard.around(&workspace, role);
+        let mut interceptors: Vec<Arc<dyn Interceptor>> = vec![Arc::new(Rules(self.rules.clone()))];
+        interceptors.extend(hooks.map(|hooks| hooks as Arc<dyn Interceptor>));
+        interceptors.push(Arc::new(gate));
         let name = model.reference();
         let config = AgentConfig {
             models: models.clone(),
             thinking,
             system_prompt: prompt,
             tools,
-            interceptors: vec![
-                Arc::new(Rules(self.rules.clone())),
-                Arc::new(self.guard.gate(&workspace)),
-            ],
+            interceptors,
             retry: self.retry,
             ..AgentConfig::new(Arc::clone(&self.transport), (**model).clone())
         };

@@ -45,6 +45,8 @@ pub enum Action {
     PickServer,
     /// What can be done with an MCP server, and what is known of it.
     ShowServer(String),
+    /// Lists the hooks.
+    PickHook,
     /// Lists skills and prompt templates.
     PickSkill,
     /// Puts text on the clipboard.

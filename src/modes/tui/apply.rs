@@ -82,6 +82,11 @@ impl App {
             Action::Open(url) => self.effects.push(Effect::Open(url)),
             Action::PickServer => self.pick_server(),
             Action::ShowServer(name) => self.show_server(&name),
+            Action::PickHook => {
+                self.layers
+                    .push(overlays::hooks::ID, overlays::hooks::picker(&[]));
+                self.ops.push(Op::ListHooks);
+            }
             Action::PickSkill => {
                 self.layers
                     .push(overlays::skill::ID, overlays::skill::picker(&[]));

@@ -102,6 +102,12 @@ impl App {
                 let picker = self.permissions_picker();
                 self.renew(overlays::permissions::ID, picker);
             }
+            Event::Hooks { hooks } => {
+                self.renew(overlays::hooks::ID, overlays::hooks::picker(hooks));
+            }
+            Event::HookRan { .. } if self.layers.get_mut(overlays::hooks::ID).is_some() => {
+                self.ops.push(Op::ListHooks);
+            }
             Event::ProjectTrusted => self.actions.push(Action::ReloadLooks),
             Event::QuestionAsked { question } => self.asked(question),
             Event::QuestionClosed { id } => self.no_longer_asked(id),

@@ -94,6 +94,13 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
         run: |_| Ok(vec![Action::Run(Command::Help)]),
     },
     SlashCommand {
+        name: "hooks",
+        argument: "",
+        description: "the hooks: when each runs, how it went last",
+        values: none,
+        run: |_| Ok(vec![Action::PickHook]),
+    },
+    SlashCommand {
         name: "jobs",
         argument: "",
         description: "the background jobs: list, output, kill",
@@ -212,7 +219,7 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
     SlashCommand {
         name: "reload",
         argument: "",
-        description: "read settings, models, themes, keys, instructions and skills again",
+        description: "read settings, hooks, models, themes, keys, instructions and skills again",
         values: none,
         run: |_| Ok(vec![Action::ReloadLooks, Action::Tell(Op::Reload)]),
     },

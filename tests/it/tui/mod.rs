@@ -12,6 +12,7 @@ mod support;
 
 mod editor;
 mod frames;
+mod hooks;
 mod length;
 mod login;
 mod looks;

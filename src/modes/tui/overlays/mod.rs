@@ -5,6 +5,7 @@ pub mod context;
 pub mod fan;
 pub mod help;
 pub mod history;
+pub mod hooks;
 pub mod jobs;
 pub mod login;
 pub mod model;
