@@ -9,4 +9,5 @@ pub mod jsonl;
 pub mod path;
 pub mod problem;
 pub mod process;
+pub mod redact;
 pub mod text;

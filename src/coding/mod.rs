@@ -5,6 +5,7 @@ pub mod accounts;
 pub mod attachment;
 pub mod checkpoint;
 pub mod compaction;
+pub mod exchange;
 pub mod fan;
 pub mod files;
 pub mod folders;

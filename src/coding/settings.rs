@@ -35,6 +35,8 @@ pub struct Settings {
     pub discover_local_models: bool,
     /// Whether the files of a project are recorded, so that they can be brought back.
     pub checkpoints: bool,
+    /// MB that recorded files may have after `osier checkpoints prune`; any number when not set.
+    pub checkpoints_limit: Option<u64>,
     /// Whether credentials go into the system's keyring.
     pub keyring: bool,
     /// The osier server that calls go through.
@@ -71,6 +73,7 @@ impl Default for Settings {
             auto_compact: true,
             discover_local_models: true,
             checkpoints: true,
+            checkpoints_limit: None,
             keyring: false,
             proxy: None,
             ca_file: None,
@@ -198,6 +201,16 @@ pub const SETTINGS: &[Setting] = &[
         accepts: "true or false",
         description: "Whether files are recorded before they change, so that they can be brought back.",
         take: |settings, value| value.as_bool().map(|value| settings.checkpoints = value),
+    },
+    Setting {
+        name: "checkpoints_limit",
+        accepts: "a number of MB",
+        description: "What recorded files may have after `osier checkpoints prune`.",
+        take: |settings, value| {
+            let megabytes = u64::try_from(value.as_integer()?).ok()?;
+            settings.checkpoints_limit = Some(megabytes);
+            Some(())
+        },
     },
     Setting {
         name: "credential_store",

@@ -18,6 +18,7 @@ use super::shell::RunningShell;
 use super::transcript::missing_page;
 use super::tree::TreeJob;
 use crate::agent::{self, AgentMessage, Publisher, Severity, Subscription};
+use crate::coding::exchange::Imported;
 use crate::coding::models::{ModelError, Models, discover};
 use crate::coding::questions::{Questions, Request, Waiting};
 use crate::coding::refresh::Refreshed;
@@ -63,6 +64,8 @@ pub(super) enum Job {
     Counted(String, Box<Spending>),
     /// Newly published models were asked for.
     Refreshed(Result<Refreshed, String>),
+    /// A session was imported; whether it is to be opened.
+    Imported(Box<Imported>, bool),
 }
 
 impl Host {
@@ -226,6 +229,7 @@ impl Task {
             Op::Agent(op) => self.apply_agent(op).await,
             Op::Tree(op) => self.apply_tree(op).await,
             Op::Checkpoint(op) => self.apply_checkpoint(op),
+            Op::Exchange(op) => self.apply_exchange(op),
             Op::NewSession => {
                 self.close().await;
                 let unstored = self.setup.session == SessionChoice::Unstored;
@@ -377,7 +381,7 @@ impl Task {
         session.close().await;
     }
 
-    async fn resume(&mut self, target: String) {
+    pub(super) async fn resume(&mut self, target: String) {
         match OpenSession::find(&self.setup, &target) {
             Err(error) => self.notice(Severity::Error, error.to_string()),
             Ok(path) => {
@@ -410,6 +414,7 @@ impl Task {
         match job {
             Job::Counted(id, spending) => self.counted(&id, *spending),
             Job::Refreshed(outcome) => self.refreshed(outcome),
+            Job::Imported(imported, open) => self.imported(imported, open).await,
             Job::Indexed(id, findings) => {
                 if self
                     .session

@@ -6,6 +6,8 @@ pub mod checkpoint_op;
 mod checkpoints;
 mod choice;
 pub mod event;
+mod exchange;
+mod exchange_op;
 mod fan;
 #[expect(
     clippy::module_inception,
@@ -27,10 +29,11 @@ mod tree_op;
 mod usage;
 mod workspace;
 
-pub use checkpoint_op::{CheckpointEvent, CheckpointOp, FileDiff, FilesAt};
+pub use checkpoint_op::{CheckpointEvent, CheckpointOp, DiffRange, FileDiff, FilesAt};
 pub use event::{
     Event, KeyState, LoginInput, ModelInfo, SessionContents, SessionInfo, SessionSummary,
 };
+pub use exchange_op::{ExchangeEvent, ExchangeOp};
 pub use host::{Host, HostError};
 pub use op::{LoginMethod, Op, Typed};
 pub use session::{find as find_session, list as list_sessions};

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::coding::exchange::Look;
 use crate::coding::folders::Folders;
 use crate::coding::settings::Settings;
 use crate::llm::{Model, Provider, Secret, ThinkingLevel};
@@ -43,6 +44,8 @@ pub struct HostSetup {
     pub answers_questions: bool,
     /// Make trace log entries.
     pub trace: bool,
+    /// Colours of exported pages; plain ones when not set.
+    pub look: Option<Arc<dyn Look>>,
     /// A model and its provider brought by an embedder; it is chosen when no other is named.
     pub embedded: Option<(Model, Arc<dyn Provider>)>,
 }
@@ -86,6 +89,7 @@ impl HostSetup {
             max_retries: None,
             answers_questions: false,
             trace: false,
+            look: None,
             embedded: None,
         }
     }
