@@ -10,5 +10,6 @@ pub mod jsonl;
 pub mod path;
 pub mod problem;
 pub mod process;
+pub mod redact;
 pub mod text;
 pub mod watch;

@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use super::commands::checkpoints::CheckpointsCommand;
+use super::commands::export::ExportArgs;
+use super::commands::import::ImportArgs;
 use crate::coding::permission;
 use crate::coding::sandbox::SandboxMode;
 use crate::llm::ThinkingLevel;
@@ -168,6 +171,15 @@ pub(super) enum Command {
     Sessions {
         #[command(subcommand)]
         what: Option<SessionsCommand>,
+    },
+    /// Write a session to a page, a document or a copy
+    Export(ExportArgs),
+    /// Make sessions of files of osier, pi, Claude Code and Codex
+    Import(ImportArgs),
+    /// Look after the recorded states of files
+    Checkpoints {
+        #[command(subcommand)]
+        what: CheckpointsCommand,
     },
     /// Sign in, sign out, show which providers have a key
     Auth {

@@ -5,6 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Parser;
 use clap::error::ErrorKind;
@@ -13,6 +14,7 @@ use super::args::{Args, Command, Mode, SessionsCommand};
 use super::commands;
 use super::exit::{Exit, usage_error};
 use super::input;
+use super::look::ThemeLook;
 use crate::agent::RunOutcome;
 use crate::base::problem::Problem;
 use crate::coding::folders::Folders;
@@ -138,6 +140,18 @@ fn report(meant: &Meant) -> Result<Option<Exit>, String> {
                 let sessions = list_sessions(&meant.folders.data, &meant.cwd, all);
                 commands::sessions::run(&sessions, &mut out).map(|()| Exit::Success)
             }
+            Some(Command::Export(args)) => {
+                let look = Arc::new(ThemeLook::new(meant.folders.themes()));
+                commands::export::run(args, &meant.folders, (&meant.cwd, look), &mut out)
+            }
+            Some(Command::Import(args)) => {
+                let places = (&meant.folders, meant.cwd.as_path());
+                commands::import::run(args, places, &meant.environment, &mut out)
+            }
+            Some(Command::Checkpoints { what }) => {
+                let limit = meant.settings.checkpoints_limit;
+                commands::checkpoints::run(what, &meant.folders.data, limit, &mut out)
+            }
             Some(Command::Auth { what }) => {
                 let exit = {
                     let files = (&meant.folders, &meant.settings);
@@ -245,6 +259,7 @@ fn host_setup(meant: &Meant) -> Result<HostSetup, String> {
         max_retries: args.max_retries,
         trace: args.trace_llm || args.trace_mcp,
         trace_servers: args.trace_mcp,
+        look: Some(Arc::new(ThemeLook::new(folders.themes()))),
         ..HostSetup::new(folders.clone(), cwd.clone())
     })
 }

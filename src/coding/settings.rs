@@ -41,6 +41,8 @@ pub struct Settings {
     pub checkpoints: bool,
     /// Whether the model can give tasks to sub-agents.
     pub subagents: bool,
+    /// MB that recorded files may have after `osier checkpoints prune`; any number when not set.
+    pub checkpoints_limit: Option<u64>,
     /// Whether credentials go into the system's keyring.
     pub keyring: bool,
     /// The osier server that calls go through.
@@ -91,6 +93,7 @@ impl Default for Settings {
             discover_local_models: true,
             checkpoints: true,
             subagents: false,
+            checkpoints_limit: None,
             keyring: false,
             proxy: None,
             ca_file: None,
@@ -232,6 +235,16 @@ pub const SETTINGS: &[Setting] = &[
         accepts: "true or false",
         description: "Whether the model can give tasks to sub-agents (the tool `task`).",
         take: |settings, value| value.as_bool().map(|value| settings.subagents = value),
+    },
+    Setting {
+        name: "checkpoints_limit",
+        accepts: "a number of MB",
+        description: "What recorded files may have after `osier checkpoints prune`.",
+        take: |settings, value| {
+            let megabytes = u64::try_from(value.as_integer()?).ok()?;
+            settings.checkpoints_limit = Some(megabytes);
+            Some(())
+        },
     },
     Setting {
         name: "credential_store",

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::checkpoint_op::CheckpointEvent;
+use super::exchange_op::ExchangeEvent;
 use super::tree_op::TreeEvent;
 use crate::agent::{self, Coalesce, Severity, ShellRun};
 use crate::coding::accounts::Account;
@@ -221,6 +222,9 @@ pub enum Event {
     /// An event about files.
     #[serde(untagged)]
     Checkpoint(CheckpointEvent),
+    /// An event about exports and imports.
+    #[serde(untagged)]
+    Exchange(ExchangeEvent),
     /// An event of the agent.
     #[serde(untagged)]
     Agent(agent::Event),

@@ -22,6 +22,7 @@ use super::shell::RunningShell;
 use super::transcript::missing_page;
 use super::tree::TreeJob;
 use crate::agent::{self, AgentMessage, Publisher, Severity, Subscription};
+use crate::coding::exchange::Imported;
 use crate::coding::history;
 use crate::coding::hooks::{HookNews, Hooks};
 use crate::coding::mcp::Told;
@@ -80,6 +81,8 @@ pub(super) enum Job {
     Refreshed(Result<Refreshed, String>),
     /// The person trusts the project's files, or not.
     Trusted(bool),
+    /// A session was imported; whether it is to be opened.
+    Imported(Box<Imported>, bool),
 }
 
 impl Host {
@@ -279,6 +282,7 @@ impl Task {
             Op::Agent(op) => self.apply_agent(op).await,
             Op::Tree(op) => self.apply_tree(op).await,
             Op::Checkpoint(op) => self.apply_checkpoint(op),
+            Op::Exchange(op) => self.apply_exchange(op),
             Op::NewSession => {
                 self.close("clear").await;
                 let choice = match self.setup.session {
@@ -463,7 +467,7 @@ impl Task {
         self.end_hooks(hooks, reason).await;
     }
 
-    async fn resume(&mut self, target: String) {
+    pub(super) async fn resume(&mut self, target: String) {
         match OpenSession::find(&self.setup, &target) {
             Err(error) => self.notice(Severity::Error, error.to_string()),
             Ok(path) => {
@@ -487,6 +491,7 @@ impl Task {
             Job::Trusted(trusted) => self.trusted(trusted),
             Job::Counted(id, spending) => self.counted(&id, *spending),
             Job::Refreshed(outcome) => self.refreshed(outcome),
+            Job::Imported(imported, open) => self.imported(imported, open).await,
             Job::Indexed(id, findings) => {
                 if self
                     .session

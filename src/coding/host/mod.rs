@@ -8,6 +8,8 @@ mod checkpoints;
 mod choice;
 mod context;
 pub mod event;
+mod exchange;
+mod exchange_op;
 mod fan;
 mod hooks;
 #[expect(
@@ -35,10 +37,11 @@ mod usage;
 mod wires;
 mod workspace;
 
-pub use checkpoint_op::{CheckpointEvent, CheckpointOp, FileDiff, FilesAt};
+pub use checkpoint_op::{CheckpointEvent, CheckpointOp, DiffRange, FileDiff, FilesAt};
 pub use event::{
     Event, KeyState, LoginInput, ModelInfo, SessionContents, SessionInfo, SessionSummary,
 };
+pub use exchange_op::{ExchangeEvent, ExchangeOp};
 pub use host::{Host, HostError};
 pub use op::{LoginMethod, Op, Typed};
 pub use session::{find as find_session, list as list_sessions};

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::checkpoint_op::CheckpointOp;
+use super::exchange_op::ExchangeOp;
 use super::tree_op::TreeOp;
 use crate::agent;
 use crate::coding::mcp::ServerAction;
@@ -117,6 +118,9 @@ pub enum Op {
     /// An instruction about files.
     #[serde(untagged)]
     Checkpoint(CheckpointOp),
+    /// An instruction about exports and imports.
+    #[serde(untagged)]
+    Exchange(ExchangeOp),
     /// An instruction of the agent.
     #[serde(untagged)]
     Agent(agent::Op),

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::coding::exchange::Look;
 use crate::coding::folders::Folders;
 use crate::coding::permission::Mode;
 use crate::coding::sandbox::SandboxMode;
@@ -60,6 +61,8 @@ pub struct HostSetup {
     pub trace_servers: bool,
     /// The first prompt waits a while for MCP servers that are starting: for modes nobody watches.
     pub waits_for_servers: bool,
+    /// Colours of exported pages; plain ones when not set.
+    pub look: Option<Arc<dyn Look>>,
     /// A model and its provider brought by an embedder; it is chosen when no other is named.
     pub embedded: Option<(Model, Arc<dyn Provider>)>,
 }
@@ -110,6 +113,7 @@ impl HostSetup {
             trace: false,
             trace_servers: false,
             waits_for_servers: false,
+            look: None,
             embedded: None,
         }
     }

@@ -50,6 +50,11 @@ impl Header {
         Self::with_id(ids::session_id(), clock::rfc3339(clock::now_ms()), cwd)
     }
 
+    /// The header of a session that began elsewhere: `id` is a UUID, `timestamp` RFC 3339.
+    pub fn imported(id: String, timestamp: String, cwd: &str) -> Self {
+        Self::with_id(id, timestamp, Path::new(cwd))
+    }
+
     pub(super) fn with_id(id: String, timestamp: String, cwd: &Path) -> Self {
         Self {
             tag: HeaderTag::Session,

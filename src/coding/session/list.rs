@@ -80,6 +80,17 @@ impl SessionDirectory {
             .map_err(|named| not_found(near(&files, &wanted, named)))
     }
 
+    /// Every session file, in no order.
+    pub fn every_file(&self) -> Vec<PathBuf> {
+        self.files(Scope::All)
+    }
+
+    /// The file of the session whose whole id is `id`.
+    pub fn file_of(&self, id: &str) -> Option<PathBuf> {
+        let files = self.files(Scope::All);
+        files.into_iter().find(|path| id_of(path) == Some(id))
+    }
+
     /// The session called `query`; else the names that hold it.
     fn find_by_name(&self, query: &str) -> Result<PathBuf, Vec<String>> {
         let named: Vec<_> = self

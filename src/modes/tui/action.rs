@@ -2,7 +2,7 @@
 
 use super::command::Command;
 use super::tree::TreeMemory;
-use crate::coding::host::Op;
+use crate::coding::host::{DiffRange, Op};
 use crate::coding::questions::Answer;
 
 /// One intent.
@@ -21,6 +21,8 @@ pub enum Action {
         text: String,
     },
     CloseLayer,
+    /// Shows what changed in the files.
+    ShowChanges(DiffRange),
     /// Tells about the open session.
     ShowSession,
     /// Keeps what the tree view looked like.

@@ -11,7 +11,7 @@ use super::overlays;
 use super::slash;
 use crate::agent::Op as AgentOp;
 use crate::base::clock;
-use crate::coding::host::Op;
+use crate::coding::host::{DiffRange, Op};
 use crate::term::component::{Cx, Handled};
 
 /// Two presses of Ctrl+C within this time exit: as long as the line that says so stands.
@@ -68,6 +68,7 @@ impl App {
             Action::CloseLayer => {
                 self.layers.pop();
             }
+            Action::ShowChanges(range) => self.ask_changes(range),
             Action::ShowSession => self.show_session(),
             Action::RememberTree(memory) => self.tree = memory,
             Action::PickAccount { sign_out } => {
@@ -172,6 +173,7 @@ impl App {
                 self.ops.push(Op::ListSessions { all: false });
             }
             Command::Tree => self.open_tree(),
+            Command::Changes => self.ask_changes(DiffRange::Session),
             Command::RetryModel => self.pick_retry_model(),
             Command::Context => self.ask_context(),
             Command::Jobs => self.open_jobs(now),

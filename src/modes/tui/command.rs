@@ -41,6 +41,13 @@ pub enum Command {
     TreeDelete,
     TreeRestore,
     Answer,
+    // Changes of files.
+    Changes,
+    PreviousFile,
+    NextFile,
+    PreviousHunk,
+    NextHunk,
+    OtherRange,
     // Sending.
     Submit,
     FollowUp,
@@ -228,6 +235,32 @@ pub const COMMANDS: &[CommandInfo] = &[
         true,
     ),
     info(Command::Tree, "tree", "the session as a tree", true),
+    info(
+        Command::Changes,
+        "changes",
+        "what the session changed in the files",
+        true,
+    ),
+    info(
+        Command::PreviousFile,
+        "previous_file",
+        "the file before",
+        false,
+    ),
+    info(Command::NextFile, "next_file", "the next file", false),
+    info(
+        Command::PreviousHunk,
+        "previous_hunk",
+        "the change before",
+        false,
+    ),
+    info(Command::NextHunk, "next_hunk", "the next change", false),
+    info(
+        Command::OtherRange,
+        "other_range",
+        "changes since the last prompt, or of the whole session",
+        false,
+    ),
     info(
         Command::RetryModel,
         "retry_model",

@@ -106,6 +106,7 @@ impl App {
                 self.footer.branch.clone_from(branch);
             }
             Event::Checkpoint(event) => self.follow_checkpoints(event, now),
+            Event::Exchange(event) => self.follow_exchange(event),
             Event::Tree(event) => self.follow_tree(event, now),
             Event::Jobs { jobs } => self.jobs_told(jobs, now),
             Event::JobOutput { id, text, skipped } => self.job_said(id, text, *skipped),

@@ -14,6 +14,7 @@ use crate::term::theme::{Theme, ThemeStore};
 
 /// Keymap contexts there are.
 const CONTEXTS: &[&str] = &[
+    "diff",
     "global",
     "editor",
     "list",

@@ -3,7 +3,7 @@
 use super::action::Action;
 use super::command::Command;
 use crate::agent::Op as AgentOp;
-use crate::coding::host::{CheckpointOp, FilesAt, Op, TreeOp};
+use crate::coding::host::{CheckpointOp, DiffRange, ExchangeOp, FilesAt, Op, TreeOp};
 use crate::coding::mcp::PROMPT_PREFIX;
 use crate::coding::permission::Mode;
 use crate::llm::ThinkingLevel;
@@ -69,6 +69,32 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
         run: |_| Ok(vec![Action::Run(Command::CopyAnswer)]),
     },
     SlashCommand {
+        name: "diff",
+        argument: "[last|session|ENTRY|FROM TO]",
+        description: "what changed in the files: in the session, since the last prompt, in one turn, between two entries",
+        values: || vec!["last", "session"],
+        run: diff,
+    },
+    SlashCommand {
+        name: "export",
+        argument: "[FILE]",
+        description: "write the session to a page; `.md` and `.jsonl` files are a document and a copy",
+        values: none,
+        run: |argument| {
+            let force = argument.split_whitespace().any(|word| word == "--force");
+            let path = argument.replace("--force", "").trim().to_owned();
+            Ok(vec![Action::Tell(Op::Exchange(
+                ExchangeOp::ExportSession {
+                    path: Some(path).filter(|path| !path.is_empty()),
+                    format: None,
+                    scope: None,
+                    theme: None,
+                    force,
+                },
+            ))])
+        },
+    },
+    SlashCommand {
         name: "fan",
         argument: "MODEL MODEL … [-- PROMPT]",
         description: "send a prompt, or the last one again, to several models side by side",
@@ -99,6 +125,22 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
         description: "the hooks: when each runs, how it went last",
         values: none,
         run: |_| Ok(vec![Action::PickHook]),
+    },
+    SlashCommand {
+        name: "import",
+        argument: "FILE",
+        description: "open a session of osier, pi, Claude Code or Codex; `osier import --list` shows them",
+        values: none,
+        run: |argument| match argument {
+            "" => Err("name a file: `/import FILE`".to_owned()),
+            path => Ok(vec![Action::Tell(Op::Exchange(
+                ExchangeOp::ImportSession {
+                    path: path.to_owned(),
+                    again: false,
+                    open: true,
+                },
+            ))]),
+        },
     },
     SlashCommand {
         name: "jobs",
@@ -337,6 +379,25 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
         run: |_| Ok(vec![Action::Tell(Op::GetUsage)]),
     },
 ];
+
+/// Which changes are meant; entries by their ids.
+fn diff(argument: &str) -> Result<Vec<Action>, String> {
+    let words: Vec<String> = argument.split_whitespace().map(str::to_owned).collect();
+    let range = match &words[..] {
+        [] => DiffRange::Session,
+        [word] if word == "session" => DiffRange::Session,
+        [word] if word == "last" => DiffRange::LastPrompt,
+        [entry] => DiffRange::Turn {
+            entry_id: entry.clone(),
+        },
+        [from, to] => DiffRange::Between {
+            from: Some(from.clone()),
+            to: Some(to.clone()).filter(|to| to != "now"),
+        },
+        _ => return Err("say `last`, `session`, an entry, or two".to_owned()),
+    };
+    Ok(vec![Action::ShowChanges(range)])
+}
 
 /// Models, and what to send them behind `--`.
 fn fan(argument: &str) -> Result<Vec<Action>, String> {

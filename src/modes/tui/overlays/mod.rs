@@ -2,6 +2,7 @@
 
 pub mod account;
 pub mod context;
+pub mod diff;
 pub mod fan;
 pub mod help;
 pub mod history;
