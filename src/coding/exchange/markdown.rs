@@ -47,12 +47,11 @@ pub(super) fn write(
             if chains.len() > 1 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
                 writeln!(out, "<a id=\"{id}\"></a>\n")?;
             }
-            match reading.entry(*number) {
-                Some(entry) => one(&entry.kind, &entry.timestamp, &mut calls, out)?,
-                None => {
-                    summary.unreadable += 1;
-                    writeln!(out, "> This entry is damaged.\n")?;
-                }
+            if let Some(entry) = reading.entry(*number) {
+                one(&entry.kind, &entry.timestamp, &mut calls, out)?;
+            } else {
+                summary.unreadable += 1;
+                writeln!(out, "> This entry is damaged.\n")?;
             }
         }
         unanswered(&mut calls, out)?;
@@ -230,7 +229,7 @@ fn answered(
                 match block {
                     ContentBlock::Text { text } => fenced("", text, out)?,
                     ContentBlock::Image { data, mime_type } => {
-                        picture("picture", mime_type, data, out)?
+                        picture("picture", mime_type, data, out)?;
                     }
                 }
             }

@@ -106,7 +106,6 @@ impl App {
                 self.footer.branch.clone_from(branch);
             }
             Event::Checkpoint(event) => self.follow_checkpoints(event, now),
-            Event::Exchange(event) => self.follow_exchange(event),
             Event::Tree(event) => self.follow_tree(event, now),
             Event::Jobs { jobs } => self.jobs_told(jobs, now),
             Event::JobOutput { id, text, skipped } => self.job_said(id, text, *skipped),
@@ -118,6 +117,7 @@ impl App {
     /// Keys, sign-ins and what they were used for; what the project and plug-ins add.
     fn follow_accounts(&mut self, event: &Event, now: Instant) {
         match event {
+            Event::Exchange(event) => self.follow_exchange(event),
             Event::Commands { commands } => self.take_commands(commands),
             Event::PluginStatus { .. } | Event::PluginWidget { .. } | Event::PluginKeys { .. } => {
                 self.follow_plugins(event);

@@ -49,13 +49,12 @@ impl<'a> Articles<'a> {
     ) -> io::Result<()> {
         let id = self.reading.id(number);
         let entry = self.reading.entry(number);
-        let (class, inner) = match &entry {
-            Some(entry) => self.inner(number, entry, outline),
-            None => {
-                self.unreadable += 1;
-                let text = "<p class=\"notice warning\">this entry is damaged</p>";
-                ("lost", text.to_owned())
-            }
+        let (class, inner) = if let Some(entry) = &entry {
+            self.inner(number, entry, outline)
+        } else {
+            self.unreadable += 1;
+            let text = "<p class=\"notice warning\">this entry is damaged</p>";
+            ("lost", text.to_owned())
         };
         let label = self.reading.tree().label(&id).map(str::to_owned);
         self.list(number, &id, entry.as_ref(), label.as_deref(), outline);

@@ -66,8 +66,7 @@ impl Page<'_> {
         match event {
             Event::Start(tag) => self.start(tag),
             Event::End(tag) => self.end(tag),
-            Event::Text(text) => self.text(&text),
-            Event::Html(text) | Event::InlineHtml(text) => self.text(&text),
+            Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => self.text(&text),
             Event::Code(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
                 if let Some((_, description)) = &mut self.picture {
                     description.push_str(&text);
@@ -137,7 +136,7 @@ impl Page<'_> {
                 self.html.push_str("<tr>");
             }
             Tag::TableCell => self.cell(),
-            tag => self.html.push_str(simple(&tag.to_end()).0),
+            tag => self.html.push_str(simple(tag.to_end()).0),
         }
     }
 
@@ -171,24 +170,21 @@ impl Page<'_> {
                 let close = if self.in_head { "</th>" } else { "</td>" };
                 self.html.push_str(close);
             }
-            tag => self.html.push_str(simple(&tag).1),
+            tag => self.html.push_str(simple(tag).1),
         }
     }
 
     fn link(&mut self, target: &str) {
         let address = address(target);
-        match &address {
-            Some(address) => {
-                let _ = write!(
-                    self.html,
-                    "<a href=\"{address}\" rel=\"noopener noreferrer nofollow\" target=_blank>"
-                );
-            }
+        if let Some(address) = &address {
+            let _ = write!(
+                self.html,
+                "<a href=\"{address}\" rel=\"noopener noreferrer nofollow\" target=_blank>"
+            );
+        } else {
             // It can be read where it would have led.
-            None => {
-                let target = escape(target);
-                let _ = write!(self.html, "<span class=nolink title=\"{target}\">");
-            }
+            let target = escape(target);
+            let _ = write!(self.html, "<span class=nolink title=\"{target}\">");
         }
         self.links.push(address.is_some());
     }
@@ -230,7 +226,7 @@ impl Page<'_> {
 }
 
 /// Opening and closing of what needs nothing more.
-fn simple(tag: &TagEnd) -> (&'static str, &'static str) {
+fn simple(tag: TagEnd) -> (&'static str, &'static str) {
     match tag {
         TagEnd::Paragraph => ("<p>", "</p>"),
         TagEnd::Item => ("<li>", "</li>"),

@@ -36,13 +36,13 @@ fn content_block(block: &Value, draft: &mut Draft) -> Option<ContentBlock> {
     let kind = text(block, "type").unwrap_or_default();
     match kind {
         "text" | "input_text" | "output_text" => Some(ContentBlock::text(text(block, "text")?)),
-        "image" | "input_image" => match image(block) {
-            Some((mime_type, data)) => Some(ContentBlock::Image { data, mime_type }),
-            None => {
+        "image" | "input_image" => {
+            let image = image(block);
+            if image.is_none() {
                 draft.drop("pictures kept elsewhere");
-                None
             }
-        },
+            image.map(|(mime_type, data)| ContentBlock::Image { data, mime_type })
+        }
         other => {
             draft.drop(format!("content of type `{other}`"));
             None

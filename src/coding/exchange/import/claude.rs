@@ -137,7 +137,7 @@ impl Reader {
         if let Some(Value::Array(parts)) = said {
             for part in parts {
                 if text(part, "type") == Some("tool_result") {
-                    last = self.result(uuid, part, value, last, draft);
+                    last = Some(self.result(uuid, part, value, last, draft));
                 } else {
                     rest.push(part.clone());
                 }
@@ -170,7 +170,7 @@ impl Reader {
         line: &Value,
         parent: Option<String>,
         draft: &mut Draft,
-    ) -> Option<String> {
+    ) -> String {
         let call_id = text(part, "tool_use_id").unwrap_or_default().to_owned();
         let is_error = part
             .get("is_error")
@@ -213,7 +213,7 @@ impl Reader {
             self.answer_of.insert(id.clone(), answer.clone());
             self.last_result.insert(answer, id.clone());
         }
-        Some(id)
+        id
     }
 
     fn assistant(&mut self, uuid: &str, value: &Value, parent: Option<String>, draft: &mut Draft) {
