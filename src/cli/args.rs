@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use super::commands::sessions::SessionsCommand;
 use crate::llm::ThinkingLevel;
 use crate::llm::auth::is_safe;
 
@@ -142,7 +143,7 @@ pub(super) enum Command {
         #[arg(long)]
         refresh: bool,
     },
-    /// List the stored sessions
+    /// List, search, show, name and delete the stored sessions
     Sessions {
         #[command(subcommand)]
         what: Option<SessionsCommand>,
@@ -156,16 +157,6 @@ pub(super) enum Command {
     Config {
         #[command(subcommand)]
         what: ConfigCommand,
-    },
-}
-
-#[derive(Debug, Clone, Copy, Subcommand)]
-pub(super) enum SessionsCommand {
-    /// Newest first; the same as no command
-    List {
-        /// Of every directory, not only this one
-        #[arg(long)]
-        all: bool,
     },
 }
 

@@ -9,14 +9,14 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::ErrorKind;
 
-use super::args::{Args, Command, Mode, SessionsCommand};
+use super::args::{Args, Command, Mode};
 use super::commands;
 use super::exit::{Exit, usage_error};
 use super::input;
 use crate::agent::RunOutcome;
 use crate::base::problem::Problem;
 use crate::coding::folders::Folders;
-use crate::coding::host::{Host, HostSetup, SessionChoice, find_session, list_sessions};
+use crate::coding::host::{Host, HostSetup, SessionChoice, find_session};
 use crate::coding::models::Models;
 use crate::coding::settings::Settings;
 use crate::llm::Secret;
@@ -113,9 +113,8 @@ fn report(meant: &Meant) -> Result<Option<Exit>, String> {
     } else {
         match &args.command {
             Some(Command::Sessions { what }) => {
-                let all = matches!(what, Some(SessionsCommand::List { all: true }));
-                let sessions = list_sessions(&meant.folders.data, &meant.cwd, all);
-                commands::sessions::run(&sessions, &mut out).map(|()| Exit::Success)
+                let places = (&meant.folders, meant.cwd.as_path());
+                commands::sessions::run(what.as_ref(), places, &mut out)?
             }
             Some(Command::Auth { what }) => {
                 let exit = {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::checkpoint_op::CheckpointEvent;
+use super::library_op::LibraryEvent;
 use super::tree_op::TreeEvent;
 use crate::agent::{self, Coalesce, Severity, ShellRun};
 use crate::coding::accounts::Account;
@@ -117,6 +118,10 @@ pub enum Event {
     History {
         prompts: Vec<String>,
     },
+    /// What was typed and not sent before the last run ended.
+    UnsentFound {
+        text: String,
+    },
     /// Answer to `GetUsage`.
     Usage {
         spending: Box<Spending>,
@@ -173,6 +178,9 @@ pub enum Event {
     /// An event about files.
     #[serde(untagged)]
     Checkpoint(CheckpointEvent),
+    /// An event about stored sessions.
+    #[serde(untagged)]
+    Library(LibraryEvent),
     /// An event of the agent.
     #[serde(untagged)]
     Agent(agent::Event),

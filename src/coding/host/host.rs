@@ -10,6 +10,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::choice::level_entry;
 use super::event::Event;
 use super::fan::EndedFan;
+use super::library::Shelf;
 use super::login::RunningLogin;
 use super::op::Op;
 use super::session::{OpenError, OpenSession, prompt};
@@ -17,6 +18,7 @@ use super::setup::{HostSetup, SessionChoice};
 use super::shell::RunningShell;
 use super::transcript::missing_page;
 use super::tree::TreeJob;
+use super::unsent::Unsent;
 use crate::agent::{self, AgentMessage, Publisher, Severity, Subscription};
 use crate::coding::models::{ModelError, Models, discover};
 use crate::coding::questions::{Questions, Request, Waiting};
@@ -83,6 +85,7 @@ impl Host {
                 text,
             });
         }
+        let shelf = Shelf::new(&setup.folders.data);
         let task = Task {
             setup,
             models,
@@ -99,6 +102,8 @@ impl Host {
             walk: CancellationToken::new(),
             questions_waiting: Waiting::default(),
             fan: None,
+            shelf,
+            unsent: None,
         };
         tokio::spawn(task.serve(received, finished, asked));
         let host = Self {
@@ -148,6 +153,8 @@ pub(super) struct Task {
     /// Ends the walk for `@` completion when the host ends.
     walk: CancellationToken,
     pub(super) questions_waiting: Waiting,
+    pub(super) shelf: Shelf,
+    pub(super) unsent: Option<Unsent>,
     /// Lanes whose files are still here.
     pub(super) fan: Option<EndedFan>,
 }
@@ -174,6 +181,8 @@ impl Task {
             }
         }
         self.walk.cancel();
+        self.shelf.close();
+        self.end_unsent().await;
         self.end_shell(&mut finished).await;
         self.close().await;
         self.models.settle().await;
@@ -206,8 +215,10 @@ impl Task {
     /// Passes on what the agent says.
     pub(super) fn forward(&mut self, events: impl IntoIterator<Item = Event>) {
         for event in events {
-            if let Event::Agent(agent::Event::Accounting { entry }) = &event {
-                self.spending.add(entry);
+            match &event {
+                Event::Agent(agent::Event::Accounting { entry }) => self.spending.add(entry),
+                Event::Agent(agent::Event::AgentSettled { .. }) => self.index_later(),
+                _ => {}
             }
             self.publish(event);
         }
@@ -226,6 +237,7 @@ impl Task {
             Op::Agent(op) => self.apply_agent(op).await,
             Op::Tree(op) => self.apply_tree(op).await,
             Op::Checkpoint(op) => self.apply_checkpoint(op),
+            Op::Library(op) => self.apply_library(op).await,
             Op::NewSession => {
                 self.close().await;
                 let unstored = self.setup.session == SessionChoice::Unstored;
@@ -279,6 +291,8 @@ impl Task {
                     self.notice(Severity::Warning, text);
                 }
             }
+            Op::KeepUnsent { text } => self.keep_unsent(text),
+            Op::FindUnsent => self.find_unsent(),
             Op::GetUsage => self.tell_usage(),
             Op::ListAccounts => self.list_accounts(),
             Op::Login { provider, method } => self.log_in(&provider, method),
@@ -399,7 +413,7 @@ impl Task {
         });
     }
 
-    async fn rename(&mut self, name: String) {
+    pub(super) async fn rename(&mut self, name: String) {
         let name = Some(name.trim().to_owned()).filter(|name| !name.is_empty());
         self.store(EntryKind::SessionInfo { name: name.clone() })
             .await;

@@ -14,6 +14,8 @@ mod fan;
 mod host;
 mod indexing;
 mod jobs;
+mod library;
+mod library_op;
 mod login;
 mod moves;
 pub mod op;
@@ -24,6 +26,7 @@ mod shell;
 mod transcript;
 mod tree;
 mod tree_op;
+mod unsent;
 mod usage;
 mod workspace;
 
@@ -32,7 +35,10 @@ pub use event::{
     Event, KeyState, LoginInput, ModelInfo, SessionContents, SessionInfo, SessionSummary,
 };
 pub use host::{Host, HostError};
+pub use library_op::{
+    Description, FoundSession, FoundText, LibraryEvent, LibraryOp, SessionQuery, SessionState,
+};
 pub use op::{LoginMethod, Op, Typed};
-pub use session::{find as find_session, list as list_sessions};
+pub use session::find as find_session;
 pub use setup::{HostSetup, SessionChoice};
 pub use tree_op::{TreeEvent, TreeOp};

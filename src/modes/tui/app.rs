@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::agent::{Severity, ToolInfo};
 use crate::base::problem::Problem;
-use crate::coding::host::{ModelInfo, Op, SessionInfo, SessionSummary};
+use crate::coding::host::{ModelInfo, Op, SessionInfo};
 use crate::llm::Usage;
 use crate::term::component::Cx;
 use crate::term::highlight::{Highlighted, Highlighter};
@@ -68,7 +68,6 @@ pub struct App {
     pub keymap: Keymap,
     pub session: SessionInfo,
     pub models: Vec<ModelInfo>,
-    pub sessions: Vec<SessionSummary>,
     pub tools: Vec<ToolInfo>,
     pub highlighter: Highlighter,
     pub(super) search: Search,
@@ -126,7 +125,6 @@ impl App {
             keymap: options.keymap,
             session: SessionInfo::default(),
             models: Vec::new(),
-            sessions: Vec::new(),
             tools: Vec::new(),
             highlighter: options.highlighter,
             search: Search::default(),
@@ -163,6 +161,8 @@ impl App {
         self.ops.extend(self.transcript.take_ops());
         let tree = self.take_tree_ops();
         self.ops.extend(tree);
+        let sessions = self.take_session_ops();
+        self.ops.extend(sessions);
         std::mem::take(&mut self.ops)
     }
 

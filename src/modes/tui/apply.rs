@@ -10,7 +10,6 @@ use super::editor::Missing;
 use super::overlays;
 use super::slash;
 use crate::agent::Op as AgentOp;
-use crate::base::clock;
 use crate::coding::host::Op;
 use crate::term::component::{Cx, Handled};
 
@@ -120,13 +119,7 @@ impl App {
                 );
                 self.ops.push(Op::ListModels);
             }
-            Command::SessionPicker => {
-                self.layers.push(
-                    overlays::session::ID,
-                    overlays::session::picker(&self.sessions, clock::now_ms()),
-                );
-                self.ops.push(Op::ListSessions { all: false });
-            }
+            Command::SessionPicker => self.open_sessions(),
             Command::Tree => self.open_tree(),
             Command::RetryModel => self.pick_retry_model(),
             Command::Context => self.ask_context(),

@@ -20,6 +20,7 @@ const CONTEXTS: &[&str] = &[
     "search",
     "summary",
     "transcript",
+    "sessions",
     "tree",
 ];
 

@@ -19,6 +19,7 @@ pub mod overlays;
 mod restore;
 mod run;
 mod search;
+pub mod sessions;
 pub mod slash;
 mod tools;
 pub mod transcript;

@@ -6,6 +6,7 @@ const CONTEXTS: &[&str] = &[
     "editor",
     "list",
     "search",
+    "sessions",
     "summary",
     "transcript",
     "tree",
@@ -83,6 +84,13 @@ const ACTIONS: &[&str] = &[
     "tree_label",
     "tree_delete",
     "tree_restore",
+    "session_words",
+    "session_scope",
+    "session_sort",
+    "session_named",
+    "session_name",
+    "session_delete",
+    "session_restore",
 ];
 
 fn load(texts: &[&str]) -> (Keymap, Vec<String>) {

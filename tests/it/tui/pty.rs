@@ -3,6 +3,7 @@
 mod program;
 mod stalled;
 mod tmux;
+mod torture;
 
 use std::time::Duration;
 

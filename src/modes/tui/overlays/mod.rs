@@ -12,6 +12,5 @@ pub mod palette;
 pub mod picker;
 pub mod restore;
 pub mod search;
-pub mod session;
 pub mod summary;
 pub mod tools;
