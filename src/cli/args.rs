@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use super::commands::checkpoints::CheckpointsCommand;
 use super::commands::export::ExportArgs;
 use super::commands::import::ImportArgs;
+use super::commands::sessions::SessionsCommand;
 use crate::coding::permission;
 use crate::coding::sandbox::SandboxMode;
 use crate::llm::ThinkingLevel;
@@ -167,7 +168,7 @@ pub(super) enum Command {
         #[arg(long)]
         refresh: bool,
     },
-    /// List the stored sessions
+    /// List, search, show, name and delete the stored sessions
     Sessions {
         #[command(subcommand)]
         what: Option<SessionsCommand>,
@@ -195,16 +196,6 @@ pub(super) enum Command {
     Config {
         #[command(subcommand)]
         what: ConfigCommand,
-    },
-}
-
-#[derive(Debug, Clone, Copy, Subcommand)]
-pub(super) enum SessionsCommand {
-    /// Newest first; the same as no command
-    List {
-        /// Of every directory, not only this one
-        #[arg(long)]
-        all: bool,
     },
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use clap::Parser;
 use clap::error::ErrorKind;
 
-use super::args::{Args, Command, Mode, SessionsCommand};
+use super::args::{Args, Command, Mode};
 use super::commands;
 use super::exit::{Exit, usage_error};
 use super::input;
@@ -18,7 +18,7 @@ use super::look::ThemeLook;
 use crate::agent::RunOutcome;
 use crate::base::problem::Problem;
 use crate::coding::folders::Folders;
-use crate::coding::host::{Host, HostSetup, SessionChoice, find_session, list_sessions};
+use crate::coding::host::{Host, HostSetup, SessionChoice, find_session};
 use crate::coding::mcp;
 use crate::coding::models::Models;
 #[cfg(target_os = "linux")]
@@ -136,9 +136,8 @@ fn report(meant: &Meant) -> Result<Option<Exit>, String> {
     } else {
         match &args.command {
             Some(Command::Sessions { what }) => {
-                let all = matches!(what, Some(SessionsCommand::List { all: true }));
-                let sessions = list_sessions(&meant.folders.data, &meant.cwd, all);
-                commands::sessions::run(&sessions, &mut out).map(|()| Exit::Success)
+                let places = (&meant.folders, meant.cwd.as_path());
+                commands::sessions::run(what.as_ref(), places, &mut out)?
             }
             Some(Command::Export(args)) => {
                 let look = Arc::new(ThemeLook::new(meant.folders.themes()));

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 pub struct Folders {
     /// `settings.toml`, `models.json`, `mcp.json`, `hooks.json`, `themes/`, `keymaps/`.
     pub config: PathBuf,
-    /// `sessions/`, `auth.json`, `history.jsonl`, `published-models.json`, `logs/`.
+    /// `sessions/`, `index.sqlite`, `trash/`, `auth.json`, `history.jsonl`, `published-models.json`.
     pub data: PathBuf,
 }
 

@@ -28,6 +28,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("jsonschema", &["src/agent/"]),
     ("anyhow", &["src/cli/", "src/modes/"]),
     ("clap", &["src/cli/"]),
+    ("rusqlite", &["src/coding/library/"]),
 ];
 
 /// Modes never name one another.

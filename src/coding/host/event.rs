@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checkpoint_op::CheckpointEvent;
 use super::exchange_op::ExchangeEvent;
+use super::library_op::LibraryEvent;
 use super::tree_op::TreeEvent;
 use crate::agent::{self, Coalesce, Severity, ShellRun};
 use crate::coding::accounts::Account;
@@ -124,6 +125,10 @@ pub enum Event {
     History {
         prompts: Vec<String>,
     },
+    /// What was typed and not sent before the last run ended.
+    UnsentFound {
+        text: String,
+    },
     /// Answer to `GetUsage`.
     Usage {
         spending: Box<Spending>,
@@ -225,6 +230,9 @@ pub enum Event {
     /// An event about exports and imports.
     #[serde(untagged)]
     Exchange(ExchangeEvent),
+    /// An event about stored sessions.
+    #[serde(untagged)]
+    Library(LibraryEvent),
     /// An event of the agent.
     #[serde(untagged)]
     Agent(agent::Event),

@@ -12,6 +12,7 @@ use super::context::{HostContext, Reading};
 use super::event::Event;
 use super::fan::EndedFan;
 use super::hooks::{HookState, Source};
+use super::library::Shelf;
 use super::login::RunningLogin;
 use super::op::Op;
 use super::plugins::PluginState;
@@ -21,6 +22,7 @@ use super::setup::{HostSetup, SessionChoice};
 use super::shell::RunningShell;
 use super::transcript::missing_page;
 use super::tree::TreeJob;
+use super::unsent::Unsent;
 use crate::agent::{self, AgentMessage, Publisher, Severity, Subscription};
 use crate::coding::exchange::Imported;
 use crate::coding::history;
@@ -107,6 +109,7 @@ impl Host {
                 text,
             });
         }
+        let shelf = Shelf::new(&setup.folders.data);
         let task = Task {
             plugins: Plugins::new(link, questions.clone(), setup.cwd.clone()),
             plugin_state: PluginState::default(),
@@ -131,6 +134,8 @@ impl Host {
             permissions,
             confinement,
             context: HostContext::default(),
+            shelf,
+            unsent: None,
         };
         tokio::spawn(task.serve(Inbox {
             ops: received,
@@ -195,6 +200,8 @@ pub(super) struct Task {
     /// Ends the walk for `@` completion when the host ends.
     pub(super) walk: CancellationToken,
     pub(super) questions_waiting: Waiting,
+    pub(super) shelf: Shelf,
+    pub(super) unsent: Option<Unsent>,
     /// Lanes whose files are still here.
     pub(super) fan: Option<EndedFan>,
     pub(super) questions: Questions,
@@ -229,6 +236,8 @@ impl Task {
             }
         }
         self.walk.cancel();
+        self.shelf.close();
+        self.end_unsent().await;
         self.end_shell(&mut inbox.jobs).await;
         self.close("prompt_input_exit").await;
         while let Ok(news) = inbox.hook_news.try_recv() {
@@ -253,8 +262,10 @@ impl Task {
     /// Passes on what the agent says.
     pub(super) fn forward(&mut self, events: impl IntoIterator<Item = Event>) {
         for event in events {
-            if let Event::Agent(agent::Event::Accounting { entry }) = &event {
-                self.spending.add(entry);
+            match &event {
+                Event::Agent(agent::Event::Accounting { entry }) => self.spending.add(entry),
+                Event::Agent(agent::Event::AgentSettled { .. }) => self.index_later(),
+                _ => {}
             }
             if let Some(entry) = Self::nested_cost(&event).cloned() {
                 self.spending.add(&entry);
@@ -283,6 +294,7 @@ impl Task {
             Op::Tree(op) => self.apply_tree(op).await,
             Op::Checkpoint(op) => self.apply_checkpoint(op),
             Op::Exchange(op) => self.apply_exchange(op),
+            Op::Library(op) => self.apply_library(op).await,
             Op::NewSession => {
                 self.close("clear").await;
                 let choice = match self.setup.session {
@@ -334,6 +346,8 @@ impl Task {
                     self.notice(Severity::Warning, text);
                 }
             }
+            Op::KeepUnsent { text } => self.keep_unsent(text),
+            Op::FindUnsent => self.find_unsent(),
             op => self.apply_around(op).await,
         }
     }
@@ -479,7 +493,7 @@ impl Task {
         }
     }
 
-    async fn rename(&mut self, name: String) {
+    pub(super) async fn rename(&mut self, name: String) {
         let name = Some(name.trim().to_owned()).filter(|name| !name.is_empty());
         self.store(EntryKind::SessionInfo { name: name.clone() })
             .await;

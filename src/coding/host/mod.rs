@@ -19,6 +19,8 @@ mod hooks;
 mod host;
 mod indexing;
 mod jobs;
+mod library;
+mod library_op;
 mod login;
 mod moves;
 pub mod op;
@@ -33,6 +35,7 @@ mod subagents;
 mod transcript;
 mod tree;
 mod tree_op;
+mod unsent;
 mod usage;
 mod wires;
 mod workspace;
@@ -43,7 +46,10 @@ pub use event::{
 };
 pub use exchange_op::{ExchangeEvent, ExchangeOp};
 pub use host::{Host, HostError};
+pub use library_op::{
+    Description, FoundSession, FoundText, LibraryEvent, LibraryOp, SessionQuery, SessionState,
+};
 pub use op::{LoginMethod, Op, Typed};
-pub use session::{find as find_session, list as list_sessions};
+pub use session::find as find_session;
 pub use setup::{HostSetup, SessionChoice};
 pub use tree_op::{TreeEvent, TreeOp};

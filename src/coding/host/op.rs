@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checkpoint_op::CheckpointOp;
 use super::exchange_op::ExchangeOp;
+use super::library_op::LibraryOp;
 use super::tree_op::TreeOp;
 use crate::agent;
 use crate::coding::mcp::ServerAction;
@@ -67,6 +68,11 @@ pub enum Op {
     ListHistory,
     /// Remembers a prompt for every session.
     AddHistory { text: String },
+    /// Keeps what is typed and not sent, so that a crash does not lose it; an empty text removes it.
+    KeepUnsent { text: String },
+    /// Answered by `Event::UnsentFound`, if an earlier run left a text in this session, or in one of this
+    /// directory that was never stored.
+    FindUnsent,
     /// What the session has used; answered by `Event::Usage`.
     GetUsage,
     /// Which providers have a key and how one signs in; answered by `Event::Accounts`.
@@ -121,6 +127,9 @@ pub enum Op {
     /// An instruction about exports and imports.
     #[serde(untagged)]
     Exchange(ExchangeOp),
+    /// An instruction about stored sessions.
+    #[serde(untagged)]
+    Library(LibraryOp),
     /// An instruction of the agent.
     #[serde(untagged)]
     Agent(agent::Op),

@@ -355,7 +355,7 @@ pub fn find(data: &Path, target: &str) -> Result<PathBuf, String> {
 }
 
 /// The stored sessions of `cwd`, or of every directory, newest first. Blocks.
-pub fn list(data: &Path, cwd: &Path, all: bool) -> Vec<SessionSummary> {
+fn list(data: &Path, cwd: &Path, all: bool) -> Vec<SessionSummary> {
     let directory = SessionDirectory::new(data);
     let scope = if all { Scope::All } else { Scope::Project(cwd) };
     let summaries = directory.list(scope);

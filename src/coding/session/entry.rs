@@ -193,7 +193,7 @@ impl EntryKind {
     }
 
     /// Whether this is a known type whose fields could not be read.
-    pub(super) fn is_damaged(&self) -> bool {
+    pub(in crate::coding) fn is_damaged(&self) -> bool {
         match self {
             Self::Unknown(fields) => fields
                 .get("type")

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::agent::{Severity, ToolInfo};
 use crate::base::problem::Problem;
-use crate::coding::host::{ModelInfo, Op, SessionInfo, SessionSummary};
+use crate::coding::host::{ModelInfo, Op, SessionInfo};
 use crate::coding::mcp::ServerInfo;
 use crate::coding::permission::RuleInfo;
 use crate::llm::Usage;
@@ -76,7 +76,6 @@ pub struct App {
     pub models: Vec<ModelInfo>,
     /// The permission rules that hold.
     pub(super) rules: Vec<RuleInfo>,
-    pub sessions: Vec<SessionSummary>,
     pub tools: Vec<ToolInfo>,
     pub servers: Vec<ServerInfo>,
     pub highlighter: Highlighter,
@@ -138,7 +137,6 @@ impl App {
             session: SessionInfo::default(),
             models: Vec::new(),
             rules: Vec::new(),
-            sessions: Vec::new(),
             tools: Vec::new(),
             servers: Vec::new(),
             highlighter: options.highlighter,
@@ -178,6 +176,8 @@ impl App {
         self.ops.extend(self.transcript.take_ops());
         let tree = self.take_tree_ops();
         self.ops.extend(tree);
+        let sessions = self.take_session_ops();
+        self.ops.extend(sessions);
         std::mem::take(&mut self.ops)
     }
 

@@ -10,7 +10,6 @@ use super::editor::Missing;
 use super::overlays;
 use super::slash;
 use crate::agent::Op as AgentOp;
-use crate::base::clock;
 use crate::coding::host::{DiffRange, Op};
 use crate::term::component::{Cx, Handled};
 

@@ -48,6 +48,14 @@ pub enum Command {
     PreviousHunk,
     NextHunk,
     OtherRange,
+    // Stored sessions.
+    SessionWords,
+    SessionScope,
+    SessionSort,
+    SessionNamed,
+    SessionName,
+    SessionDelete,
+    SessionRestore,
     // Sending.
     Submit,
     FollowUp,
@@ -334,6 +342,48 @@ pub const COMMANDS: &[CommandInfo] = &[
         "answer",
         "answer the question that waits",
         true,
+    ),
+    info(
+        Command::SessionWords,
+        "session_words",
+        "find sessions by name, or by what was said in them",
+        false,
+    ),
+    info(
+        Command::SessionScope,
+        "session_scope",
+        "the sessions of this directory, or of every one",
+        false,
+    ),
+    info(
+        Command::SessionSort,
+        "session_sort",
+        "another order of sessions",
+        false,
+    ),
+    info(
+        Command::SessionNamed,
+        "session_named",
+        "only sessions with a name",
+        false,
+    ),
+    info(
+        Command::SessionName,
+        "session_name",
+        "name the selected session",
+        false,
+    ),
+    info(
+        Command::SessionDelete,
+        "session_delete",
+        "delete the selected session; twice in a row",
+        false,
+    ),
+    info(
+        Command::SessionRestore,
+        "session_restore",
+        "bring the last deleted session back",
+        false,
     ),
     info(Command::Redraw, "redraw", "paint the screen again", true),
     info(

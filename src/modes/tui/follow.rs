@@ -8,7 +8,6 @@ use super::overlays;
 use super::overlays::picker::Picker;
 use super::slash;
 use crate::agent::{self, AgentMessage, RunOutcome, UserMessage};
-use crate::base::clock;
 use crate::coding::context::AddedCommand;
 use crate::coding::host::{Event, ModelInfo, Op, SessionContents};
 use crate::coding::spending::Spending;
@@ -73,11 +72,6 @@ impl App {
                 self.session.name.clone_from(name);
                 self.footer.session_name.clone_from(name);
             }
-            Event::Sessions { sessions, .. } => {
-                self.sessions.clone_from(sessions);
-                let picker = overlays::session::picker(&self.sessions, clock::now_ms());
-                self.renew(overlays::session::ID, picker);
-            }
             Event::Models { models } => {
                 self.models.clone_from(models);
                 let references = models.iter().map(ModelInfo::reference);
@@ -107,6 +101,11 @@ impl App {
             }
             Event::Checkpoint(event) => self.follow_checkpoints(event, now),
             Event::Tree(event) => self.follow_tree(event, now),
+            Event::Library(event) => self.follow_library(event, now),
+            Event::UnsentFound { text } if self.editor.is_empty() => {
+                self.editor.set_text(text);
+                self.toast("what was typed and not sent is back", false, now);
+            }
             Event::Jobs { jobs } => self.jobs_told(jobs, now),
             Event::JobOutput { id, text, skipped } => self.job_said(id, text, *skipped),
             Event::ShutDown => self.effects.push(Effect::Quit),

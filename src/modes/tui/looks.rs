@@ -22,6 +22,7 @@ const CONTEXTS: &[&str] = &[
     "question",
     "summary",
     "transcript",
+    "sessions",
     "tree",
 ];
 

@@ -24,6 +24,7 @@ mod restore;
 mod run;
 mod search;
 mod servers;
+pub mod sessions;
 pub mod slash;
 mod tools;
 pub mod transcript;

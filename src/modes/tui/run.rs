@@ -98,6 +98,7 @@ pub async fn run(mut setup: HostSetup, options: Options) -> anyhow::Result<()> {
         waiting: Vec::new(),
         running: false,
         transcript: Vec::new(),
+        unsent: (String::new(), false),
     };
     screen.clock.asked(Instant::now());
     screen.draw();
@@ -188,6 +189,8 @@ struct Screen {
     running: bool,
     /// What was said, for the scrollback.
     transcript: Vec<String>,
+    /// The editor's text as the host keeps it, and whether it may be another now.
+    unsent: (String, bool),
 }
 
 impl Screen {
@@ -272,6 +275,7 @@ impl Screen {
         for op in self.app.take_ops() {
             self.host.send(op);
         }
+        self.keep_unsent();
         for effect in self.app.take_effects() {
             if self.carry_out(effect) {
                 return true;
@@ -285,6 +289,19 @@ impl Screen {
             self.clock.request_decoration(then);
         }
         false
+    }
+
+    /// Has the host keep what is typed, when it has changed. Behind the op that sends it.
+    fn keep_unsent(&mut self) {
+        let (kept, stale) = &mut self.unsent;
+        if !std::mem::take(stale) {
+            return;
+        }
+        let text = self.app.editor.text();
+        if *kept != text {
+            kept.clone_from(&text);
+            self.host.send(Op::KeepUnsent { text });
+        }
     }
 
     /// The prompts of the command line run one after the other.
@@ -307,6 +324,7 @@ impl Screen {
             false
         };
         self.app.on_input(event, Instant::now());
+        self.unsent.1 |= !is_reply;
         !is_reply
     }
 
@@ -491,6 +509,17 @@ impl Screen {
 
     /// Keeps what the scrollback and the accounting file want.
     fn remember(&mut self, event: &Event) {
+        match event {
+            // What is typed goes along to the session; else what was left in it comes back.
+            Event::SessionOpened { .. } => {
+                self.unsent = (String::new(), true);
+                self.host.send(Op::FindUnsent);
+            }
+            Event::UnsentFound { .. } | Event::Agent(agent::Event::QueueRecalled { .. }) => {
+                self.unsent.1 = true;
+            }
+            _ => {}
+        }
         let Event::Agent(event) = event else { return };
         match event {
             agent::Event::AgentSettled { .. } => self.running = false,

@@ -313,7 +313,7 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
     SlashCommand {
         name: "session",
         argument: "",
-        description: "the open session: its file, size and place",
+        description: "the open session: its file, counts, cost, checkpoints and forks",
         values: none,
         run: |_| Ok(vec![Action::ShowSession]),
     },

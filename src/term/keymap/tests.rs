@@ -7,6 +7,7 @@ const CONTEXTS: &[&str] = &[
     "list",
     "search",
     "question",
+    "sessions",
     "summary",
     "transcript",
     "tree",
@@ -88,6 +89,13 @@ const ACTIONS: &[&str] = &[
     "tree_label",
     "tree_delete",
     "tree_restore",
+    "session_words",
+    "session_scope",
+    "session_sort",
+    "session_named",
+    "session_name",
+    "session_delete",
+    "session_restore",
 ];
 
 fn load(texts: &[&str]) -> (Keymap, Vec<String>) {

@@ -4,6 +4,7 @@ mod program;
 mod proxied;
 mod stalled;
 mod tmux;
+mod torture;
 
 use std::time::Duration;
 

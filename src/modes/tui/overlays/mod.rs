@@ -17,7 +17,6 @@ pub mod question;
 pub mod restore;
 pub mod search;
 pub mod server;
-pub mod session;
 pub mod skill;
 pub mod summary;
 pub mod tools;

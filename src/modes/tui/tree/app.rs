@@ -241,25 +241,6 @@ impl App {
         self.ops.push(Op::ListModels);
     }
 
-    /// Tells about the open session.
-    pub(crate) fn show_session(&mut self) {
-        let session = &self.session;
-        let name = session.name.as_deref().unwrap_or("(no name)");
-        let path = session.path.as_deref().unwrap_or("(not stored)");
-        let mut lines = vec![
-            format!("session {}: {name}", session.id),
-            format!("file: {path}"),
-            format!("directory: {}", session.cwd),
-        ];
-        if let Some(contents) = session.contents {
-            lines.push(format!("{} messages when it was opened", contents.messages));
-        }
-        for line in lines {
-            self.transcript.notice(Severity::Info, &line);
-        }
-        self.ops.push(Op::GetUsage);
-    }
-
     /// Asks what fills the window.
     pub(crate) fn ask_context(&mut self) {
         self.ops.push(Op::Tree(TreeOp::GetContext));
