@@ -164,13 +164,7 @@ impl App {
                 );
                 self.ops.push(Op::ListModels);
             }
-            Command::SessionPicker => {
-                self.layers.push(
-                    overlays::session::ID,
-                    overlays::session::picker(&self.sessions, clock::now_ms()),
-                );
-                self.ops.push(Op::ListSessions { all: false });
-            }
+            Command::SessionPicker => self.open_sessions(),
             Command::Tree => self.open_tree(),
             Command::Changes => self.ask_changes(DiffRange::Session),
             Command::RetryModel => self.pick_retry_model(),
