@@ -163,9 +163,12 @@ fn millis(time: Duration) -> String {
 fn size_of(folder: &std::path::Path) -> u64 {
     let entries = std::fs::read_dir(folder).unwrap().flatten();
     entries
-        .map(|entry| match entry.file_type().unwrap().is_dir() {
-            true => size_of(&entry.path()),
-            false => entry.metadata().unwrap().len(),
+        .map(|entry| {
+            if entry.file_type().unwrap().is_dir() {
+                size_of(&entry.path())
+            } else {
+                entry.metadata().unwrap().len()
+            }
         })
         .sum()
 }

@@ -44,7 +44,7 @@ pub(crate) fn later_prompt(text: &str) -> String {
 
 fn session(number: usize, id: &str, cwd: &str, count: usize) -> String {
     let mut words =
-        Words(0x9e37_79b9_7f4a_7c15 ^ (number as u64).wrapping_mul(0x2545_f491_4f6c_dd1d) | 1);
+        Words(((number as u64).wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x9e37_79b9_7f4a_7c15) | 1);
     let mut text = format!(
         "{{\"type\":\"session\",\"version\":1,\"id\":\"{id}\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\
          \"cwd\":\"{cwd}\"}}\n"

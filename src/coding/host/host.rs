@@ -336,16 +336,7 @@ impl Task {
             Op::KillJob { id } => self.kill_job(id),
             Op::ListFiles => self.list_files(),
             Op::ListHistory => self.list_history(),
-            Op::AddHistory { text } => {
-                if let Err(error) = history::append(&self.setup.folders.history(), &text) {
-                    let path = self.setup.folders.history();
-                    let text = format!(
-                        "the prompt was not remembered in `{}`: {error}",
-                        path.display()
-                    );
-                    self.notice(Severity::Warning, text);
-                }
-            }
+            Op::AddHistory { text } => self.add_history(&text),
             Op::KeepUnsent { text } => self.keep_unsent(text),
             Op::FindUnsent => self.find_unsent(),
             op => self.apply_around(op).await,
@@ -543,6 +534,15 @@ impl Task {
                     session.agent.send(agent::Op::AppendMessage { message });
                 }
             }
+        }
+    }
+
+    fn add_history(&self, text: &str) {
+        let path = self.setup.folders.history();
+        if let Err(error) = history::append(&path, text) {
+            let path = path.display();
+            let text = format!("the prompt was not remembered in `{path}`: {error}");
+            self.notice(Severity::Warning, text);
         }
     }
 

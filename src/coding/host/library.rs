@@ -23,7 +23,7 @@ use crate::coding::session::{Locks, SessionError, SessionIndex, rename};
 const USUAL: usize = 200;
 const MOST: usize = 2_000;
 /// How often a host at work brings the index up to date without being asked.
-const INTERVAL: Duration = Duration::from_secs(60);
+const INTERVAL: Duration = Duration::from_mins(1);
 /// How often the progress is told.
 const TELL: Duration = Duration::from_millis(100);
 

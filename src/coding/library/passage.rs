@@ -70,7 +70,7 @@ fn of_message(message: &AgentMessage, see: &mut dyn FnMut(Source, &str)) {
             for block in &message.content {
                 match block {
                     AssistantBlock::Text { text, .. } => {
-                        see(Source::Answer, head_bytes(text, SAID))
+                        see(Source::Answer, head_bytes(text, SAID));
                     }
                     AssistantBlock::Thinking { thinking, .. } => {
                         see(Source::Thinking, head_bytes(thinking, BESIDE));

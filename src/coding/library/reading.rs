@@ -107,9 +107,12 @@ fn next<'a>(lines: &'a mut Lines<'_>) -> io::Result<Option<NextLine<'a>>> {
         return Ok(Some(NextLine::TooLong(end)));
     }
     let line = lines.next()?;
-    Ok(line.map(|line| match line.terminated {
-        true => NextLine::Whole(line.offset, line.bytes),
-        false => NextLine::Torn,
+    Ok(line.map(|line| {
+        if line.terminated {
+            NextLine::Whole(line.offset, line.bytes)
+        } else {
+            NextLine::Torn
+        }
     }))
 }
 

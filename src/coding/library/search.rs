@@ -186,14 +186,14 @@ impl Search<'_> {
             }
             let name = row.get_ref(1)?.as_str_or_null().unwrap_or_default();
             let labels = row.get_ref(2)?.as_str().unwrap_or_default();
-            let name = name.filter(|name| self.terms.all_in([*name]));
+            let name = name.filter(|name| self.terms.all_in(&[*name]));
             if let Some(name) = name {
                 self.add(number, Source::Name, None, name);
             } else if labels.len() > 2 {
                 let labels: std::collections::BTreeMap<String, String> =
                     serde_json::from_str(labels).unwrap_or_default();
                 for (entry, label) in labels {
-                    if self.terms.all_in([label.as_str()]) {
+                    if self.terms.all_in(&[label.as_str()]) {
                         self.add(number, Source::Label, Some(entry), &label);
                         break;
                     }

@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::schema::Library;
@@ -83,7 +84,6 @@ impl Trash {
                     path,
                     summary,
                 };
-                use std::os::unix::fs::MetadataExt;
                 Some(((when.ctime(), when.ctime_nsec()), trashed))
             })
             .collect();

@@ -371,7 +371,11 @@ impl Update<'_> {
         let mut statement = self
             .connection
             .prepare_cached("INSERT INTO spans (session, start, finish) VALUES (?1, ?2, ?3)")?;
-        let number = statement.insert(params![session, span.start as i64, span.finish as i64])?;
+        let number = statement.insert(params![
+            session,
+            span.start.cast_signed(),
+            span.finish.cast_signed()
+        ])?;
         let mut statement = self
             .connection
             .prepare_cached("INSERT INTO words (rowid, text) VALUES (?1, ?2)")?;
@@ -436,10 +440,10 @@ impl Update<'_> {
         statement.execute(params![
             number,
             found.path,
-            state.inode as i64,
-            state.size as i64,
+            state.inode.cast_signed(),
+            state.size.cast_signed(),
             state.written,
-            seen as i64,
+            seen.cast_signed(),
             mark,
             facts.id,
             facts.cwd,
@@ -448,12 +452,12 @@ impl Update<'_> {
             facts.first_prompt,
             facts.created,
             facts.active,
-            facts.entries as i64,
-            facts.prompts as i64,
-            facts.answers as i64,
-            facts.calls as i64,
-            facts.damaged as i64,
-            facts.tokens() as i64,
+            facts.entries.cast_signed(),
+            facts.prompts.cast_signed(),
+            facts.answers.cast_signed(),
+            facts.calls.cast_signed(),
+            facts.damaged.cast_signed(),
+            facts.tokens().cast_signed(),
             facts.cost(),
             json(&facts.models),
             json(&facts.labels),

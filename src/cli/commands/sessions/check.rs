@@ -17,7 +17,7 @@ pub(super) fn run(options: Options, desk: &mut Desk<'_>) -> Answer {
     let mut findings = Vec::new();
     let cancel = CancellationToken::new();
     let files = check(&desk.library, &cancel, &mut |finding| {
-        findings.push(finding)
+        findings.push(finding);
     })?;
     for finding in &findings {
         if options.json {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use super::{Desk, Failed};
+use super::Desk;
 use crate::base::clock;
 use crate::coding::library::{SessionFilter, Sort};
 
@@ -38,11 +38,7 @@ pub(in crate::cli) struct FilterArgs {
 
 impl FilterArgs {
     /// What is asked for; `everywhere` when a subcommand does not keep to this directory by itself.
-    pub(super) fn filter(
-        &self,
-        desk: &Desk<'_>,
-        everywhere: bool,
-    ) -> Result<SessionFilter, Failed> {
+    pub(super) fn filter(&self, desk: &Desk<'_>, everywhere: bool) -> SessionFilter {
         let cwd = match &self.directory {
             Some(directory) => {
                 let path = desk.cwd.join(directory);
@@ -51,14 +47,14 @@ impl FilterArgs {
             }
             None => (!self.all && !everywhere).then(|| desk.cwd.to_owned()),
         };
-        Ok(SessionFilter {
+        SessionFilter {
             cwd: cwd.map(|path| path.to_string_lossy().into_owned()),
             since: self.since,
             name: self.name.clone(),
             named: self.named,
             model: self.model.clone(),
             ..SessionFilter::default()
-        })
+        }
     }
 }
 

@@ -31,7 +31,7 @@ pub(in crate::cli) struct Options {
 pub(super) fn run(options: &Options, desk: &mut Desk<'_>) -> Answer {
     let filter = SessionFilter {
         sort: options.sort.into(),
-        ..options.filter.filter(desk, false)?
+        ..options.filter.filter(desk, false)
     };
     let usual = if desk.width.is_some() && !options.json {
         USUAL

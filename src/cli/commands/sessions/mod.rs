@@ -28,7 +28,7 @@ use crate::coding::library::{Depth, Index, Library, LibraryError, Outcome, Progr
 use crate::coding::session::{SessionDirectory, SessionError};
 
 /// How long another process that indexes is waited for when there is no index to look at meanwhile.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 #[derive(Debug, Clone, Subcommand)]
 pub(in crate::cli) enum SessionsCommand {

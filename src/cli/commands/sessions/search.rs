@@ -35,7 +35,7 @@ pub(in crate::cli) struct Options {
 
 pub(super) fn run(options: &Options, desk: &mut Desk<'_>) -> Answer {
     let query = options.query.join(" ");
-    let filter = options.filter.filter(desk, !options.here)?;
+    let filter = options.filter.filter(desk, !options.here);
     let index = desk.index(Depth::Words)?;
     let found = index.search(&query, &filter, options.limit, &CancellationToken::new())?;
     if options.json {

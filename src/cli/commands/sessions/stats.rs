@@ -17,7 +17,7 @@ pub(in crate::cli) struct Options {
 }
 
 pub(super) fn run(options: &Options, desk: &mut Desk<'_>) -> Answer {
-    let filter = options.filter.filter(desk, false)?;
+    let filter = options.filter.filter(desk, false);
     let index = desk.index(Depth::Words)?;
     let costs = index.costs(&filter)?;
     if options.json {

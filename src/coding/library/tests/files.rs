@@ -23,7 +23,7 @@ fn what_is_appended_is_read_and_nothing_else() {
         rows.map(Result::unwrap).collect()
     };
     let before = spans(&place);
-    let length = fs::metadata(&one.path).unwrap().len() as i64;
+    let length = fs::metadata(&one.path).unwrap().len().cast_signed();
     one.says("second words").answers("tour", "again");
     assert_eq!(place.refresh(), Outcome::Done { read: 1 });
     let after = spans(&place);

@@ -251,8 +251,10 @@ fn words_are_found_wherever_they_were_said() {
     assert_eq!(place.found("   "), [""; 0]);
 }
 
-/// Which rows a filter leaves, and in which order.
-const FILTERS: &[(fn(&mut SessionFilter), &[&str])] = &[
+/// What is asked for, and the rows it leaves, in order.
+type Case = (fn(&mut SessionFilter), &'static [&'static str]);
+
+const FILTERS: &[Case] = &[
     (|_| {}, &["elsewhere", "Docs", "fix the parser"]),
     (
         |filter| filter.cwd = Some("/work/a".into()),

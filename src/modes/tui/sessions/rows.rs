@@ -1,6 +1,7 @@
 //! Drawing the sessions: the query, the list, and the selected one beside it, below it where the screen is
 //! narrow. Only rows on the screen are made.
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 use ratatui::buffer::Buffer;
@@ -144,9 +145,12 @@ impl SessionsView {
 
     fn session_row(&self, found: &FoundSession, (now, selected): (i64, bool), width: usize) -> Row {
         let session = &found.session;
-        let ground = |face: Face| match selected {
-            true => face.on(Token::Selected),
-            false => face,
+        let ground = |face: Face| {
+            if selected {
+                face.on(Token::Selected)
+            } else {
+                face
+            }
         };
         let mut detail = String::new();
         if self.query.all {
@@ -159,7 +163,7 @@ impl SessionsView {
             detail.push_str("  ");
         }
         if session.cost >= 0.01 {
-            detail.push_str(&format!("${:.2}  ", session.cost));
+            let _ = write!(detail, "${:.2}  ", session.cost);
         }
         detail.push_str(&age(session.active, now));
         let (state, token) = match found.state {
@@ -326,9 +330,12 @@ fn write_said(said: &PreviewLine, write: &mut dyn FnMut(&str, Token)) {
 
 /// What was found, its matches marked.
 fn hit_row(hit: &FoundText, selected: bool, width: usize) -> Row {
-    let ground = |token: Token| match selected {
-        true => Face::from(token).on(Token::Selected),
-        false => token.into(),
+    let ground = |token: Token| {
+        if selected {
+            Face::from(token).on(Token::Selected)
+        } else {
+            token.into()
+        }
     };
     let mut row = Row::default();
     if selected {

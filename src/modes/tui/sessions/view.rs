@@ -325,12 +325,11 @@ impl SessionsView {
         self.status = None;
         self.armed = None;
         self.hurried = false;
-        match &mut self.naming {
-            Some(line) => line.insert(text),
-            None => {
-                self.input.insert(text);
-                self.ask_anew();
-            }
+        if let Some(line) = &mut self.naming {
+            line.insert(text);
+        } else {
+            self.input.insert(text);
+            self.ask_anew();
         }
     }
 }
