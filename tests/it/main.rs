@@ -19,6 +19,7 @@ mod clouds;
 mod compaction;
 mod crowd;
 mod discovery;
+mod exchange;
 mod faults;
 mod json;
 mod layers;

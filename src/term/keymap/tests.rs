@@ -2,6 +2,7 @@ use super::*;
 use crate::term::input::{KeyCode, KeyModifiers};
 
 const CONTEXTS: &[&str] = &[
+    "diff",
     "global",
     "editor",
     "list",
@@ -83,6 +84,11 @@ const ACTIONS: &[&str] = &[
     "tree_label",
     "tree_delete",
     "tree_restore",
+    "previous_file",
+    "next_file",
+    "previous_hunk",
+    "next_hunk",
+    "other_range",
 ];
 
 fn load(texts: &[&str]) -> (Keymap, Vec<String>) {
