@@ -20,6 +20,7 @@ mod compaction;
 mod context;
 mod crowd;
 mod discovery;
+mod exchange;
 mod faults;
 mod hooks;
 mod json;

@@ -2,6 +2,7 @@ use super::*;
 use crate::term::input::{KeyCode, KeyModifiers};
 
 const CONTEXTS: &[&str] = &[
+    "diff",
     "global",
     "editor",
     "list",
@@ -96,6 +97,11 @@ const ACTIONS: &[&str] = &[
     "session_name",
     "session_delete",
     "session_restore",
+    "previous_file",
+    "next_file",
+    "previous_hunk",
+    "next_hunk",
+    "other_range",
 ];
 
 fn load(texts: &[&str]) -> (Keymap, Vec<String>) {

@@ -10,7 +10,9 @@
 
 mod support;
 
+mod changes;
 mod editor;
+mod exchange;
 mod frames;
 mod hooks;
 mod length;
