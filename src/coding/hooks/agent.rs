@@ -215,9 +215,10 @@ impl AgentHooks {
 
     async fn judge_output(&self, call: &ToolCall, output: &mut ToolOutput) {
         let mut context = self.lock().before.remove(&call.id).unwrap_or_default();
-        let event = match output.status.is_success() {
-            true => HookEvent::PostToolUse,
-            false => HookEvent::PostToolUseFailure,
+        let event = if output.status.is_success() {
+            HookEvent::PostToolUse
+        } else {
+            HookEvent::PostToolUseFailure
         };
         if self.session.has(event) {
             let more = |seen: &super::names::Seen| match event {

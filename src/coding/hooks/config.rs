@@ -76,7 +76,8 @@ pub(super) fn load(files: &[HookFile]) -> Config {
         read_files.push((file.of_project, parsed.handlers));
     }
     for (of_project, handlers) in read_files {
-        if !all_off && !(project_off && of_project) {
+        let is_off = all_off || (project_off && of_project);
+        if !is_off {
             config.handlers.extend(handlers);
         }
     }

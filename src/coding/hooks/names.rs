@@ -226,9 +226,10 @@ fn scaled(value: &Value, factor: f64) -> Value {
         return value.clone();
     };
     let number = number * factor;
-    match number.fract() == 0.0 && number.abs() < 1e15 {
-        true => json!(number as i64),
-        false => json!(number),
+    if number.fract() == 0.0 && number.abs() < 1e15 {
+        json!(number as i64)
+    } else {
+        json!(number)
     }
 }
 
@@ -268,7 +269,7 @@ mod tests {
         }
     }
 
-    fn both(name: &str, arguments: Value) -> (String, Value) {
+    fn both(name: &str, arguments: &Value) -> (String, Value) {
         let seen = seen(&call(name, arguments.clone()), Path::new("/work"));
         assert!(seen.names.iter().any(|known| known == name));
         let mut back = ours(name, &seen.input);
@@ -279,7 +280,7 @@ mod tests {
                 *path = json!(text.trim_start_matches("/work/"));
             }
         }
-        assert_eq!(back, arguments, "{name}");
+        assert_eq!(&back, arguments, "{name}");
         (seen.name, seen.input)
     }
 
@@ -354,7 +355,7 @@ mod tests {
             ),
             ("count", json!({"to": 3}), "count", json!({"to": 3})),
         ] {
-            assert_eq!(both(name, arguments), (theirs.to_owned(), input), "{name}");
+            assert_eq!(both(name, &arguments), (theirs.to_owned(), input), "{name}");
         }
         for tool in BUILT_IN {
             assert!(TOOLS.iter().any(|known| known.ours == tool.name));

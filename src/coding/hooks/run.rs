@@ -11,7 +11,7 @@ use tokio::process::{ChildStderr, ChildStdout};
 use tokio::time::{sleep, timeout};
 
 use super::config::Handler;
-use super::said::announces_async;
+use super::said::{BACKGROUND, announces_async};
 use crate::base::process::{Exit, Invocation, Piped, spawn_piped};
 
 /// Bytes kept of each stream; the rest is read and forgotten.
@@ -28,7 +28,7 @@ pub(super) enum Ran {
         stderr: String,
     },
     /// It has said that it goes on by itself, for so long.
-    GoesOn(Box<Child>, Option<Duration>),
+    GoesOn(Box<Child>, Duration),
     TimedOut,
     Failed(io::Error),
 }
@@ -59,8 +59,8 @@ pub(super) async fn run(
         Err(_) => Ran::TimedOut,
         Ok(Err(error)) => Ran::Failed(error),
         Ok(Ok(None)) => {
-            let announced = child.announced().flatten();
-            Ran::GoesOn(Box::new(child), announced.map(Duration::from_millis))
+            let limit = child.announced().unwrap_or(BACKGROUND);
+            Ran::GoesOn(Box::new(child), limit)
         }
         Ok(Ok(Some(exit))) => child.ended(exit),
     }
@@ -125,7 +125,7 @@ impl Child {
     }
 
     /// Whether its first line says that it goes on by itself.
-    fn announced(&self) -> Option<Option<u64>> {
+    fn announced(&self) -> Option<Duration> {
         let end = self.printed.iter().position(|byte| *byte == b'\n')?;
         announces_async(std::str::from_utf8(&self.printed[..end]).ok()?)
     }
@@ -274,7 +274,7 @@ mod tests {
         let Ran::GoesOn(child, limit) = ran(command, "later\n", LONG).await else {
             panic!("it was waited for");
         };
-        assert_eq!(limit, Some(Duration::from_mins(1)));
+        assert_eq!(limit, Duration::from_mins(1));
         let Ran::Ended { exit, stdout, .. } = child.finish(LONG).await else {
             panic!("it did not end");
         };

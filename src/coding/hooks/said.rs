@@ -3,11 +3,15 @@
 //! The contract is that of Claude Code. What a hook prints is untrusted: what cannot be understood is one
 //! line for the person and has no effect.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use super::event::HookEvent;
 use crate::base::text;
 
+/// Time a hook that goes on by itself has.
+pub(super) const BACKGROUND: Duration = Duration::from_mins(10);
 /// Most characters of one text that reaches a model or a person.
 const LONGEST: usize = 10_000;
 /// Most characters of a line about a hook that failed.
@@ -59,9 +63,10 @@ impl Said {
             Some(0) => Self::of_output(event, stdout),
             Some(2) => {
                 let reason = bounded(stderr);
-                let reason = match reason.is_empty() {
-                    true => "it gave no reason".to_owned(),
-                    false => reason,
+                let reason = if reason.is_empty() {
+                    "it gave no reason".to_owned()
+                } else {
+                    reason
                 };
                 if event.info().blocks {
                     Self {
@@ -287,12 +292,12 @@ impl Said {
     }
 }
 
-/// Whether the first line of an output says that its hook goes on by itself, and for how many
-/// milliseconds at most.
-pub(super) fn announces_async(line: &str) -> Option<Option<u64>> {
+/// Whether the first line of an output says that its hook goes on by itself, and for how long at most.
+pub(super) fn announces_async(line: &str) -> Option<Duration> {
     let answer: Value = serde_json::from_str(line.trim()).ok()?;
+    let limit = answer.get("asyncTimeout").and_then(Value::as_u64);
     let is_async = answer.get("async") == Some(&Value::Bool(true));
-    is_async.then(|| answer.get("asyncTimeout").and_then(Value::as_u64))
+    is_async.then(|| limit.map_or(BACKGROUND, Duration::from_millis))
 }
 
 /// Text without control sequences, cut when it is long.
@@ -460,8 +465,8 @@ mod tests {
     #[test]
     fn a_hook_may_say_that_it_goes_on_by_itself() {
         let announced = announces_async("{\"async\": true, \"asyncTimeout\": 500}\n");
-        assert_eq!(announced, Some(Some(500)));
-        assert_eq!(announces_async("{\"async\": true}"), Some(None));
+        assert_eq!(announced, Some(Duration::from_millis(500)));
+        assert_eq!(announces_async("{\"async\": true}"), Some(BACKGROUND));
         assert_eq!(announces_async("{\"async\": false}"), None);
         assert_eq!(announces_async("{\"async\": tr"), None);
     }

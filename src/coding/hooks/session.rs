@@ -14,18 +14,16 @@ use super::config::Handler;
 use super::event::HookEvent;
 use super::names::theirs;
 use super::run::{Ran, run};
-use super::said::{Decision, Said, line};
+use super::said::{BACKGROUND, Decision, Said, line};
 use super::{HookNews, Hooks, LastRun, key, shown};
 use crate::agent::Severity;
 use crate::base::text;
 use crate::coding::permission::{Mode, Permissions};
 
 /// Time a hook has when its file says nothing.
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_mins(1);
 /// The same for the end of a session, which somebody waits for.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
-/// Time a hook that goes on by itself has.
-const BACKGROUND: Duration = Duration::from_secs(600);
 /// Columns of a command in a line about it.
 const COMMAND: usize = 60;
 
@@ -306,7 +304,6 @@ impl SessionHooks {
         }
         match run(handler, cwd, &self.hooks.root, input, limit).await {
             Ran::GoesOn(child, limit) => {
-                let limit = limit.unwrap_or(BACKGROUND);
                 let (hooks, handler) = (Arc::clone(&self.hooks), Arc::clone(handler));
                 hooks.note(
                     &handler,

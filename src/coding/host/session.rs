@@ -103,8 +103,7 @@ impl OpenSession {
         let thinking = adopt(setup, models, &state);
         let chosen = models.chosen();
         let first = (Some((chosen.provider.clone(), chosen.id.clone())), thinking);
-        let guard = wires.guard.clone();
-        let guard = guard.of_session(&wires.hooks, store.id(), store.path());
+        let guard = wires.guard_of(&store);
         let workspace = guard.workspace(&setup.cwd);
         let workspace = workspace.with_job_observer(jobs::observer(wires.jobs.clone()));
         let workspace = Arc::new(workspace);

@@ -11,6 +11,7 @@ use crate::coding::guard::Guard;
 use crate::coding::hooks::Hooks;
 use crate::coding::plugins::Plugins;
 use crate::coding::questions::Questions;
+use crate::coding::session::SessionStore;
 
 /// The ways from a session to its host and to people.
 #[derive(Debug, Clone)]
@@ -21,6 +22,14 @@ pub(super) struct Wires {
     pub guard: Guard,
     pub plugins: Arc<Plugins>,
     pub hooks: Arc<Hooks>,
+}
+
+impl Wires {
+    /// The guard of the session that is kept in `store`.
+    pub(super) fn guard_of(&self, store: &SessionStore) -> Guard {
+        let guard = self.guard.clone();
+        guard.of_session(&self.hooks, store.id(), store.path())
+    }
 }
 
 impl Task {
