@@ -128,7 +128,7 @@ async fn what_the_start_says_goes_with_the_first_prompt() {
     first.run("hello").await;
     let context = |text: &str| format!("<file name=\"SessionStart hook\">\n{text}\n</file>");
     let expected = format!("user: hello|{}", context("the branch is main"));
-    assert_eq!(first.last_request(), [expected.clone()]);
+    assert_eq!(first.last_request(), [expected.as_str()]);
     first.run("more").await;
     assert_eq!(first.last_request().last().unwrap(), "user: more");
     first.close().await;
