@@ -28,7 +28,7 @@ const QUESTIONS: usize = 21;
 
 fn main() {
     let numbers = std::env::args().filter_map(|argument| argument.parse().ok());
-    let count = numbers.last().unwrap_or(SESSIONS);
+    let count = numbers.next_back().unwrap_or(SESSIONS);
     let folder = tempfile::tempdir().unwrap();
     write_sessions(folder.path(), count).unwrap();
     let library = Library::new(folder.path());
@@ -36,10 +36,10 @@ fn main() {
     println!("{count} sessions, {} MB", bytes / 1_000_000);
 
     took("rows of all, the first time", || {
-        refresh(&library, Depth::Rows)
+        refresh(&library, Depth::Rows);
     });
     took("words of all, the first time", || {
-        refresh(&library, Depth::Words)
+        refresh(&library, Depth::Words);
     });
     let index = std::fs::metadata(library.index_file()).unwrap().len();
     println!("{:<44} {:>9} MB", "size of the index", index / 1_000_000);
