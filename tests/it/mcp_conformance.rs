@@ -63,11 +63,6 @@ const SCENARIOS: &[(&str, &str)] = &[
 /// What does not pass, and why.
 const EXPECTED_FAILURES: &[(&str, &str, &str)] = &[
     (
-        "auth/scope-step-up",
-        MODERN,
-        "the wider sign-in names the missing scope alone, and it wants those of before as well",
-    ),
-    (
         "auth/basic-cimd",
         BEFORE,
         "osier has no address of its own where a client's metadata could stand; it registers instead",

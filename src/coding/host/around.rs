@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::event::Event;
 use super::host::{Job, Task};
 use super::session::OpenSession;
+use crate::agent::Severity;
 use crate::coding::models::discover;
 use crate::coding::{files, history};
 
@@ -57,5 +58,14 @@ impl Task {
             };
             let _ = jobs.send(Job::Publish(Box::new(event)));
         });
+    }
+
+    pub(super) fn add_history(&self, text: &str) {
+        let path = self.setup.folders.history();
+        if let Err(error) = history::append(&path, text) {
+            let path = path.display();
+            let text = format!("the prompt was not remembered in `{path}`: {error}");
+            self.notice(Severity::Warning, text);
+        }
     }
 }

@@ -537,15 +537,6 @@ impl Task {
         }
     }
 
-    fn add_history(&self, text: &str) {
-        let path = self.setup.folders.history();
-        if let Err(error) = history::append(&path, text) {
-            let path = path.display();
-            let text = format!("the prompt was not remembered in `{path}`: {error}");
-            self.notice(Severity::Warning, text);
-        }
-    }
-
     async fn reload(&mut self) {
         self.load_settings();
         self.load_hooks();
