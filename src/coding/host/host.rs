@@ -25,7 +25,6 @@ use super::tree::TreeJob;
 use super::unsent::Unsent;
 use crate::agent::{self, AgentMessage, Publisher, Severity, Subscription};
 use crate::coding::exchange::Imported;
-use crate::coding::history;
 use crate::coding::hooks::{HookNews, Hooks};
 use crate::coding::mcp::Told;
 use crate::coding::models::{ModelError, Models};
