@@ -27,7 +27,7 @@ const SESSIONS: usize = 10_000;
 const QUESTIONS: usize = 21;
 
 fn main() {
-    let numbers = std::env::args().filter_map(|argument| argument.parse().ok());
+    let mut numbers = std::env::args().filter_map(|argument| argument.parse().ok());
     let count = numbers.next_back().unwrap_or(SESSIONS);
     let folder = tempfile::tempdir().unwrap();
     write_sessions(folder.path(), count).unwrap();

@@ -126,6 +126,10 @@ fn start(text: &str) -> String {
 }
 
 /// A session of osier with a branch, a label, tools, a diff, a picture, damage nowhere, and `extra` behind.
+#[expect(
+    clippy::too_many_lines,
+    reason = "every kind of entry there is, in one list"
+)]
 fn sample(extra: &[Value]) -> String {
     let usage = json!({"input": 10, "output": 5, "cacheRead": 0, "cacheWrite": 0, "reasoning": 0,
         "cost": {"input": 0.0, "output": 0.0, "cacheRead": 0.0, "cacheWrite": 0.0, "total": 0.25}});

@@ -144,7 +144,7 @@ fn what_cannot_be_written_is_told_and_nothing_is_harmed() {
 fn damage_is_left_out_and_told() {
     let mut text = sample(&[]);
     let at = text.find("the other answer").unwrap();
-    text.replace_range(at..at + 1, "\"");
+    text.replace_range(at..=at, "\"");
     let home = home_with(&text);
     let ended = home
         .cli()

@@ -56,7 +56,7 @@ fn kills_at_any_moment_lose_nothing_that_was_acknowledged() {
         .file("mark.sh", MARK)
         .file("current", "none\n")
         .model("s.json")
-        .patience(Duration::from_secs(60))
+        .patience(Duration::from_mins(1))
         .start();
     let mut tally = Tally::default();
     let mut typed: Option<String> = None;
