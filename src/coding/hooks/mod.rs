@@ -1,6 +1,6 @@
 //! Hooks: programs of the user, and of a trusted project, that are asked or told at fixed moments. The
 //! contract is that of Claude Code, so that scripts written for it work as they are: JSON on the standard
-//! input, exit code 2 blocks, JSON or text on the standard output ([`said`]).
+//! input, exit code 2 blocks, JSON or text on the standard output (`said`).
 //!
 //! [`Hooks`] is what a host has of them, [`SessionHooks`] adds what a session knows, and [`AgentHooks`]
 //! stands in the loop of one agent. Nothing here fails a run: what a hook does wrong is one line for the

@@ -1,7 +1,7 @@
 //! The client of the Model Context Protocol: servers that give the agent tools, and the person resources
 //! and prompts.
 //!
-//! A session has its own servers, each a task ([`server`]) that starts it, lists what it has, and starts
+//! A session has its own servers, each a task (`server`) that starts it, lists what it has, and starts
 //! it again when it dies. [`Mcp`] keeps them and is the agent's source of their tools. Nothing waits for
 //! a server but what asked for it: a server that is not there answers a call at once with an error, and
 //! its tools join the request after the one during which it came up. What servers say is untrusted: it

@@ -1,4 +1,4 @@
-//! Plug-ins in Lua. Each is a file with a thread and a state of its own ([`thread`], [`sandbox`]); what it
+//! Plug-ins in Lua. Each is a file with a thread and a state of its own (`thread`, `sandbox`); what it
 //! can use is the table in [`api`]. It speaks to the host over a [`Link`], is asked by the loop through
 //! [`PluginInterceptor`], and its tools are a source of the agent's.
 //!
