@@ -179,6 +179,7 @@ impl SessionFiles {
         let entry = match at {
             FilesAt::Here => index.leaf(),
             FilesAt::Start => None,
+            FilesAt::LastPrompt => index.look(|tree| tree.last_of(Tag::User)),
             FilesAt::Entry { entry_id } => Some(entry_id.clone()),
         };
         let found = index.checkpoint_at(entry.as_deref());

@@ -84,6 +84,8 @@ pub struct App {
     pub(super) search: Search,
     /// What the tree view looked like when it was last open.
     pub(super) tree: TreeMemory,
+    /// A move in the tree is on its way; whether its files were asked for.
+    pub(super) move_files: Option<bool>,
     /// Keys of a sequence that has begun.
     pub(super) pending_keys: Vec<KeyPress>,
     pub(super) actions: Vec<Action>,
@@ -144,6 +146,7 @@ impl App {
             plugins: PluginView::default(),
             search: Search::default(),
             tree: TreeMemory::default(),
+            move_files: None,
             pending_keys: Vec::new(),
             actions: Vec::new(),
             ops: Vec::new(),

@@ -67,6 +67,10 @@ impl App {
             Action::CloseLayer => {
                 self.layers.pop();
             }
+            Action::Move { op, files } => {
+                self.move_files = Some(files);
+                self.ops.push(Op::Tree(op));
+            }
             Action::ShowChanges(range) => self.ask_changes(range),
             Action::ShowSession => self.show_session(),
             Action::RememberTree(memory) => self.tree = memory,

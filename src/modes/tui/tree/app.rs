@@ -90,6 +90,7 @@ impl App {
                 if let Some(prompt) = prompt {
                     self.editor.set_text(&prompt.text);
                 }
+                self.follow_move();
             }
             TreeEvent::Forked { prompt, .. } => {
                 if let Some(prompt) = prompt {

@@ -24,12 +24,13 @@ const PREVIEW_HEIGHT: u16 = 18;
 /// Keys told below the list, with a word for each: the first ones where there is little room.
 const HINTS: &[(&str, &str)] = &[
     ("accept", "go on here"),
-    ("fold", "fold"),
+    ("tree_with_files", "with files"),
     ("search", "find"),
     ("tree_filter", "filter"),
     ("tree_summarize", "go + summarise"),
     ("tree_fork", "fork"),
     ("tree_compare", "compare"),
+    ("fold", "fold"),
     ("tree_label", "label"),
     ("tree_delete", "delete"),
     ("tree_restore", "bring back"),
