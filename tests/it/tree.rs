@@ -6,7 +6,7 @@ use std::sync::Arc;
 use osier::agent;
 use osier::coding::fan::{LaneState, LaneStatus};
 use osier::coding::host::{Event, Op, SessionChoice, TreeEvent, TreeOp};
-use osier::coding::session::{Outline, Tag};
+use osier::coding::session::{BranchFacts, Outline, Tag};
 use osier::llm::scripted::Gate;
 use osier::llm::{Script, ThinkingLevel};
 use serde_json::json;
@@ -415,6 +415,7 @@ async fn two_branches_are_compared_by_what_they_said_and_changed() {
         .turn(|turn| turn.text("ready"))
         .turn(|turn| turn.tool("write", write("left\n")))
         .turn(|turn| turn.text("wrote left"))
+        .turn(|turn| turn.tool("bash", json!({"command": "echo right > b.txt; rm a.txt"})))
         .turn(|turn| turn.text("only words"));
     let mut open = place.open(SessionChoice::New, script).await;
     open.run("begin").await;
@@ -449,10 +450,17 @@ async fn two_branches_are_compared_by_what_they_said_and_changed() {
         (right.prompt.as_str(), right.answer.as_str()),
         ("talk", "only words")
     );
-    assert_eq!((left.tool_calls, right.tool_calls), (1, 0));
-    let files: Vec<&str> = left.files.keys().map(String::as_str).collect();
-    assert!(files.len() == 1 && files[0].ends_with("a.txt"), "{files:?}");
-    assert!(left.files.values().next().unwrap().diff.contains("+left"));
+    assert_eq!((left.tool_calls, right.tool_calls), (1, 1));
+    // What a command changed is known too: no diff of a tool tells it.
+    let files = |facts: &BranchFacts| -> Vec<(String, u64, u64)> {
+        let files = facts.files.iter();
+        let files = files.map(|(path, file)| (path.clone(), file.added, file.removed));
+        files.collect()
+    };
+    assert_eq!(files(left), [("a.txt".to_owned(), 1, 0)]);
+    assert!(left.files["a.txt"].diff.contains("+left"));
+    let expected = [("a.txt".to_owned(), 0, 1), ("b.txt".to_owned(), 1, 0)];
+    assert_eq!(files(right), expected);
     assert!(comparison.ancestor.is_some());
 }
 

@@ -14,7 +14,7 @@ use crate::coding::checkpoint::{
     Checkpoint, CheckpointError, CheckpointStore, Checkpointer, Moment, Notify, Plan, Restored,
     StateId,
 };
-use crate::coding::session::{Entry, SessionIndex, SessionStore, Tag};
+use crate::coding::session::{Comparison, Entry, FileChanges, SessionIndex, SessionStore, Tag};
 
 /// The files of one open session.
 #[derive(Debug, Clone)]
@@ -207,6 +207,27 @@ impl SessionFiles {
         let Some(from) = from else { return Ok(None) };
         let plan = self.files.plan(from, last(index), &BTreeSet::new())?;
         Ok(Some(plan))
+    }
+
+    /// Tells what became of the files on a branch, whoever changed them: a command leaves no diff.
+    /// Nothing changes when no state was recorded on it. Blocks.
+    pub(super) fn complete(&self, comparison: &mut Comparison) {
+        let index = self.session.index();
+        let recorded = |entry: Option<&str>| index.checkpoint_at(entry).and_then(parse);
+        let shared = recorded(comparison.ancestor.as_deref()).map(|(entry, _)| entry.id);
+        for facts in [&mut comparison.left, &mut comparison.right] {
+            let Some(begin) = facts.prompt_id.as_deref().map(Some).and_then(recorded) else {
+                continue;
+            };
+            let end = facts.leaf.as_deref().map(Some).and_then(recorded);
+            let end = end.filter(|(entry, _)| Some(&entry.id) != shared.as_ref());
+            let Some((_, end)) = end else { continue };
+            if let Ok(diffs) = self.files.diffs(begin.1.state, end.state) {
+                let files = diffs.into_iter();
+                let files = files.map(|(change, diff)| (change.path, FileChanges::new(&diff)));
+                facts.files = files.collect();
+            }
+        }
     }
 
     /// How files changed over a part of the session; `None` when that is not known.

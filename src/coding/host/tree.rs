@@ -113,17 +113,22 @@ impl Task {
                 request,
                 left,
                 right,
-            } => self.answer_tree(move |index| {
-                let leaf = index.leaf();
-                let left = left.or_else(|| leaf.clone());
-                let right = right.or(leaf);
-                let comparison = index.compare(left.as_deref(), right.as_deref());
-                let comparison = Box::new(comparison);
-                TreeEvent::BranchesCompared {
-                    request,
-                    comparison,
-                }
-            }),
+            } => {
+                let files = self.session.as_ref().and_then(|open| open.files.clone());
+                self.answer_tree(move |index| {
+                    let leaf = index.leaf();
+                    let left = left.or_else(|| leaf.clone());
+                    let right = right.or(leaf);
+                    let mut comparison = index.compare(left.as_deref(), right.as_deref());
+                    if let Some(files) = files {
+                        files.complete(&mut comparison);
+                    }
+                    TreeEvent::BranchesCompared {
+                        request,
+                        comparison: Box::new(comparison),
+                    }
+                });
+            }
             TreeOp::RetryPrompt { model } => {
                 self.go(Place::LastPrompt, Leave::Silently, Then::Retry(model));
             }

@@ -106,6 +106,14 @@ impl App {
                 self.editor.set_text(text);
                 self.toast("what was typed and not sent is back", false, now);
             }
+            Event::UnsentFound { text } => {
+                self.editor.remember(text);
+                self.toast(
+                    "what was typed and not sent before is in the history",
+                    false,
+                    now,
+                );
+            }
             Event::Jobs { jobs } => self.jobs_told(jobs, now),
             Event::JobOutput { id, text, skipped } => self.job_said(id, text, *skipped),
             Event::ShutDown => self.effects.push(Effect::Quit),

@@ -60,8 +60,9 @@ impl App {
     fn tell_differing(&mut self, count: usize) {
         let text = match count {
             0 => return,
-            1 => "1 file is not as it was here: `/restore` looks at it and brings it back"
-                .to_owned(),
+            1 => {
+                "1 file is not as it was here: `/restore` looks at it and brings it back".to_owned()
+            }
             count => format!(
                 "{count} files are not as they were here: `/restore` looks at them and brings them back"
             ),

@@ -279,7 +279,9 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
                 "" => restore::preview(FilesAt::Here),
                 "undo" => Op::Checkpoint(CheckpointOp::UndoRestore),
                 entry if entry.contains(char::is_whitespace) => {
-                    return Err(format!("`/restore {entry}`: say `undo`, one entry, or nothing"));
+                    return Err(format!(
+                        "`/restore {entry}`: say `undo`, one entry, or nothing"
+                    ));
                 }
                 entry => restore::preview(FilesAt::Entry {
                     entry_id: entry.to_owned(),

@@ -85,7 +85,10 @@ async fn undo_takes_files_alone_or_both_back() {
     screen.press("enter").until(restored).await;
     assert_eq!(std::fs::read_to_string(&notes).unwrap(), "one\n");
     screen.shows("Written.").await;
-    screen.send("/undo all").shows("say `files`, `both`, or nothing").await;
+    screen
+        .send("/undo all")
+        .shows("say `files`, `both`, or nothing")
+        .await;
 }
 
 #[tokio::test]
@@ -95,7 +98,11 @@ async fn a_place_of_the_tree_is_gone_to_with_its_files_or_gives_them_alone() {
     screen.press("[ R").shows("Bring 1 file back").await;
     screen.press("enter").until(restored).await;
     assert!(!notes.exists());
-    screen.press("q").send("/restore undo").until(restored).await;
+    screen
+        .press("q")
+        .send("/restore undo")
+        .until(restored)
+        .await;
     assert!(notes.exists());
     screen.press("alt+t").shows("◂ here").await;
     screen.press("[ r").shows("Bring 1 file back").await;

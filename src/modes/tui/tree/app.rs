@@ -1,5 +1,6 @@
 //! What the app does about the tree: opens it, hands it what the host says, and goes where it was told.
 
+use std::path::PathBuf;
 use std::time::Instant;
 
 use super::compare::CompareView;
@@ -76,8 +77,9 @@ impl App {
                 }
             }
             TreeEvent::BranchesCompared { comparison, .. } => {
-                self.layers
-                    .push_modal(compare::ID, CompareView::new((**comparison).clone()));
+                let cwd = PathBuf::from(&self.session.cwd);
+                let view = CompareView::new((**comparison).clone(), cwd);
+                self.layers.push_modal(compare::ID, view);
             }
             TreeEvent::Moved {
                 messages, prompt, ..

@@ -244,7 +244,7 @@ impl TreeView {
         let mut title = String::new();
         if let Some(glimpse) = glimpse {
             let time = glimpse.timestamp.get(..16).unwrap_or_default();
-            title = format!(" {} {}", time.replace('T', " "), glimpse.by);
+            title = format!(" {} {} ", time.replace('T', " "), glimpse.by);
         }
         let title = text::truncate(&title, width.saturating_sub(2)).into_owned();
         let line = width.saturating_sub(text::width(&title) + 1);
