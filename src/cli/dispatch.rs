@@ -226,14 +226,15 @@ fn host_setup(meant: &Meant) -> Result<HostSetup, String> {
         }
         None => (None, Vec::new()),
     };
-    let session = match (&args.resume, &args.session) {
-        (Some(target), _) if !target.is_empty() => SessionChoice::Resume(target.clone()),
-        (_, Some(path)) => SessionChoice::File(cwd.join(path)),
+    let session = match (&args.resume, &args.session, &args.fork) {
+        (Some(target), ..) if !target.is_empty() => SessionChoice::Resume(target.clone()),
+        (_, Some(path), _) => SessionChoice::File(cwd.join(path)),
+        (.., Some(target)) => SessionChoice::Copy(target.clone()),
         _ if args.continue_session => SessionChoice::Continue,
         _ if args.no_session => SessionChoice::Unstored,
         _ => SessionChoice::New,
     };
-    if let SessionChoice::Resume(target) = &session {
+    if let SessionChoice::Resume(target) | SessionChoice::Copy(target) = &session {
         find_session(&folders.data, target)?;
     }
     Ok(HostSetup {

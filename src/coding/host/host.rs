@@ -302,7 +302,7 @@ impl Task {
                 };
                 self.open(choice, Source::Clear).await;
             }
-            Op::ResumeSession { target } => self.resume(target).await,
+            Op::ResumeSession { target, opening } => self.resume(target, opening).await,
             Op::ListSessions { all } => self.list_sessions(all),
             Op::ReadTranscript { request, page } => match &self.session {
                 Some(session) => session.transcript.read((request, page), session.indexed),
@@ -406,7 +406,8 @@ impl Task {
     pub(super) async fn open(&mut self, choice: SessionChoice, source: Source) {
         if let Err(error) = self.ask_server_first().await {
             let message = error.to_string();
-            self.publish(Event::SessionFailed { message });
+            let in_use = None;
+            self.publish(Event::SessionFailed { message, in_use });
             return;
         }
         let wires = self.wires();
@@ -427,10 +428,7 @@ impl Task {
                 self.publish_selected(self.level);
                 self.await_servers().await;
             }
-            Err(error) => {
-                let message = error.to_string();
-                self.publish(Event::SessionFailed { message });
-            }
+            Err(error) => self.not_opened(&error),
         }
     }
 
@@ -469,18 +467,6 @@ impl Task {
         }
         session.close().await;
         self.end_hooks(hooks, reason).await;
-    }
-
-    pub(super) async fn resume(&mut self, target: String) {
-        match OpenSession::find(&self.setup, &target) {
-            Err(error) => self.notice(Severity::Error, error.to_string()),
-            Ok(path) => {
-                self.close("resume").await;
-                let target = path.to_string_lossy().into_owned();
-                self.open(SessionChoice::Resume(target), Source::Resume)
-                    .await;
-            }
-        }
     }
 
     pub(super) async fn rename(&mut self, name: String) {

@@ -24,6 +24,7 @@ mod library_op;
 mod login;
 mod moves;
 pub mod op;
+mod opening;
 mod plugins;
 mod questions;
 mod safety;
@@ -50,6 +51,7 @@ pub use library_op::{
     Description, FoundSession, FoundText, LibraryEvent, LibraryOp, SessionQuery, SessionState,
 };
 pub use op::{LoginMethod, Op, Typed};
+pub use opening::Opening;
 pub use session::find as find_session;
 pub use setup::{HostSetup, SessionChoice};
 pub use tree_op::{TreeEvent, TreeOp};

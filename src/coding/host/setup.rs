@@ -76,6 +76,10 @@ pub enum SessionChoice {
     Continue,
     /// An id, the start of one, or a path.
     Resume(String),
+    /// A copy of the current branch of such a session.
+    Copy(String),
+    /// Such a session as it is now, to be looked at.
+    ReadOnly(String),
     /// This file, made when it does not exist.
     File(PathBuf),
     /// Nothing is stored.

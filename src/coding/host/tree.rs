@@ -9,14 +9,13 @@ use super::fan::EndedFan;
 use super::hooks::Source;
 use super::host::{Job, Task};
 use super::moves::{Compaction, Leave, Move, Moved, Place, StoreDraft, Then};
+use super::opening::copy;
 use super::tree_op::{TreeEvent, TreeOp};
 use super::usage::ContextFound;
 use crate::agent::{self, AccountingEntry, AgentMessage, Severity, UserMessage};
 use crate::coding::compaction::{Compactor, Draft};
 use crate::coding::host::SessionChoice;
-use crate::coding::session::{
-    EntryKind, Header, SessionDirectory, SessionIndex, State, Tag, TreeQuery, fork,
-};
+use crate::coding::session::{EntryKind, SessionError, SessionIndex, State, Tag, TreeQuery};
 use crate::llm::ThinkingLevel;
 
 /// Why nothing is changed while the agent works.
@@ -407,15 +406,8 @@ impl Task {
         let copied = tokio::task::spawn_blocking(move || {
             let index = store.index();
             let (leaf, prompt) = place.find(index)?;
-            let mut header = Header::new(&cwd);
-            header.parent_session = Some(store.id().to_owned());
-            let path = SessionDirectory::new(&data).path_for(&header);
-            let tree = index.look(Clone::clone);
-            let copy = fork(&tree, leaf.as_deref(), path.clone(), header);
-            let (copy, _) = tokio::runtime::Handle::current()
-                .block_on(copy)
-                .map_err(|error| error.to_string())?;
-            let _ = tokio::runtime::Handle::current().block_on(copy.close());
+            let path = copy(&data, &cwd, &store, leaf.as_deref());
+            let path = path.map_err(|error: SessionError| error.to_string())?;
             Ok((path, store.id().to_owned(), prompt))
         });
         let copied = copied.await.unwrap_or_else(|error| Err(error.to_string()));

@@ -27,6 +27,10 @@ pub enum Action {
         /// What would happen to the files follows, to be taken or left; else it is told when they differ.
         files: bool,
     },
+    /// Asks what to do with a session that another osier has.
+    OfferInUse {
+        target: String,
+    },
     /// Shows what changed in the files.
     ShowChanges(DiffRange),
     /// Tells about the open session.

@@ -96,6 +96,8 @@ pub struct App {
     pub(super) usage: Usage,
     /// Why the session that was asked for is not open.
     pub(super) failure: Option<String>,
+    /// The session another osier has, that could not be opened.
+    pub(super) in_use: Option<String>,
     /// When Ctrl+C was pressed on an empty editor: a second one exits.
     pub(super) exit_armed: Option<Instant>,
     pub(super) focused: bool,
@@ -153,6 +155,7 @@ impl App {
             effects: Vec::new(),
             usage: Usage::default(),
             failure: None,
+            in_use: None,
             exit_armed: None,
             focused: true,
             browsing: false,

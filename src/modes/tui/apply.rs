@@ -67,6 +67,7 @@ impl App {
             Action::CloseLayer => {
                 self.layers.pop();
             }
+            Action::OfferInUse { target } => self.offer_in_use(&target),
             Action::Move { op, files } => {
                 self.move_files = Some(files);
                 self.ops.push(Op::Tree(op));
@@ -260,6 +261,10 @@ impl App {
                 }),
             }
             return;
+        }
+        if self.session.read_only {
+            let text = "this session is only looked at: `/clone` goes on in a copy of it";
+            return self.toast(text, true, Instant::now());
         }
         // The first line of a paste may begin with spaces that mean something.
         let prompt = without_blank_ends(&text);

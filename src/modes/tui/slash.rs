@@ -4,7 +4,7 @@ use super::action::Action;
 use super::command::Command;
 use super::overlays::restore;
 use crate::agent::Op as AgentOp;
-use crate::coding::host::{CheckpointOp, DiffRange, ExchangeOp, FilesAt, Op, TreeOp};
+use crate::coding::host::{CheckpointOp, DiffRange, ExchangeOp, FilesAt, Op, Opening, TreeOp};
 use crate::coding::mcp::PROMPT_PREFIX;
 use crate::coding::permission::Mode;
 use crate::llm::ThinkingLevel;
@@ -300,6 +300,7 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
                 "" => Action::Run(Command::SessionPicker),
                 target => Action::Tell(Op::ResumeSession {
                     target: target.to_owned(),
+                    opening: Opening::Itself,
                 }),
             }])
         },

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use crate::coding::host::{FoundSession, LibraryOp, Op, SessionQuery, SessionState};
+use crate::coding::host::{FoundSession, LibraryOp, Op, Opening, SessionQuery, SessionState};
 use crate::coding::library::{Preview, Sort};
 use crate::modes::tui::action::Action;
 use crate::modes::tui::command::Command;
@@ -209,17 +209,18 @@ impl SessionsView {
         };
         match found.state {
             SessionState::Here => vec![Action::CloseLayer],
-            SessionState::Elsewhere { pid } => {
-                self.status = Some(format!(
-                    "it is open in another osier (process {pid}): leave it there first"
-                ));
-                Vec::new()
+            SessionState::Elsewhere { .. } => {
+                let target = found.session.path.to_string_lossy().into_owned();
+                vec![Action::CloseLayer, Action::OfferInUse { target }]
             }
             SessionState::Free => {
                 let target = found.session.path.to_string_lossy().into_owned();
                 vec![
                     Action::CloseLayer,
-                    Action::Tell(Op::ResumeSession { target }),
+                    Action::Tell(Op::ResumeSession {
+                        target,
+                        opening: Opening::Itself,
+                    }),
                 ]
             }
         }
