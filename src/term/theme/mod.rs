@@ -93,6 +93,7 @@ impl Theme {
                 // A ground without a colour of its own shows by being reversed, and as one piece: another
                 // colour of the text would be another ground.
                 style.fg = ground.fg;
+                style.add_modifier -= Modifier::DIM;
                 style.add_modifier |= Modifier::REVERSED;
             }
         }
