@@ -79,7 +79,8 @@ impl Cache {
 
     /// Writes what will still be certain later. A failure costs time only.
     pub(super) fn save(&self, path: &Path, now: i128) {
-        let mut bytes = MAGIC.to_vec();
+        let mut bytes = Vec::with_capacity(160 * self.known.len());
+        bytes.extend(MAGIC);
         for (path, (stamp, hash)) in &self.known {
             if stamp.is_racy(now) {
                 continue;
