@@ -46,8 +46,14 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// Help and version go to standard output; a fault is one line on standard error.
+/// Help and version go to standard output, the help of a command that lacks its own command to standard
+/// error; a fault is one line on standard error.
 fn reject(error: &clap::Error) -> Exit {
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        // Nothing is left to say it with.
+        let _ = error.print();
+        return Exit::Usage;
+    }
     if matches!(
         error.kind(),
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion

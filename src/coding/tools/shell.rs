@@ -80,7 +80,8 @@ pub async fn run_shell(
     }
     let invocation = workspace.shell().invocation(&request.command)?;
     let mut outcome = run(workspace, (request, &invocation), cancel, updates).await?;
-    outcome.details.sandbox_denied = sandbox.is_some() && is_denied(outcome.exit, &outcome.output);
+    outcome.details.sandbox_denied =
+        sandbox.is_some() && is_denied(outcome.exit, &outcome.output, confinement.has_network());
     outcome.details.sandbox = sandbox;
     Ok(outcome)
 }

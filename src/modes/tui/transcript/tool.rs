@@ -250,7 +250,8 @@ impl ToolCell {
             subject = fold_subject(&subject, width);
         }
         if let Some(ending) = self.ending() {
-            subject = format!("{subject} · {ending}");
+            let between = if subject.is_empty() { "" } else { " " };
+            subject = format!("{subject}{between}· {ending}");
         }
         plain(&subject, Token::Tool, width, &first, &rest)
     }
