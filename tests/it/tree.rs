@@ -613,6 +613,46 @@ async fn several_models_answer_in_files_and_branches_of_their_own() {
     assert_eq!(again.ids(Tag::User).await.len(), 4);
 }
 
+#[tokio::test]
+async fn a_prompt_sent_again_finds_the_files_as_it_found_them_first() {
+    let place = Place::new();
+    let work = place.work();
+    let put = |name: &str, text: &str| std::fs::write(work.join(name), text).unwrap();
+    let read = |name: &str| std::fs::read_to_string(work.join(name)).ok();
+    put("a.txt", "old\n");
+    put("notes.txt", "mine\n");
+    let bash = |command: &str| json!({"command": command});
+    let first = "echo first >> a.txt; echo made > made.txt; echo first >> notes.txt";
+    let script = Script::new()
+        .turn(|turn| turn.tool("bash", bash(first)))
+        .turn(|turn| turn.text("First done."))
+        .turn(|turn| turn.when_result("lane").text("Lane done.").repeat())
+        .turn(|turn| turn.tool("bash", bash("echo lane | tee -a a.txt")).repeat());
+    let mut open = place.open(SessionChoice::New, script).await;
+    open.run("change it").await;
+    put("notes.txt", "mine, by hand and longer\n");
+    open.tree(TreeOp::FanOut {
+        models: vec!["test/one".to_owned(), "test/one".to_owned()],
+        prompt: None,
+    });
+    let lanes = fan_ended(&mut open).await;
+    let there = |name: &str| std::fs::read_to_string(lanes[0].directory.join(name)).ok();
+    assert_eq!(there("a.txt").as_deref(), Some("old\nlane\n"));
+    assert_eq!(there("made.txt"), None);
+    let by_hand = "mine, by hand and longer\n";
+    assert_eq!(there("notes.txt").as_deref(), Some(by_hand));
+    // Nothing has happened here yet; taking it makes these files those.
+    assert_eq!(read("a.txt").as_deref(), Some("old\nfirst\n"));
+    open.tree(TreeOp::TakeLane {
+        lane: 0,
+        force: false,
+    });
+    open.moved().await;
+    assert_eq!(read("a.txt").as_deref(), Some("old\nlane\n"));
+    assert_eq!(read("made.txt"), None);
+    assert_eq!(read("notes.txt").as_deref(), Some(by_hand));
+}
+
 /// How many entries hang on the entry.
 fn outline_children(outline: &Outline, id: &str) -> usize {
     let all = (0..outline.end()).filter_map(|number| outline.get(number));

@@ -73,6 +73,18 @@ impl CheckpointStore {
         }
     }
 
+    /// The same store for another directory with the same files: a copy.
+    pub fn elsewhere(&self, root: &Path) -> Self {
+        let data = self.folder.parent().unwrap_or(&self.folder);
+        Self::new(data, root)
+    }
+
+    /// Forgets what is only kept to look at the files faster. For directories that are about to go.
+    pub fn forget_seen(&self) {
+        // It is made anew when it is missed.
+        let _ = fs::remove_file(&self.cache);
+    }
+
     /// Records the files as they are.
     pub fn capture(&self) -> Result<Captured, CheckpointError> {
         let (captured, _) = self.look()?;
@@ -97,7 +109,7 @@ impl CheckpointStore {
             ScanError::Io(error) => CheckpointError::Io(error),
         })?;
         let id = scanned.state.store(&self.objects)?;
-        scanned.cache.save(&self.cache, started);
+        scanned.cache.save(&self.cache, started, &known);
         let captured = Captured {
             id,
             files: scanned.state.paths.len(),

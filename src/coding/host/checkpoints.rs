@@ -2,7 +2,7 @@
 //! it did.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::checkpoint_op::{CheckpointEvent, CheckpointOp, DiffRange, FileDiff, FilesAt};
@@ -207,6 +207,24 @@ impl SessionFiles {
         let Some(from) = from else { return Ok(None) };
         let plan = self.files.plan(from, last(index), &BTreeSet::new())?;
         Ok(Some(plan))
+    }
+
+    /// Brings the files of `root`, a copy of the working directory, to how they were before the last
+    /// prompt. What was changed by hand since stays. Blocks.
+    ///
+    /// # Errors
+    /// What was recorded cannot be read, or the copy not looked at.
+    pub(super) fn bring_copy_back(&self, root: &Path) -> Result<(), CheckpointError> {
+        let copy = Self {
+            files: self.files.elsewhere(root),
+            ..self.clone()
+        };
+        let plan = copy.plan(&FilesAt::LastPrompt);
+        copy.files.forget_seen();
+        if let Some(plan) = plan? {
+            copy.files.restore(&plan, false);
+        }
+        Ok(())
     }
 
     /// Tells what became of the files on a branch, whoever changed them: a command leaves no diff.

@@ -8,6 +8,7 @@ use futures_util::future::{BoxFuture, FutureExt, join_all};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
+use super::checkpoints::SessionFiles;
 use super::event::Event;
 use super::host::{Job, Task};
 use super::moves::{Leave, Place, Then};
@@ -35,6 +36,8 @@ struct Fan {
     /// The prompt to send; the last one again when not set.
     prompt: Option<String>,
     cwd: PathBuf,
+    /// What is known of earlier files.
+    files: Option<SessionFiles>,
     /// Where the copies go.
     folder: PathBuf,
     tools: Option<Vec<String>>,
@@ -80,6 +83,7 @@ impl Task {
             lanes,
             prompt: prompt.filter(|prompt| !prompt.trim().is_empty()),
             cwd: self.setup.cwd.clone(),
+            files: session.files.clone(),
             folder: self.setup.folders.data.join("fans"),
             tools: self.setup.tools.clone(),
             prompts: (
@@ -233,6 +237,9 @@ impl Fan {
                 }
             }
         }
+        if self.prompt.is_none() {
+            self.bring_back(&copies).await;
+        }
         let lanes = copies.into_iter().enumerate().map(|(number, copy)| {
             let parts = self.parts(number, desk, &copy, parent.clone());
             let jobs = self.jobs.clone();
@@ -272,6 +279,20 @@ impl Fan {
             lanes,
             before,
         })
+    }
+
+    /// A prompt that is sent again finds the files as it found them the first time.
+    async fn bring_back(&self, copies: &[Copy]) {
+        let Some(files) = &self.files else { return };
+        for copy in copies {
+            let (files, root) = (files.clone(), copy.cwd().to_owned());
+            let back = tokio::task::spawn_blocking(move || files.bring_copy_back(&root)).await;
+            if let Ok(Err(error)) = back {
+                let text = format!("a copy has the files as they are now: {error}");
+                let severity = Severity::Warning;
+                self.publish(Event::HostNotice { severity, text });
+            }
+        }
     }
 
     /// What the branches hang on, and the prompt.

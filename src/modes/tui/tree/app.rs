@@ -179,7 +179,10 @@ impl App {
                 let kept = kept.as_ref().map_or_else(String::new, |kept| {
                     format!("; what was overwritten is kept in {}", kept.display())
                 });
-                let text = format!("taken: {} files written{kept}", files.len());
+                let text = format!(
+                    "taken: {} written{kept}",
+                    overlays::restore::files(files.len())
+                );
                 self.transcript.notice(Severity::Info, &text);
             }
             TreeEvent::LaneConflicts { files, .. } => {
