@@ -266,7 +266,7 @@ fn changed_to(call: &ToolCall) -> String {
         None => call.arguments.to_string(),
     };
     format!(
-        "[the user changed this call before it ran, to: {}]\n",
+        "[the user changed this call before it ran, to: {}]",
         text::head_bytes(&made, TOLD_LIMIT)
     )
 }
