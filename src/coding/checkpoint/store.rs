@@ -74,6 +74,7 @@ impl CheckpointStore {
     }
 
     /// The same store for another directory with the same files: a copy.
+    #[must_use]
     pub fn elsewhere(&self, root: &Path) -> Self {
         let data = self.folder.parent().unwrap_or(&self.folder);
         Self::new(data, root)
