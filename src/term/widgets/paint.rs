@@ -19,17 +19,58 @@ pub fn paint_rows(
     links: &Links,
     style: impl Fn(Face) -> Style,
 ) {
-    let area = area.intersection(buffer.area);
-    for y in 0..area.height {
-        let line = Rect {
-            y: area.y + y,
-            height: 1,
-            ..area
-        };
-        match rows.get(usize::from(y)) {
-            Some(row) => paint_row(row, line, buffer, (links, &style)),
-            None => blank(line, buffer, Style::default()),
+    let mut painter = Painter::new(area, buffer, links, style);
+    rows.iter().for_each(|row| painter.row(row));
+    painter.finish();
+}
+
+/// Paints one row below the other.
+pub(crate) struct Painter<'a, S> {
+    area: Rect,
+    /// Lines that are painted.
+    painted: u16,
+    buffer: &'a mut Buffer,
+    links: &'a Links,
+    style: S,
+}
+
+impl<'a, S: Fn(Face) -> Style> Painter<'a, S> {
+    pub(crate) fn new(area: Rect, buffer: &'a mut Buffer, links: &'a Links, style: S) -> Self {
+        Self {
+            area: area.intersection(buffer.area),
+            painted: 0,
+            buffer,
+            links,
+            style,
         }
+    }
+
+    /// Rows for which there is room.
+    pub(crate) fn room(&self) -> usize {
+        usize::from(self.area.height - self.painted)
+    }
+
+    pub(crate) fn row(&mut self, row: &Row) {
+        if let Some(line) = self.next_line() {
+            paint_row(row, line, self.buffer, (self.links, &self.style));
+        }
+    }
+
+    /// Leaves the rest of the area blank.
+    pub(crate) fn finish(mut self) {
+        while let Some(line) = self.next_line() {
+            blank(line, self.buffer, Style::default());
+        }
+    }
+
+    fn next_line(&mut self) -> Option<Rect> {
+        let y = self.painted;
+        self.painted += u16::from(y < self.area.height);
+        (y < self.area.height).then(|| Rect {
+            y: self.area.y + y,
+            height: 1,
+            ..self.area
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod program;
 mod stalled;
+mod sweep;
 mod tmux;
 
 use std::time::Duration;

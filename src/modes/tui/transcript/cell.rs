@@ -114,24 +114,28 @@ impl Cell {
         self.rows(width, look).len()
     }
 
-    /// Appends the rows of `range` at `width`.
-    pub fn append_rows(
+    /// Shows the rows of `range` at `width`, one after the other.
+    pub fn each_row(
         &mut self,
         width: u16,
         look: Look,
         range: std::ops::Range<usize>,
-        rows: &mut Vec<Row>,
+        show: &mut dyn FnMut(&Row),
     ) {
-        let start = rows.len();
+        let is_thinking = matches!(self.body, Body::Thinking { .. });
         if let Some(markdown) = self.markdown(look) {
-            markdown.rows(usize::from(width), range, rows);
-            if matches!(self.body, Body::Thinking { .. }) {
-                rows[start..].iter_mut().for_each(as_thinking);
-            }
+            markdown.each_row(usize::from(width), range, &mut |row| {
+                if is_thinking {
+                    show(&as_thinking(row));
+                } else {
+                    show(row);
+                }
+            });
             return;
         }
         let all = self.rows(width, look);
-        rows.extend_from_slice(&all[range.start.min(all.len())..range.end.min(all.len())]);
+        let range = range.start.min(all.len())..range.end.min(all.len());
+        all[range].iter().for_each(show);
     }
 
     /// Sends code that waits for its colours to the highlighter.
@@ -225,7 +229,8 @@ fn user_rows(message: &UserMessage, width: u16) -> Vec<Row> {
 }
 
 /// Thinking reads as one quiet voice: plain text takes its colour, the rest keeps its own.
-fn as_thinking(row: &mut Row) {
+fn as_thinking(row: &Row) -> Row {
+    let mut row = row.clone();
     for span in row
         .spans
         .iter_mut()
@@ -234,6 +239,7 @@ fn as_thinking(row: &mut Row) {
         span.face.token = Token::Thinking;
         span.face = span.face.emphasised(Emphasis::ITALIC);
     }
+    row
 }
 
 fn thinking_row(open: bool) -> Row {
