@@ -34,6 +34,8 @@ const AGENTS: usize = 200;
 const PAUSE: u64 = 10;
 const FIRST_DELTAS: usize = 200;
 const SECOND_DELTAS: usize = 800;
+/// An agent that has not ended by then never will.
+const PATIENCE: Duration = Duration::from_mins(5);
 const SERVE: &str = "--serve";
 
 fn main() {
@@ -50,7 +52,7 @@ fn main() {
     let server = Server::start(agents, pause);
     let before = Figures::now();
     let began = Instant::now();
-    let completed = runtime().block_on(converse(agents, &server.url));
+    let (completed, shared) = runtime().block_on(converse(agents, &server.url));
     let took = began.elapsed();
     let after = Figures::now();
     let deltas = agents * (FIRST_DELTAS + SECOND_DELTAS);
@@ -63,10 +65,11 @@ fn main() {
         (after.cpu - before.cpu) as f64 * 1000.0 / deltas as f64
     );
     println!(
-        "memory {:.1} MB before, {:.1} MB at its peak: {:.0} kB an agent",
+        "memory {:.1} MB before, {:.1} MB at its peak: {:.0} kB an agent; PSS {:.1} MB with all of them",
         before.peak as f64 / 1000.0,
         after.peak as f64 / 1000.0,
-        (after.peak - before.peak) as f64 / agents as f64
+        (after.peak - before.peak) as f64 / agents as f64,
+        shared as f64 / 1000.0
     );
     assert_eq!(completed, agents, "every agent comes to its end");
 }
@@ -78,7 +81,8 @@ fn runtime() -> tokio::runtime::Runtime {
         .expect("a runtime")
 }
 
-async fn converse(agents: usize, url: &str) -> usize {
+/// How many agents came to their end, and the PSS in kilobytes when the first of them did.
+async fn converse(agents: usize, url: &str) -> (usize, u64) {
     let provider = HttpProvider::default();
     let workspace = Arc::new(Workspace::new(env!("CARGO_MANIFEST_DIR")));
     let running: Vec<_> = (0..agents)
@@ -108,11 +112,22 @@ async fn converse(agents: usize, url: &str) -> usize {
             })
         })
         .collect();
-    let mut completed = 0;
+    let deadline = tokio::time::Instant::now() + PATIENCE;
+    let (mut completed, mut shared) = (0, None);
     for task in running {
-        completed += usize::from(task.await.unwrap_or(false));
+        let ended = tokio::time::timeout_at(deadline, task).await;
+        shared.get_or_insert_with(proportional_set_size);
+        completed += usize::from(matches!(ended, Ok(Ok(true))));
     }
-    completed
+    (completed, shared.unwrap_or_default())
+}
+
+/// Kilobytes, what is shared with other processes counted in part.
+fn proportional_set_size() -> u64 {
+    let rollup = fs::read_to_string("/proc/self/smaps_rollup").unwrap_or_default();
+    let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:"));
+    let number = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+    number.unwrap_or_default()
 }
 
 fn model(url: &str) -> Model {

@@ -135,8 +135,9 @@ function compatOf(provider, model) {
       };
     case "bedrock-converse": {
       const adaptive = model.thinkingLevelMap?.max ? { adaptiveThinking: true } : { thinkingBudget: true };
-      const marked = CLAUDE.test(model.id) || /amazon\.nova/.test(model.id) ? { cacheControl: true } : {};
-      return { ...(CLAUDE.test(model.id) && model.reasoning ? adaptive : {}), ...marked };
+      if (CLAUDE.test(model.id)) return { ...(model.reasoning ? adaptive : {}), cacheControl: true };
+      // These refuse marks on tools and on results.
+      return /amazon\.nova/.test(model.id) ? { cacheControl: true, unmarkedTools: true } : {};
     }
     default:
       return {

@@ -140,7 +140,7 @@ impl fmt::Debug for UpdateSink {
 }
 
 /// Progress of a running call.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ToolUpdate {
     /// More output, to be appended. `skipped` bytes before it were left out because they came faster
@@ -148,6 +148,8 @@ pub enum ToolUpdate {
     Output { text: String, skipped: u64 },
     /// One line that says how far the call is; it takes the place of the one before.
     Status { text: String },
+    /// Something happened in the agent that runs inside of the call.
+    Agent { event: Box<super::event::Event> },
 }
 
 impl ToolUpdate {
@@ -155,6 +157,7 @@ impl ToolUpdate {
     pub fn text(&self) -> &str {
         match self {
             Self::Output { text, .. } | Self::Status { text } => text,
+            Self::Agent { .. } => "",
         }
     }
 

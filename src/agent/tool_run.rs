@@ -215,6 +215,11 @@ async fn run_lane(
 
 /// Runs one call. A tool that ignores its cancellation is left behind after a grace period.
 async fn execute(run: &Run<'_>, call: &ToolCall, arguments: Value) -> ToolOutput {
+    // Whoever judges the output is told of the call that was made.
+    let call = &ToolCall {
+        arguments: arguments.clone(),
+        ..call.clone()
+    };
     let toolbox = Arc::clone(&run.core.state().toolbox);
     let Some(tool) = toolbox.get(&call.name) else {
         return aborted("the tool is gone");

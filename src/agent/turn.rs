@@ -13,7 +13,7 @@ use super::change::{Desk, Moment};
 use super::core::Core;
 use super::event::{Event, RunOutcome};
 use super::interceptor::StopRun;
-use super::message::{AgentMessage, ToolResultMessage, UserMessage};
+use super::message::{AgentMessage, Severity, ToolResultMessage, UserMessage};
 use super::recorder::Recorder;
 use super::tool_run::run_tools;
 use crate::llm::{AssistantMessage, StopReason, TurnStatus};
@@ -106,6 +106,7 @@ impl Run<'_> {
             }
             let called_tools = !results.is_empty();
             if !called_tools && !self.has_more_to_do().await? {
+                self.tell_of_silence(answer.as_ref());
                 self.make_room(Moment::AfterRun).await?;
                 return Ok(RunOutcome::Completed);
             }
@@ -128,6 +129,17 @@ impl Run<'_> {
                     && answer.content.is_empty()
                     && answer.usage.context_tokens() >= window / 100 * 99
             })
+    }
+
+    /// A run that ends without a word would look as if nothing had happened.
+    fn tell_of_silence(&self, answer: Option<&AssistantMessage>) {
+        let silent = |answer: &AssistantMessage| {
+            answer.stop_reason == StopReason::Stop && answer.text().trim().is_empty()
+        };
+        if answer.is_some_and(silent) {
+            let text = "the model ended its turn without a word";
+            self.core.notice(Severity::Warning, text);
+        }
     }
 
     /// Lets whoever can shorten the conversation; whether somebody did.

@@ -2,6 +2,7 @@
 //! models, agents or screens.
 
 pub mod atomic_file;
+pub mod browser;
 pub mod clock;
 pub mod foreground;
 pub mod ids;
@@ -9,4 +10,6 @@ pub mod jsonl;
 pub mod path;
 pub mod problem;
 pub mod process;
+pub mod redact;
 pub mod text;
+pub mod watch;

@@ -7,12 +7,13 @@
 //! been idle for a moment: a detached grandchild that keeps the pipe open is not waited for.
 
 mod group;
+mod piped;
 mod quiet;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::process::ExitStatusExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::LazyLock;
@@ -25,7 +26,8 @@ use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep_until};
 
 pub use group::ChildGroup;
-pub use quiet::{QuietError, QuietOutput, run_quietly};
+pub use piped::{Piped, Pipes, spawn_piped};
+pub use quiet::{QuietError, QuietOutput, run_captured, run_quietly};
 
 /// Silence on the pipe after which an ended child's output is complete.
 const IDLE: Duration = Duration::from_millis(100);
@@ -100,6 +102,13 @@ impl Invocation {
             .kill_on_drop(true);
         command
     }
+}
+
+/// Becomes `program`, looked up in `PATH`; returns only when that failed.
+pub fn replace(program: &OsStr, args: impl IntoIterator<Item = OsString>) -> io::Error {
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that may")]
+    let mut command = std::process::Command::new(program);
+    command.args(args).exec()
 }
 
 /// How a child ended. One of the two is set.
@@ -260,7 +269,7 @@ impl Running {
     /// The next output, up to the length of `buffer`; 0 when there is no more to come and the child has
     /// ended. Nothing is lost when the future is dropped.
     pub async fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let idle_at = Instant::now() + IDLE;
+        let mut idle_at = Instant::now() + IDLE;
         loop {
             let wake = self.wake(idle_at);
             tokio::select! {
@@ -268,7 +277,11 @@ impl Running {
                 // Before the output: a flood must not keep a deadline from passing.
                 () = sleep_until(wake.unwrap_or(idle_at)), if wake.is_some() => {
                     if self.is_over(idle_at) {
-                        return Ok(0);
+                        if !self.has_more() {
+                            return Ok(0);
+                        }
+                        // On a busy machine silence may be ours, not the child's.
+                        idle_at = Instant::now() + IDLE;
                     }
                 }
                 status = self.child.wait(), if self.exit.is_none() => self.note_exit(status?.into()),
@@ -278,6 +291,13 @@ impl Running {
                 },
             }
         }
+    }
+
+    /// Whether output waits in the pipe, and there is still time to read it.
+    fn has_more(&self) -> bool {
+        let in_time = self.read_until.is_some_and(|until| Instant::now() < until);
+        let waiting = |pipe| rustix::io::ioctl_fionread(pipe).is_ok_and(|bytes| bytes > 0);
+        in_time && self.output.as_ref().is_some_and(waiting)
     }
 
     fn note_exit(&mut self, exit: Exit) {

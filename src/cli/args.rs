@@ -4,6 +4,12 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use super::commands::checkpoints::CheckpointsCommand;
+use super::commands::export::ExportArgs;
+use super::commands::import::ImportArgs;
+use super::commands::sessions::SessionsCommand;
+use crate::coding::permission;
+use crate::coding::sandbox::SandboxMode;
 use crate::llm::ThinkingLevel;
 use crate::llm::auth::is_safe;
 
@@ -31,6 +37,10 @@ pub(super) struct Args {
     /// JSON lines in and out
     #[arg(long, conflicts_with = "print")]
     pub json: bool,
+
+    /// In JSON mode: this client answers questions; without it each is dismissed at once
+    #[arg(long)]
+    pub answers: bool,
 
     /// How to run; `text` is `--print`, `json` is `--json`
     #[arg(long, value_enum, value_name = "MODE", conflicts_with_all = ["print", "json"])]
@@ -68,6 +78,10 @@ pub(super) struct Args {
     #[arg(long, value_name = "TEXT")]
     pub append_system_prompt: Option<String>,
 
+    /// Instructions beside AGENTS.md: a file, or a folder that holds one; may be given again
+    #[arg(long, value_name = "PATH")]
+    pub context: Vec<PathBuf>,
+
     /// Go on with the newest session of this directory
     #[arg(short, long = "continue", conflicts_with_all = ["resume", "session", "no_session"])]
     pub continue_session: bool,
@@ -88,6 +102,18 @@ pub(super) struct Args {
     /// The tools to offer, separated by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub tools: Option<Vec<String>>,
+
+    /// How much is asked before tools run: yolo, ask or plan
+    #[arg(long, value_name = "MODE", value_parser = permission_mode)]
+    pub permissions: Option<permission::Mode>,
+
+    /// What commands may do: off, workspace or read-only
+    #[arg(long, value_name = "MODE", value_parser = sandbox_mode)]
+    pub sandbox: Option<SandboxMode>,
+
+    /// Trust the project's own settings, hooks, plug-ins and servers as they are now
+    #[arg(long)]
+    pub trust: bool,
 
     /// Work in this directory
     #[arg(long, value_name = "DIR")]
@@ -142,30 +168,34 @@ pub(super) enum Command {
         #[arg(long)]
         refresh: bool,
     },
-    /// List the stored sessions
+    /// List, search, show, name and delete the stored sessions
     Sessions {
         #[command(subcommand)]
         what: Option<SessionsCommand>,
+    },
+    /// Write a session to a page, a document or a copy
+    Export(ExportArgs),
+    /// Make sessions of files of osier, pi, Claude Code and Codex
+    Import(ImportArgs),
+    /// Look after the recorded states of files
+    Checkpoints {
+        #[command(subcommand)]
+        what: CheckpointsCommand,
     },
     /// Sign in, sign out, show which providers have a key
     Auth {
         #[command(subcommand)]
         what: AuthCommand,
     },
+    /// List, add, remove and try MCP servers
+    Mcp {
+        #[command(subcommand)]
+        what: McpCommand,
+    },
     /// Show where the files are, what can be set, and what is wrong with them
     Config {
         #[command(subcommand)]
         what: ConfigCommand,
-    },
-}
-
-#[derive(Debug, Clone, Copy, Subcommand)]
-pub(super) enum SessionsCommand {
-    /// Newest first; the same as no command
-    List {
-        /// Of every directory, not only this one
-        #[arg(long)]
-        all: bool,
     },
 }
 
@@ -197,6 +227,57 @@ pub(super) struct LoginArgs {
     pub device: bool,
 }
 
+#[derive(Debug, Clone, Subcommand)]
+pub(super) enum McpCommand {
+    /// Write a server into `mcp.json`: a program with its arguments, or an address
+    Add(McpAddArgs),
+    /// Show the servers that are configured
+    List,
+    /// Remove a server from `mcp.json`
+    Rm {
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// From the project's `.osier/mcp.json`
+        #[arg(long)]
+        project: bool,
+    },
+    /// Start servers, say what they have, and end them
+    Test {
+        #[arg(value_name = "NAME")]
+        name: Option<String>,
+    },
+    /// Sign in to a server over HTTP with a browser
+    Login {
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+}
+
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct McpAddArgs {
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// A variable of its environment; `${NAME}` in it is taken from yours
+    #[arg(short, long, value_name = "NAME=VALUE")]
+    pub env: Vec<String>,
+    /// A header of its requests; `${NAME}` in it is taken from the environment
+    #[arg(long, value_name = "NAME: VALUE")]
+    pub header: Vec<String>,
+    /// Into the project's `.osier/mcp.json`
+    #[arg(long)]
+    pub project: bool,
+    /// Take the place of a server of that name
+    #[arg(long)]
+    pub force: bool,
+    #[arg(
+        value_name = "COMMAND|URL",
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    pub command: Vec<String>,
+}
+
 #[derive(Debug, Clone, Copy, Subcommand)]
 pub(super) enum ConfigCommand {
     /// The folders and files in use
@@ -223,6 +304,16 @@ fn proxy(text: &str) -> Result<String, String> {
         return Ok(text.to_owned());
     }
     Err("it must be an https address, or one on this machine: a token goes there".to_owned())
+}
+
+fn sandbox_mode(text: &str) -> Result<SandboxMode, String> {
+    let mode = SandboxMode::from_name(text);
+    mode.ok_or_else(|| "the modes are off, workspace and read-only".to_owned())
+}
+
+fn permission_mode(text: &str) -> Result<permission::Mode, String> {
+    let mode = permission::Mode::from_name(text);
+    mode.ok_or_else(|| "the modes are yolo, ask and plan".to_owned())
 }
 
 fn temperature(text: &str) -> Result<f32, String> {

@@ -5,20 +5,26 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Parser;
 use clap::error::ErrorKind;
 
-use super::args::{Args, Command, Mode, SessionsCommand};
+use super::args::{Args, Command, Mode};
 use super::commands;
 use super::exit::{Exit, usage_error};
 use super::input;
+use super::look::ThemeLook;
 use crate::agent::RunOutcome;
 use crate::base::problem::Problem;
 use crate::coding::folders::Folders;
-use crate::coding::host::{Host, HostSetup, SessionChoice, find_session, list_sessions};
+use crate::coding::host::{Host, HostSetup, SessionChoice, find_session};
+use crate::coding::mcp;
 use crate::coding::models::Models;
+#[cfg(target_os = "linux")]
+use crate::coding::sandbox;
 use crate::coding::settings::Settings;
+use crate::coding::trust::Trust;
 use crate::llm::Secret;
 use crate::modes::print::{LogOptions, Sinks};
 use crate::modes::prompt::Prompt;
@@ -26,6 +32,10 @@ use crate::modes::{json, print, tui};
 
 /// Runs the program and says how it ended.
 pub fn run() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    if let Some(code) = sandbox::helper::run(std::env::args_os().skip(1)) {
+        return code;
+    }
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(error) => return reject(&error).into(),
@@ -74,8 +84,12 @@ fn start(args: Args) -> Result<Exit, String> {
         .collect();
     let home = environment.get("OSIER_HOME").map(String::as_str);
     let folders = Folders::find(home).map_err(|error| error.to_string())?;
-    let (settings, problems) = Settings::load(&folders.settings());
     let cwd = working_directory(args.cwd.as_deref())?;
+    if args.trust {
+        let decided = Trust::new(&folders).decide(&cwd, true);
+        decided.map_err(|error| error.to_string())?;
+    }
+    let (settings, problems) = Settings::load_for(&folders, &cwd);
     let meant = Meant {
         args,
         folders,
@@ -91,7 +105,16 @@ fn start(args: Args) -> Result<Exit, String> {
     let stdin_piped = !io::stdin().is_terminal();
     let mode = choose_mode(&meant, io::stdout().is_terminal())?;
     match mode {
-        Chosen::Json => run_json(&meant, setup),
+        Chosen::Json => {
+            let answers_questions = meant.args.answers;
+            run_json(
+                &meant,
+                HostSetup {
+                    answers_questions,
+                    ..setup
+                },
+            )
+        }
         Chosen::Print => run_print(&meant, setup, stdin_piped),
         Chosen::Screen => run_screen(meant, setup, stdin_piped),
     }
@@ -113,9 +136,20 @@ fn report(meant: &Meant) -> Result<Option<Exit>, String> {
     } else {
         match &args.command {
             Some(Command::Sessions { what }) => {
-                let all = matches!(what, Some(SessionsCommand::List { all: true }));
-                let sessions = list_sessions(&meant.folders.data, &meant.cwd, all);
-                commands::sessions::run(&sessions, &mut out).map(|()| Exit::Success)
+                let places = (&meant.folders, meant.cwd.as_path());
+                commands::sessions::run(what.as_ref(), places, &mut out)?
+            }
+            Some(Command::Export(args)) => {
+                let look = Arc::new(ThemeLook::new(meant.folders.themes()));
+                commands::export::run(args, &meant.folders, (&meant.cwd, look), &mut out)
+            }
+            Some(Command::Import(args)) => {
+                let places = (&meant.folders, meant.cwd.as_path());
+                commands::import::run(args, places, &meant.environment, &mut out)
+            }
+            Some(Command::Checkpoints { what }) => {
+                let limit = meant.settings.checkpoints_limit;
+                commands::checkpoints::run(what, &meant.folders.data, limit, &mut out)
             }
             Some(Command::Auth { what }) => {
                 let exit = {
@@ -124,10 +158,22 @@ fn report(meant: &Meant) -> Result<Option<Exit>, String> {
                 };
                 return Ok(Some(exit));
             }
+            Some(Command::Mcp { what }) => {
+                let place = commands::mcp::Place {
+                    folders: &meant.folders,
+                    environment: &meant.environment,
+                    cwd: meant.cwd.clone(),
+                    project: Trust::new(&meant.folders).allows(&meant.cwd),
+                    keyring: meant.settings.keyring,
+                };
+                runtime()?.block_on(commands::mcp::run(what.clone(), &place, &mut out))
+            }
             Some(Command::Config { what }) => {
                 let setup = host_setup(meant)?;
                 let mut problems = meant.problems.clone();
                 problems.extend(Models::load_lenient(&setup).1);
+                let servers = [meant.folders.servers()];
+                problems.extend(mcp::load(&servers, &meant.environment).problems);
                 problems.extend(tui::check_files(&meant.folders, &meant.settings));
                 commands::config::run(*what, &meant.folders, &problems, &mut out)
             }
@@ -202,14 +248,28 @@ fn host_setup(meant: &Meant) -> Result<HostSetup, String> {
         proxy: args.proxy.clone(),
         system_prompt: args.system_prompt.clone(),
         append_system_prompt: args.append_system_prompt.clone(),
+        context: context_paths(&args.context, cwd)?,
         session,
         tools: args.tools.clone(),
         temperature: args.temperature,
+        permissions: args.permissions,
+        sandbox: args.sandbox,
         max_turns: args.max_turns,
         max_retries: args.max_retries,
         trace: args.trace_llm || args.trace_mcp,
+        trace_servers: args.trace_mcp,
+        look: Some(Arc::new(ThemeLook::new(folders.themes()))),
         ..HostSetup::new(folders.clone(), cwd.clone())
     })
+}
+
+/// The paths of `--context`, which have to be there.
+fn context_paths(given: &[PathBuf], cwd: &Path) -> Result<Vec<PathBuf>, String> {
+    let paths = given.iter().map(|path| {
+        let found = cwd.join(path).canonicalize();
+        found.map_err(|error| format!("`--context {}` cannot be used: {error}", path.display()))
+    });
+    paths.collect()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -270,7 +330,8 @@ fn collect_prompts(meant: &Meant, stdin_piped: bool) -> Result<Vec<Prompt>, Stri
     input::prompts(&meant.args.prompts, piped, &meant.cwd)
 }
 
-fn run_print(meant: &Meant, setup: HostSetup, stdin_piped: bool) -> Result<Exit, String> {
+fn run_print(meant: &Meant, mut setup: HostSetup, stdin_piped: bool) -> Result<Exit, String> {
+    setup.waits_for_servers = true;
     let prompts = collect_prompts(meant, stdin_piped)?;
     if prompts.is_empty() {
         return Err("there is nothing to do: give a prompt, or pipe one in".to_owned());
@@ -309,7 +370,8 @@ fn tell_problems(problems: &[Problem]) {
     }
 }
 
-fn run_json(meant: &Meant, setup: HostSetup) -> Result<Exit, String> {
+fn run_json(meant: &Meant, mut setup: HostSetup) -> Result<Exit, String> {
+    setup.waits_for_servers = true;
     let prompts = input::prompts(&meant.args.prompts, None, &meant.cwd)?;
     no_picker(meant)?;
     let mut accounting = accounting_file(meant.args.accounting.as_deref())?;

@@ -6,5 +6,6 @@ mod commands;
 mod dispatch;
 mod exit;
 mod input;
+mod look;
 
 pub use dispatch::run;

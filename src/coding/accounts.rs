@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use super::folders::Folders;
 use super::settings::Settings;
 use crate::base::problem::nearest;
-use crate::base::{clock, process};
+use crate::base::{browser, clock};
 use crate::llm::Secret;
 use crate::llm::auth::{
     Ambient, Credential, CredentialFile, Environment, FileError, KeySource, Method, Progress,
@@ -20,8 +20,6 @@ use crate::llm::auth::{
 };
 use crate::llm::catalogue::{Catalogue, ModelsFile, ProviderEntry};
 
-/// A program that opens the browser may take this long.
-const OPEN_TIME: Duration = Duration::from_secs(10);
 /// Keys shorter than this show nothing of themselves.
 const SHOWN_FROM: usize = 16;
 
@@ -289,19 +287,7 @@ impl Accounts {
 
     /// Opens `url` in a browser where there is a screen to show one; on a remote machine there is none.
     pub async fn open_browser(&self, url: &str) -> bool {
-        let set = |name: &str| self.variable(name).is_some();
-        let remote = set("SSH_CONNECTION") || set("SSH_TTY");
-        let program = if cfg!(target_os = "macos") {
-            "open"
-        } else {
-            "xdg-open"
-        };
-        let screen = cfg!(target_os = "macos") || set("DISPLAY") || set("WAYLAND_DISPLAY");
-        if remote || !screen {
-            return false;
-        }
-        let opened = process::run_quietly(program, [url], None, OPEN_TIME).await;
-        opened.is_ok_and(|output| output.exit.is_success())
+        browser::open(url, |name| self.variable(name).is_some()).await
     }
 }
 

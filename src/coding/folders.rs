@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 /// The user's folders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folders {
-    /// `settings.toml`, `models.json`, `themes/`, `keymaps/`.
+    /// `settings.toml`, `models.json`, `mcp.json`, `hooks.json`, `themes/`, `keymaps/`.
     pub config: PathBuf,
-    /// `sessions/`, `auth.json`, `history.jsonl`, `published-models.json`, `logs/`.
+    /// `sessions/`, `index.sqlite`, `trash/`, `auth.json`, `history.jsonl`, `published-models.json`.
     pub data: PathBuf,
 }
 
@@ -54,6 +54,18 @@ impl Folders {
         self.config.join("keymaps")
     }
 
+    pub fn servers(&self) -> PathBuf {
+        self.config.join("mcp.json")
+    }
+
+    pub fn hooks(&self) -> PathBuf {
+        self.config.join("hooks.json")
+    }
+
+    pub fn logs(&self) -> PathBuf {
+        self.data.join("logs")
+    }
+
     pub fn credentials(&self) -> PathBuf {
         self.data.join("auth.json")
     }
@@ -61,6 +73,10 @@ impl Folders {
     /// What was published about models since this build.
     pub fn published(&self) -> PathBuf {
         self.data.join("published-models.json")
+    }
+
+    pub fn permissions(&self) -> PathBuf {
+        self.data.join("permissions.json")
     }
 
     pub fn sessions(&self) -> PathBuf {

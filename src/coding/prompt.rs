@@ -12,6 +12,8 @@ pub struct PromptParts<'a> {
     pub replacement: Option<&'a str>,
     /// Comes last, when set.
     pub addition: Option<&'a str>,
+    /// Instructions and skills that were found; may be empty.
+    pub context: &'a str,
     /// Names of the tools offered.
     pub tools: &'a [String],
 }
@@ -34,6 +36,7 @@ pub fn system_prompt(parts: PromptParts<'_>) -> String {
     if let Some(addition) = parts.addition {
         let _ = write!(prompt, "\n\n{}", addition.trim_end());
     }
+    prompt.push_str(parts.context);
     let _ = write!(prompt, "\n\nWorking directory: {}", parts.cwd.display());
     prompt
 }
@@ -71,6 +74,7 @@ mod tests {
             cwd,
             replacement: None,
             addition: None,
+            context: "",
             tools: &names,
         }));
         let costs: Vec<(&String, usize)> = tools
@@ -103,11 +107,12 @@ mod tests {
             cwd: Path::new("/work"),
             replacement: Some("Be brief.\n"),
             addition: Some("No emoji."),
+            context: "\n\nProject.",
             tools: &["bash".to_owned()],
         };
         assert_eq!(
             system_prompt(parts),
-            "Be brief.\n\nNo emoji.\n\nWorking directory: /work"
+            "Be brief.\n\nNo emoji.\n\nProject.\n\nWorking directory: /work"
         );
     }
 }

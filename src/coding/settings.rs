@@ -6,6 +6,10 @@ use std::path::{Path, PathBuf};
 
 use toml::{Spanned, Value};
 
+use super::folders::Folders;
+use super::permission::{Mode, Rule};
+use super::sandbox::SandboxMode;
+use super::trust::{Trust, project_root};
 use crate::base::problem::{Problem, nearest};
 use crate::llm::auth::is_safe;
 use crate::llm::catalogue::refresh::SOURCE;
@@ -35,6 +39,10 @@ pub struct Settings {
     pub discover_local_models: bool,
     /// Whether the files of a project are recorded, so that they can be brought back.
     pub checkpoints: bool,
+    /// Whether the model can give tasks to sub-agents.
+    pub subagents: bool,
+    /// MB that recorded files may have after `osier checkpoints prune`; any number when not set.
+    pub checkpoints_limit: Option<u64>,
     /// Whether credentials go into the system's keyring.
     pub keyring: bool,
     /// The osier server that calls go through.
@@ -43,6 +51,19 @@ pub struct Settings {
     pub ca_file: Option<PathBuf>,
     /// Where newly published models are asked for once a day; not at all when not set.
     pub refresh_models: Option<String>,
+    /// How much is asked before tools run.
+    pub permissions: Mode,
+    /// Rules: what runs without being asked for, what is always asked, what never runs.
+    pub allow: Vec<String>,
+    pub ask: Vec<String>,
+    pub deny: Vec<String>,
+    /// Whether the user's hooks of Claude Code run here too.
+    pub claude_hooks: bool,
+    /// What commands may do.
+    pub sandbox: SandboxMode,
+    pub sandbox_network: bool,
+    /// Folders that confined commands may write beside the working directory.
+    pub sandbox_write: Vec<String>,
 }
 
 /// What stays in the scrollback on exit.
@@ -71,10 +92,20 @@ impl Default for Settings {
             auto_compact: true,
             discover_local_models: true,
             checkpoints: true,
+            subagents: false,
+            checkpoints_limit: None,
             keyring: false,
             proxy: None,
             ca_file: None,
             refresh_models: None,
+            permissions: Mode::default(),
+            allow: Vec::new(),
+            ask: Vec::new(),
+            deny: Vec::new(),
+            claude_hooks: false,
+            sandbox: SandboxMode::default(),
+            sandbox_network: false,
+            sandbox_write: Vec::new(),
         }
     }
 }
@@ -200,6 +231,22 @@ pub const SETTINGS: &[Setting] = &[
         take: |settings, value| value.as_bool().map(|value| settings.checkpoints = value),
     },
     Setting {
+        name: "subagents",
+        accepts: "true or false",
+        description: "Whether the model can give tasks to sub-agents (the tool `task`).",
+        take: |settings, value| value.as_bool().map(|value| settings.subagents = value),
+    },
+    Setting {
+        name: "checkpoints_limit",
+        accepts: "a number of MB",
+        description: "What recorded files may have after `osier checkpoints prune`.",
+        take: |settings, value| {
+            let megabytes = u64::try_from(value.as_integer()?).ok()?;
+            settings.checkpoints_limit = Some(megabytes);
+            Some(())
+        },
+    },
+    Setting {
         name: "credential_store",
         accepts: if cfg!(feature = "keyring") {
             "file or keyring"
@@ -240,7 +287,67 @@ pub const SETTINGS: &[Setting] = &[
             Some(())
         },
     },
+    Setting {
+        name: "permissions",
+        accepts: "yolo, ask or plan",
+        description: "How much is asked before tools run.",
+        take: |settings, value| {
+            settings.permissions = Mode::from_name(value.as_str()?)?;
+            Some(())
+        },
+    },
+    Setting {
+        name: "allow",
+        accepts: RULES,
+        description: "What runs without being asked for.",
+        take: |settings, value| rules(value).map(|rules| settings.allow.extend(rules)),
+    },
+    Setting {
+        name: "ask",
+        accepts: RULES,
+        description: "What is asked in every mode.",
+        take: |settings, value| rules(value).map(|rules| settings.ask.extend(rules)),
+    },
+    Setting {
+        name: "deny",
+        accepts: RULES,
+        description: "What never runs.",
+        take: |settings, value| rules(value).map(|rules| settings.deny.extend(rules)),
+    },
+    Setting {
+        name: "claude_hooks",
+        accepts: "true or false",
+        description: "Whether the hooks of `~/.claude/settings.json` run here too.",
+        take: |settings, value| value.as_bool().map(|value| settings.claude_hooks = value),
+    },
+    Setting {
+        name: "sandbox",
+        accepts: "off, workspace or read-only",
+        description: "What commands may write; without the network unless `sandbox_network`.",
+        take: |settings, value| {
+            settings.sandbox = SandboxMode::from_name(value.as_str()?)?;
+            Some(())
+        },
+    },
+    Setting {
+        name: "sandbox_network",
+        accepts: "true or false",
+        description: "Whether confined commands reach the network.",
+        take: |settings, value| {
+            value
+                .as_bool()
+                .map(|value| settings.sandbox_network = value)
+        },
+    },
+    Setting {
+        name: "sandbox_write",
+        accepts: "a list of folders, e.g. [\"~/.cargo\"]",
+        description: "What confined commands may write beside the working directory.",
+        take: |settings, value| texts(value).map(|value| settings.sandbox_write = value),
+    },
 ];
+
+const RULES: &str = "a list of rules, e.g. [\"bash(git *)\", \"edit(src/**)\", \"mcp__github__*\"]";
 
 impl Settings {
     /// How requests go out.
@@ -249,6 +356,35 @@ impl Settings {
             ca_file: self.ca_file.as_deref().map(Into::into),
             ..HttpOptions::default()
         }
+    }
+
+    /// The user's settings with those of the project around `cwd` over them, where it is trusted. A
+    /// project may add rules and tighten what the user chose, never loosen it.
+    pub fn load_for(folders: &Folders, cwd: &Path) -> (Self, Vec<Problem>) {
+        let (user, mut problems) = Self::load(&folders.settings());
+        let path = project_root(cwd).join(".osier/settings.toml");
+        if !path.is_file() || !Trust::new(folders).allows(cwd) {
+            return (user, problems);
+        }
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) => {
+                let message = format!("cannot be read: {error}");
+                problems.push(Problem::of_file(path, message, "it is left out"));
+                return (user, problems);
+            }
+        };
+        let (mut settings, found) = Self::parse_over(user.clone(), &path, &text);
+        problems.extend(found);
+        settings.permissions = settings.permissions.max(user.permissions);
+        settings.sandbox = settings.sandbox.max(user.sandbox);
+        settings.sandbox_network &= user.sandbox_network;
+        settings.sandbox_write = user.sandbox_write;
+        settings.claude_hooks = user.claude_hooks;
+        // Where secrets go is for the user alone to say.
+        settings.proxy = user.proxy;
+        settings.ca_file = user.ca_file;
+        (settings, problems)
     }
 
     /// Reads the file at `path`. A missing file is no problem.
@@ -268,7 +404,10 @@ impl Settings {
 
     /// Reads `text`, which stands at `path`.
     pub fn parse(path: &Path, text: &str) -> (Self, Vec<Problem>) {
-        let mut settings = Self::default();
+        Self::parse_over(Self::default(), path, text)
+    }
+
+    fn parse_over(mut settings: Self, path: &Path, text: &str) -> (Self, Vec<Problem>) {
         let mut problems = Vec::new();
         let table = match toml::from_str::<BTreeMap<Spanned<String>, Spanned<Value>>>(text) {
             Ok(table) => table,
@@ -316,6 +455,12 @@ fn text(value: &Value) -> Option<String> {
 fn address(value: &Value) -> Option<String> {
     let text = value.as_str()?.trim().trim_end_matches('/');
     is_safe(text).then(|| text.to_owned())
+}
+
+fn rules(value: &Value) -> Option<Vec<String>> {
+    let rules = texts(value)?;
+    let whole = rules.iter().all(|rule| Rule::parse(rule).is_some());
+    whole.then_some(rules)
 }
 
 fn texts(value: &Value) -> Option<Vec<String>> {

@@ -219,6 +219,8 @@ pub struct Compat {
     pub short_tool_ids: bool,
     /// Chat completions, Bedrock: prompt-cache marks, for routers to models that need them.
     pub cache_control: bool,
+    /// Bedrock: neither tools nor their results take prompt-cache marks.
+    pub unmarked_tools: bool,
     /// Chat completions: the content of an answer is never null, at least empty.
     pub text_required: bool,
     /// Chat completions: tool results name their tool.

@@ -1,8 +1,9 @@
 //! JSON lines in and out: for scripts that want to see everything.
 //!
-//! Input lines are `{"type":"message","content":…}` and `{"type":"interrupt"}`. Every event of the host
-//! is one complete object on one line; a line that cannot be understood is answered by an `error` line
-//! and nothing else happens.
+//! Input lines are `{"type":"message","content":…}`, `{"type":"interrupt"}` and, for a client that answers
+//! questions, `{"type":"answer","id":…,"answer":…}`. Every event of the host is one complete object on one
+//! line; a line that cannot be understood is answered by an `error` line and nothing else happens. After the
+//! end of the input nobody is there: what is asked then is dismissed.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -13,6 +14,7 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, Split};
 
 use crate::agent::{self, RunOutcome, Subscription};
 use crate::coding::host::{Event, Host, Op};
+use crate::coding::questions::Answer;
 
 use super::prompt::Prompt;
 
@@ -20,8 +22,15 @@ use super::prompt::Prompt;
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Input {
-    Message { content: Content },
+    Message {
+        content: Content,
+    },
     Interrupt,
+    /// To the open question `id`.
+    Answer {
+        id: String,
+        answer: Answer,
+    },
 }
 
 /// Text, or a list of blocks of which the text counts.
@@ -93,6 +102,8 @@ async fn converse(
     let mut waiting: VecDeque<Prompt> = prompts.into();
     let mut running = false;
     let mut outcome = RunOutcome::Completed;
+    // Questions that nobody has answered yet.
+    let mut open = Vec::new();
     loop {
         if !running {
             match waiting.pop_front() {
@@ -117,6 +128,10 @@ async fn converse(
                     writeln!(file, "{}", serde_json::to_string(entry)?)?;
                 }
                 write_event(output, &event)?;
+                follow_questions(&event, &mut open);
+                if lines.is_none() {
+                    dismiss(host, &mut open);
+                }
                 // Going on in another session than the one that was named would be a surprise.
                 if let Event::SessionFailed { message } = event {
                     return Ok(Some(RunOutcome::Stopped { message }));
@@ -129,13 +144,30 @@ async fn converse(
                     outcome = ended;
                 }
             }
-            line = next_line(&mut lines) => match line {
-                Some(line) => read_line(host, &line?, &mut waiting, output)?,
-                None => lines = None,
+            line = next_line(&mut lines) => if let Some(line) = line {
+                read_line(host, &line?, &mut waiting, output)?;
+            } else {
+                lines = None;
+                dismiss(host, &mut open);
             },
         }
     }
     Ok(Some(outcome))
+}
+
+fn follow_questions(event: &Event, open: &mut Vec<String>) {
+    match event {
+        Event::QuestionAsked { question } => open.push(question.id.clone()),
+        Event::QuestionClosed { id } => open.retain(|known| known != id),
+        _ => {}
+    }
+}
+
+fn dismiss(host: &Host, open: &mut Vec<String>) {
+    for id in open.drain(..) {
+        let answer = Answer::Dismissed;
+        host.send(Op::AnswerQuestion { id, answer });
+    }
 }
 
 /// The next line; `None` at the end of the input. Waits for ever when the input has ended before.
@@ -165,12 +197,13 @@ fn read_line(
             });
         }
         Ok(Input::Interrupt) => host.send(agent::Op::Abort.into()),
+        Ok(Input::Answer { id, answer }) => host.send(Op::AnswerQuestion { id, answer }),
         Err(error) => write_line(
             output,
             &json!({
                 "type": "error",
                 "message": format!("this input line was not understood: {error}"),
-                "hint": "send {\"type\":\"message\",\"content\":\"…\"} or {\"type\":\"interrupt\"}",
+                "hint": "send {\"type\":\"message\",\"content\":\"…\"}, {\"type\":\"interrupt\"} or {\"type\":\"answer\",\"id\":\"…\",\"answer\":{…}}",
             }),
         )?,
     }

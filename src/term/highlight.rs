@@ -164,6 +164,36 @@ impl Highlighter {
     }
 }
 
+/// Highlights whole blocks where somebody waits for them: in a page that is written. Owns the grammars;
+/// made when the first block is asked for.
+#[derive(Default)]
+pub struct BlockHighlighter(Option<Worker>);
+
+impl fmt::Debug for BlockHighlighter {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("BlockHighlighter")
+            .field("started", &self.0.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+impl BlockHighlighter {
+    /// The tokens of every line of `code`; `None` for an unknown language and for what is too long.
+    pub fn lines(&mut self, language: &str, code: &str) -> Option<Vec<LineTokens>> {
+        if code.len() > MAX_BYTES {
+            return None;
+        }
+        let worker = self.0.get_or_insert_with(Worker::new);
+        let mut state = State {
+            parse: ParseState::new(worker.grammar(language)?),
+            scopes: ScopeStack::new(),
+        };
+        let lines = code.lines().take(MAX_LINES);
+        Some(lines.map(|line| worker.line(line, &mut state)).collect())
+    }
+}
+
 fn work(requests: &Receiver<Request>, alive: &Weak<()>, deliver: &Deliver) {
     let mut worker = Worker::new();
     while let Ok(request) = requests.recv() {

@@ -15,6 +15,5 @@ pub mod row;
 pub mod scroll;
 pub mod terminal;
 pub mod theme;
-pub mod watch;
 pub mod widgets;
 pub mod wrap;

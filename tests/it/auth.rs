@@ -1,6 +1,7 @@
 //! Signing in and staying signed in, against a real server.
 
 mod processes;
+mod skipped;
 
 use std::collections::VecDeque;
 use std::time::Duration;

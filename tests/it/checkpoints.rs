@@ -2,7 +2,9 @@
 #![expect(clippy::disallowed_methods, reason = "a project of the test's own")]
 
 use osier::coding::checkpoint::{ChangeKind, FileChange, Unrestored};
-use osier::coding::host::{CheckpointEvent, CheckpointOp, Event, FilesAt, Op, SessionChoice};
+use osier::coding::host::{
+    CheckpointEvent, CheckpointOp, DiffRange, Event, FilesAt, Op, SessionChoice,
+};
 use osier::llm::Script;
 use serde_json::json;
 
@@ -205,26 +207,68 @@ async fn what_a_prompt_did_is_told_as_diffs() {
     let place = Place::new();
     std::fs::write(place.work().join("old.txt"), "old\n").unwrap();
     let mut open = place.open(SessionChoice::New, two_prompts()).await;
-    let _ = open.run("first").await;
+    let first = prompts(&open.run("first").await);
     let second = prompts(&open.run("second").await);
-    open.host.send(Op::Checkpoint(CheckpointOp::ReadFileDiffs {
-        request: 1,
-        from: Some(second[0].clone()),
-        to: None,
-    }));
+    let edited = [(
+        change("a.txt", ChangeKind::Modify),
+        "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n".to_owned(),
+    )];
+    let turn = |entry: &str| DiffRange::Turn {
+        entry_id: entry.to_owned(),
+    };
+    let between = |from: &str, to: Option<&str>| DiffRange::Between {
+        from: Some(from.to_owned()),
+        to: to.map(str::to_owned),
+    };
+    let mut told = async |range| diffs(&mut open, range).await;
+    assert_eq!(told(DiffRange::LastPrompt).await, (true, edited.to_vec()));
+    assert_eq!(told(turn(&second[0])).await, (true, edited.to_vec()));
+    assert_eq!(
+        told(between(&second[0], None)).await,
+        (true, edited.to_vec())
+    );
+    let made = vec![
+        (
+            change("a.txt", ChangeKind::Create),
+            "--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1 @@\n+one\n".to_owned(),
+        ),
+        (
+            change("gen/b.txt", ChangeKind::Create),
+            "--- /dev/null\n+++ b/gen/b.txt\n@@ -0,0 +1 @@\n+made\n".to_owned(),
+        ),
+        (
+            change("old.txt", ChangeKind::Remove),
+            "--- a/old.txt\n+++ b/old.txt\n@@ -1 +0,0 @@\n-old\n".to_owned(),
+        ),
+    ];
+    assert_eq!(told(turn(&first[0])).await, (true, made.clone()));
+    assert_eq!(
+        told(between(&first[0], Some(&second[0]))).await,
+        (true, made.clone())
+    );
+    let mut all = made;
+    all[0].1 = all[0].1.replace("+one", "+two");
+    assert_eq!(told(DiffRange::Session).await, (true, all));
+    assert_eq!(told(turn("nothing")).await, (false, vec![]));
+    open.close().await;
+}
+
+/// How files changed, and whether that is known.
+async fn diffs(open: &mut Open, range: DiffRange) -> (bool, Vec<(FileChange, String)>) {
+    let request = 1;
+    let op = CheckpointOp::ReadFileDiffs { request, range };
+    open.host.send(Op::Checkpoint(op));
     let events = open
         .until(|event| matches!(event, Event::Checkpoint(_)))
         .await;
-    let Some(Event::Checkpoint(CheckpointEvent::FileDiffs { files, .. })) = events.last() else {
+    let Some(Event::Checkpoint(CheckpointEvent::FileDiffs { files, known, .. })) = events.last()
+    else {
         panic!("no diffs");
     };
-    let diffs: Vec<(&FileChange, &str)> = files
+    let files = files
         .iter()
-        .map(|file| (&file.change, file.diff.as_str()))
-        .collect();
-    let diff = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n";
-    assert_eq!(diffs, [(&change("a.txt", ChangeKind::Modify), diff)]);
-    open.close().await;
+        .map(|file| (file.change.clone(), file.diff.clone()));
+    (*known, files.collect())
 }
 
 #[tokio::test]

@@ -13,36 +13,7 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 
 use crate::support::cli::{Ended, Home};
-use crate::support::routed::{Asked, Routed, events, json as answer, plain};
-
-/// Messages of Amazon's binary stream: lengths, headers and payload, each part with its checksum.
-fn aws_stream(messages: &[(&str, Value)]) -> Vec<u8> {
-    let mut body = Vec::new();
-    for (name, payload) in messages {
-        let mut headers = Vec::new();
-        for (key, value) in [(":event-type", *name), (":message-type", "event")] {
-            headers.push(u8::try_from(key.len()).unwrap());
-            headers.extend(key.bytes());
-            headers.push(7);
-            headers.extend(u16::try_from(value.len()).unwrap().to_be_bytes());
-            headers.extend(value.bytes());
-        }
-        let payload = payload.to_string();
-        let whole = 12 + headers.len() + payload.len() + 4;
-        let mut message = u32::try_from(whole).unwrap().to_be_bytes().to_vec();
-        message.extend(u32::try_from(headers.len()).unwrap().to_be_bytes());
-        message.extend(crc32fast::hash(&message).to_be_bytes());
-        message.extend(headers);
-        message.extend(payload.bytes());
-        message.extend(crc32fast::hash(&message).to_be_bytes());
-        body.extend(message);
-    }
-    plain(
-        "200 OK",
-        "content-type: application/vnd.amazon.eventstream\r\n",
-        body,
-    )
-}
+use crate::support::routed::{Asked, Routed, aws_stream, events, json as answer};
 
 fn bedrock_says(text: &str) -> Vec<u8> {
     aws_stream(&[

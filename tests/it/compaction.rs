@@ -368,7 +368,7 @@ async fn the_person_is_warned_early_and_sees_what_fills_the_window() {
     let seen = open
         .until(|event| matches!(event, Event::Tree(TreeEvent::Context { .. })))
         .await;
-    let Some(Event::Tree(TreeEvent::Context { report })) = seen.last() else {
+    let Some(Event::Tree(TreeEvent::Context { report, .. })) = seen.last() else {
         panic!();
     };
     assert_eq!((report.window, report.used), (100_000, 81_000));

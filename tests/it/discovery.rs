@@ -221,6 +221,7 @@ fn the_paths_are_those_of_the_home() {
             0,
             "settings     HOME/settings.toml\n\
              models       HOME/models.json\n\
+             servers      HOME/mcp.json\n\
              themes       HOME/themes\n\
              keymaps      HOME/keymaps\n\
              credentials  HOME/auth.json\n\

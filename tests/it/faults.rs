@@ -16,6 +16,8 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::caching::answers;
+
 /// What the server does after it has written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Then {
@@ -264,6 +266,56 @@ async fn connections_that_break_or_say_nothing() {
         let told = server.status().await;
         assert_eq!(word(&told), expected, "{pieces:?} {told:?}");
     }
+}
+
+#[tokio::test]
+async fn every_format_notices_an_answer_that_breaks_off() {
+    type Says = fn(usize) -> Vec<u8>;
+    let formats: [(Api, Says); 6] = [
+        (Api::OpenaiChatCompletions, answers::chat),
+        (Api::AnthropicMessages, answers::anthropic),
+        (Api::OpenaiResponses, answers::responses),
+        (Api::GoogleGenerativeAi, answers::google),
+        (Api::Ollama, answers::ollama),
+        (Api::BedrockConverse, answers::bedrock),
+    ];
+    let mut tried = Vec::new();
+    for (api, answer) in formats {
+        let whole = answer(1);
+        let end = whole.windows(4).position(|part| part == b"\r\n\r\n");
+        let (head, body) = whole.split_at(end.unwrap() + 4);
+        let head = String::from_utf8_lossy(head);
+        let promised = head.lines().find(|line| line.starts_with("content-length"));
+        let unbounded = head.replace(&format!("{}\r\n", promised.unwrap()), "");
+        for quarter in 1..4 {
+            let body = &body[..body.len() * quarter / 4];
+            for (head, then) in [
+                (head.as_ref(), Then::Close),
+                (&unbounded, Then::Close),
+                (&unbounded, Then::Reset),
+                (&unbounded, Then::Hang),
+            ] {
+                let pieces = vec![head.as_bytes().to_vec(), body.to_vec()];
+                tried.push(async move {
+                    let server = Faulty::start(pieces, then).await;
+                    let events = call_as(&format!("http://{}", server.address), api).await;
+                    let told = status(events);
+                    let expected = if then == Then::Hang {
+                        "timeout again"
+                    } else {
+                        " again"
+                    };
+                    let word = word(&told);
+                    assert!(
+                        word.ends_with(expected),
+                        "{} {quarter}: {told:?}",
+                        api.name()
+                    );
+                });
+            }
+        }
+    }
+    futures_util::future::join_all(tried).await;
 }
 
 #[tokio::test]

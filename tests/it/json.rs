@@ -170,7 +170,7 @@ fn a_line_that_is_not_understood_is_answered_and_nothing_else_happens() {
         ("nonsense", "expected ident at line 1 column 2"),
         (
             r#"{"type":"massage"}"#,
-            "unknown variant `massage`, expected `message` or `interrupt`",
+            "unknown variant `massage`, expected one of `message`, `interrupt`, `answer`",
         ),
         (r#"{"type":"message"}"#, "missing field `content`"),
     ] {
@@ -182,7 +182,7 @@ fn a_line_that_is_not_understood_is_answered_and_nothing_else_happens() {
         assert!(message.starts_with(&told), "{message}");
         assert_eq!(
             error["hint"],
-            r#"send {"type":"message","content":"…"} or {"type":"interrupt"}"#
+            r#"send {"type":"message","content":"…"}, {"type":"interrupt"} or {"type":"answer","id":"…","answer":{…}}"#
         );
     }
     running.say("");

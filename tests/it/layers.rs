@@ -21,11 +21,14 @@ const LAYERS: &[(&str, &[&str])] = &[
 const CRATES: &[(&str, &[&str])] = &[
     ("ratatui", &["src/term/", "src/modes/tui/"]),
     ("crossterm", &["src/term/", "src/modes/tui/"]),
-    ("reqwest", &["src/llm/"]),
+    // The transport of `rmcp` is generic over a client, which has to be made and named.
+    ("reqwest", &["src/llm/", "src/coding/mcp/"]),
+    ("rmcp", &["src/coding/mcp/"]),
     ("syntect", &["src/term/"]),
     ("jsonschema", &["src/agent/"]),
     ("anyhow", &["src/cli/", "src/modes/"]),
     ("clap", &["src/cli/"]),
+    ("rusqlite", &["src/coding/library/"]),
 ];
 
 /// Modes never name one another.

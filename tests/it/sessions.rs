@@ -1,5 +1,6 @@
 //! What is stored, what comes back, and what a crash, a second process and a full disk cannot take.
 
+mod commands;
 mod durability;
 
 use std::path::PathBuf;

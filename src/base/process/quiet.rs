@@ -43,16 +43,26 @@ pub async fn run_quietly<A: Into<OsString>>(
     input: Option<&[u8]>,
     timeout: Duration,
 ) -> Result<QuietOutput, QuietError> {
+    run_captured(&Invocation::new(program, args), input, timeout).await
+}
+
+/// The same for a program with a directory and variables of its own.
+pub async fn run_captured(
+    invocation: &Invocation,
+    input: Option<&[u8]>,
+    timeout: Duration,
+) -> Result<QuietOutput, QuietError> {
+    let program = invocation.program.to_string_lossy();
     let failed = |source: io::Error| match source.kind() {
         io::ErrorKind::NotFound => QuietError::NotFound {
-            program: program.to_owned(),
+            program: program.to_string(),
         },
         _ => QuietError::Io {
-            program: program.to_owned(),
+            program: program.to_string(),
             source,
         },
     };
-    let mut command = Invocation::new(program, args).command(None, &[]);
+    let mut command = invocation.command(None, &[]);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     if input.is_some() {
         command.stdin(Stdio::piped());
@@ -63,7 +73,7 @@ pub async fn run_quietly<A: Into<OsString>>(
     let mut group = pid.map(|pid| ChildGroup::new(pid, String::new()));
     match within(timeout, talk(&mut child, input)).await {
         Err(_) => Err(QuietError::Timeout {
-            program: program.to_owned(),
+            program: program.to_string(),
             timeout,
         }),
         Ok(output) => {

@@ -20,6 +20,7 @@ pub(in crate::cli) fn run(
             let rows = [
                 ("settings", folders.settings()),
                 ("models", folders.models()),
+                ("servers", folders.servers()),
                 ("themes", folders.themes()),
                 ("keymaps", folders.keymaps()),
                 ("credentials", folders.credentials()),

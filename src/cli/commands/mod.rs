@@ -1,6 +1,10 @@
 //! The subcommands: one file each, all of which print a report and end.
 
 pub(super) mod auth;
+pub(super) mod checkpoints;
 pub(super) mod config;
+pub(super) mod export;
+pub(super) mod import;
+pub(super) mod mcp;
 pub(super) mod models;
 pub(super) mod sessions;

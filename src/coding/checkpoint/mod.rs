@@ -14,6 +14,7 @@ mod cache;
 mod keeper;
 mod objects;
 mod plan;
+mod prune;
 mod restore;
 mod scan;
 mod state;
@@ -27,6 +28,7 @@ mod tests;
 
 pub use keeper::{Checkpoint, Checkpointer, Moment, Notify};
 pub use plan::{ChangeKind, FileChange, Plan};
+pub use prune::{PruneError, PruneOptions, Pruned, prune};
 pub use restore::{Restored, Unrestored};
 pub use scan::{MAX_FILE, MAX_FILES};
 pub use state::StateId;

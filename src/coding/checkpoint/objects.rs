@@ -6,6 +6,7 @@ use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use sha2::{Digest as _, Sha256};
 
@@ -64,11 +65,12 @@ impl Objects {
         self.path(hash).exists()
     }
 
-    /// Keeps `bytes`; nothing is written when they are there.
+    /// Keeps `bytes`; when they are there, only the time they were last used at is written.
     pub(super) fn put(&self, bytes: &[u8]) -> io::Result<Hash> {
         let hash = Hash::of(bytes);
         let path = self.path(hash);
-        if path.exists() {
+        if let Ok(metadata) = fs::metadata(&path) {
+            renew(&path, &metadata);
             return Ok(hash);
         }
         let parent = path.parent().unwrap_or(Path::new("/"));
@@ -93,6 +95,18 @@ impl Objects {
         }
         Ok(bytes)
     }
+}
+
+/// Notes that an old object is used again, so that it is not pruned before its session says so.
+fn renew(path: &Path, metadata: &fs::Metadata) {
+    const OLD: Duration = Duration::from_hours(1);
+    let age = metadata.modified().map(|time| time.elapsed());
+    if matches!(age, Ok(Ok(age)) if age < OLD) {
+        return;
+    }
+    // Where the time cannot be set the object cannot be removed either.
+    let file = fs::File::options().write(true).open(path);
+    let _ = file.and_then(|file| file.set_modified(SystemTime::now()));
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! A state as a value: what every covered path holds. Stored directory by directory, so that states
 //! share whatever did not change.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fmt;
 use std::io;
@@ -97,6 +97,57 @@ impl State {
         }
         Ok(state)
     }
+}
+
+/// Objects that have to stay. A file may hold what a directory holds, byte by byte, so they are told
+/// apart: only directories were looked into.
+#[derive(Debug, Default)]
+pub(super) struct Needed {
+    directories: HashSet<Hash>,
+    others: HashSet<Hash>,
+}
+
+impl Needed {
+    pub(super) fn has(&self, hash: Hash) -> bool {
+        self.directories.contains(&hash) || self.others.contains(&hash)
+    }
+
+    pub(super) fn extend(&mut self, more: Self) {
+        self.directories.extend(more.directories);
+        self.others.extend(more.others);
+    }
+
+    /// Together, by the sizes of those that are there.
+    pub(super) fn bytes(&self, sizes: &HashMap<Hash, u64>) -> u64 {
+        let twice = |hash: &&Hash| !self.directories.contains(*hash);
+        let all = self
+            .directories
+            .iter()
+            .chain(self.others.iter().filter(twice));
+        all.filter_map(|hash| sizes.get(hash)).sum()
+    }
+}
+
+/// What `states` hold and `known` does not say yet. What is damaged or gone holds nothing.
+pub(super) fn needed_by(objects: &Objects, states: &[StateId], known: &Needed) -> Needed {
+    let mut needed = Needed::default();
+    let mut left: Vec<Hash> = states.iter().map(|state| state.0).collect();
+    while let Some(hash) = left.pop() {
+        if known.directories.contains(&hash) || !needed.directories.insert(hash) {
+            continue;
+        }
+        let bytes = objects.get(hash).unwrap_or_default();
+        for line in parse(&bytes).unwrap_or_default() {
+            match line.node {
+                Node::Directory(hash) => left.push(hash),
+                Node::Held(Held::File { content: hash, .. } | Held::Link { target: hash }) => {
+                    needed.others.insert(hash);
+                }
+                Node::Held(Held::NotKept { .. }) => {}
+            }
+        }
+    }
+    needed
 }
 
 /// The names of one directory.

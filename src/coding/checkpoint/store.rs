@@ -1,7 +1,9 @@
 //! The states of one working directory: recorded, compared, gone back to. Everything here blocks.
 
 use std::collections::BTreeSet;
+use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::cache::Cache;
@@ -36,10 +38,22 @@ pub struct Captured {
     pub not_kept: Vec<PathBuf>,
 }
 
+/// The file by which recording and pruning exclude each other.
+pub(super) fn lock_file(folder: &Path) -> io::Result<File> {
+    fs::create_dir_all(folder)?;
+    File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .mode(0o600)
+        .open(folder.join("lock"))
+}
+
 /// The states of the directory `root`, in `<data>/checkpoints`.
 #[derive(Debug, Clone)]
 pub struct CheckpointStore {
     root: PathBuf,
+    folder: PathBuf,
     objects: Objects,
     cache: PathBuf,
 }
@@ -53,6 +67,7 @@ impl CheckpointStore {
             root: root.to_path_buf(),
             objects: Objects::new(folder.join("objects")),
             cache: folder.join("seen").join(&name[..16]),
+            folder,
         }
     }
 
@@ -68,6 +83,9 @@ impl CheckpointStore {
             let root = self.root.clone();
             return Err(CheckpointError::NoProject { root });
         }
+        // Pruning waits until this has ended, and this until that has.
+        let lock = lock_file(&self.folder)?;
+        lock.lock_shared()?;
         let started = i128::from(clock::now_ms()) * 1_000_000;
         let known = Cache::load(&self.cache);
         let scanned = scan(&self.root, &known, &self.objects).map_err(|error| match error {

@@ -15,9 +15,11 @@ use crate::agent::{
 };
 use crate::base::text::tail_bytes;
 use crate::coding::compaction::Compactor;
+use crate::coding::guard::Guard;
+use crate::coding::hooks::Role;
 use crate::coding::keeper::{Keeper, StoredHistory};
 use crate::coding::session::{EntryKind, FileChanges, SessionError, SessionStore};
-use crate::coding::tools::{self, Workspace};
+use crate::coding::tools;
 use crate::coding::writer::Writer;
 use crate::llm::{Delta, Model, ThinkingLevel, Usage};
 
@@ -41,6 +43,7 @@ pub struct LaneParts {
     pub tools: Option<Vec<String>>,
     /// What holds for every agent of the session beside storing and compacting.
     pub rules: Vec<Arc<dyn Interceptor>>,
+    pub guard: Guard,
     pub retry: RetryPolicy,
     pub max_turns: Option<u32>,
     pub automatic_compaction: bool,
@@ -234,17 +237,18 @@ impl LaneParts {
     }
 
     fn agent(&self, copy: &Copy, writer: &Writer) -> Result<Agent, String> {
-        let workspace = Arc::new(Workspace::new(copy.cwd()));
+        let workspace = Arc::new(self.guard.workspace(copy.cwd()));
         let tools =
             tools::build(&workspace, self.tools.as_deref()).map_err(|error| error.to_string())?;
         // Nobody here asks which entry a message became.
         let (stored, _) = mpsc::unbounded_channel();
         let compactor = Compactor::new(writer.clone(), stored.clone(), self.automatic_compaction);
-        let mut interceptors: Vec<Arc<dyn Interceptor>> = vec![
-            Arc::new(Keeper::new(writer.clone(), stored)),
-            Arc::new(compactor),
-        ];
-        interceptors.extend(self.rules.iter().cloned());
+        let (hooks, gate) = self.guard.around(&workspace, Role::Lane);
+        let mut interceptors = self.rules.clone();
+        interceptors.extend(hooks.map(|hooks| hooks as Arc<dyn Interceptor>));
+        interceptors.push(Arc::new(Keeper::new(writer.clone(), stored)));
+        interceptors.push(Arc::new(compactor));
+        interceptors.push(Arc::new(gate));
         let history = StoredHistory::new(self.store.clone(), self.parent.clone());
         Ok(Agent::spawn(AgentConfig {
             models: vec![Arc::clone(&self.model)],

@@ -2,6 +2,7 @@
 //! for what was newly published.
 
 use super::event::Event;
+use super::hooks::Source;
 use super::host::{Job, Task};
 use super::setup::SessionChoice;
 use crate::agent::{self, Severity};
@@ -46,7 +47,7 @@ impl Task {
         self.try_again();
         self.publish_models();
         if self.session.is_none() {
-            return self.open(SessionChoice::New).await;
+            return self.open(SessionChoice::New, Source::Startup).await;
         }
         let chosen = self.models.chosen();
         self.choose(chosen, None).await;

@@ -24,15 +24,8 @@ pub enum CheckpointOp {
     },
     /// Takes the last `RestoreFiles` back; once more, and it holds again.
     UndoRestore,
-    /// How files differ between two entries: without `from` since the session's first record, without
-    /// `to` until now. Answered by `CheckpointEvent::FileDiffs`.
-    ReadFileDiffs {
-        request: u64,
-        #[serde(default)]
-        from: Option<String>,
-        #[serde(default)]
-        to: Option<String>,
-    },
+    /// How files changed over a part of the session. Answered by `CheckpointEvent::FileDiffs`.
+    ReadFileDiffs { request: u64, range: DiffRange },
 }
 
 /// Which state of the files is meant.
@@ -45,6 +38,30 @@ pub enum FilesAt {
     Start,
     /// That of an entry: before a prompt, behind anything else.
     Entry { entry_id: String },
+}
+
+/// A part of the session over which files are compared.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(
+    tag = "over",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
+pub enum DiffRange {
+    /// From its first record until now.
+    Session,
+    /// From the last prompt until now.
+    LastPrompt,
+    /// What the prompt at or above an entry led to: up to the next prompt, or to the end of its branch.
+    Turn { entry_id: String },
+    /// Between two entries, of one branch or of two; without `from` the session's first record, without
+    /// `to` now.
+    Between {
+        #[serde(default)]
+        from: Option<String>,
+        #[serde(default)]
+        to: Option<String>,
+    },
 }
 
 /// What is heard about files.
@@ -68,8 +85,14 @@ pub enum CheckpointEvent {
         changes: Vec<FileChange>,
         left: Vec<Unrestored>,
     },
-    /// Answer to `ReadFileDiffs`, by path.
-    FileDiffs { request: u64, files: Vec<FileDiff> },
+    /// Answer to `ReadFileDiffs`, by path. `known` is false when no state of the files is known for one
+    /// of the ends; `files` is empty then.
+    FileDiffs {
+        request: u64,
+        range: DiffRange,
+        known: bool,
+        files: Vec<FileDiff>,
+    },
 }
 
 /// How one file differs.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::checkpoint_op::{CheckpointEvent, CheckpointOp, FileDiff, FilesAt};
+use super::checkpoint_op::{CheckpointEvent, CheckpointOp, DiffRange, FileDiff, FilesAt};
 use super::event::Event;
 use super::host::Task;
 use super::setup::HostSetup;
@@ -14,7 +14,7 @@ use crate::coding::checkpoint::{
     Checkpoint, CheckpointError, CheckpointStore, Checkpointer, Moment, Notify, Plan, Restored,
     StateId,
 };
-use crate::coding::session::{Entry, SessionIndex, SessionStore};
+use crate::coding::session::{Entry, SessionIndex, SessionStore, Tag};
 
 /// The files of one open session.
 #[derive(Debug, Clone)]
@@ -98,11 +98,16 @@ impl SessionFiles {
                 let planning = self.clone();
                 self.restore(false, move || planning.plan_back()).await;
             }
-            CheckpointOp::ReadFileDiffs { request, from, to } => {
+            CheckpointOp::ReadFileDiffs { request, range } => {
                 let looking = self.clone();
                 self.blocking(move || {
-                    let files = looking.diffs(from.as_deref(), to.as_deref())?;
-                    Ok(CheckpointEvent::FileDiffs { request, files })
+                    let files = looking.diffs(&range)?;
+                    Ok(CheckpointEvent::FileDiffs {
+                        request,
+                        range,
+                        known: files.is_some(),
+                        files: files.unwrap_or_default(),
+                    })
                 })
                 .await;
             }
@@ -203,31 +208,38 @@ impl SessionFiles {
         Ok(Some(plan))
     }
 
-    fn diffs(
-        &self,
-        from: Option<&str>,
-        to: Option<&str>,
-    ) -> Result<Vec<FileDiff>, CheckpointError> {
+    /// How files changed over a part of the session; `None` when that is not known.
+    fn diffs(&self, range: &DiffRange) -> Result<Option<Vec<FileDiff>>, CheckpointError> {
         let index = self.session.index();
         let state = |entry: Option<&str>| {
             let found = index.checkpoint_at(entry).and_then(parse);
             found.map(|(_, checkpoint)| checkpoint.state)
         };
-        let Some(old) = state(from) else {
-            return Ok(Vec::new());
+        let now = || self.files.capture().map(|captured| Some(captured.id));
+        let (old, new) = match range {
+            DiffRange::Session => (state(None), now()?),
+            DiffRange::LastPrompt => match index.look(|tree| tree.last_of(Tag::User)) {
+                Some(prompt) => (state(Some(&prompt)), now()?),
+                None => (None, None),
+            },
+            DiffRange::Turn { entry_id } => match index.turn(entry_id) {
+                Some((prompt, end)) => (state(Some(&prompt)), state(Some(&end))),
+                None => (None, None),
+            },
+            DiffRange::Between { from, to } => {
+                let new = match to {
+                    Some(to) => state(Some(to)),
+                    None => now()?,
+                };
+                (state(from.as_deref()), new)
+            }
         };
-        let new = match to {
-            None => Some(self.files.capture()?.id),
-            to => state(to),
+        let (Some(old), Some(new)) = (old, new) else {
+            return Ok(None);
         };
-        let Some(new) = new else {
-            return Ok(Vec::new());
-        };
-        let diffs = self.files.diffs(old, new)?;
-        let diffs = diffs.into_iter();
-        Ok(diffs
-            .map(|(change, diff)| FileDiff { change, diff })
-            .collect())
+        let diffs = self.files.diffs(old, new)?.into_iter();
+        let files = diffs.map(|(change, diff)| FileDiff { change, diff });
+        Ok(Some(files.collect()))
     }
 }
 

@@ -37,6 +37,7 @@ impl Task {
         let level = level.unwrap_or(self.level);
         self.level = level;
         session.agent.send(agent::Op::SetThinkingLevel { level });
+        self.tell_subagents_models();
         self.publish_selected(level);
     }
 

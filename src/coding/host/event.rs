@@ -5,9 +5,17 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::checkpoint_op::CheckpointEvent;
+use super::exchange_op::ExchangeEvent;
+use super::library_op::LibraryEvent;
 use super::tree_op::TreeEvent;
 use crate::agent::{self, Coalesce, Severity, ShellRun};
 use crate::coding::accounts::Account;
+use crate::coding::context::{AddedCommand, ContextPart};
+use crate::coding::hooks::{HookInfo, HookRun};
+use crate::coding::mcp::ServerInfo;
+use crate::coding::permission::{Mode, RuleInfo};
+use crate::coding::plugins::lines::StyledLine;
+use crate::coding::plugins::link::PluginKey;
 use crate::coding::questions::Question;
 use crate::coding::session::{SearchHit, StoredMessage};
 use crate::coding::spending::Spending;
@@ -117,6 +125,10 @@ pub enum Event {
     History {
         prompts: Vec<String>,
     },
+    /// What was typed and not sent before the last run ended.
+    UnsentFound {
+        text: String,
+    },
     /// Answer to `GetUsage`.
     Usage {
         spending: Box<Spending>,
@@ -155,6 +167,48 @@ pub enum Event {
     Questions {
         questions: Vec<Question>,
     },
+    /// How much is asked, and the rules; sent when either changes.
+    Permissions {
+        mode: Mode,
+        rules: Vec<RuleInfo>,
+    },
+    /// The project's files that can run code are loaded from now on.
+    ProjectTrusted,
+    /// Answer to `ListMcpServers`, and sent again whenever one changes. In the order of their names.
+    McpServers {
+        servers: Vec<ServerInfo>,
+    },
+    /// The slash commands that no mode brings; sent when they were read. A prompt that begins with one is
+    /// sent as what it stands for.
+    Commands {
+        commands: Vec<AddedCommand>,
+    },
+    /// Answer to `ListContext`.
+    Context {
+        parts: Vec<ContextPart>,
+    },
+    /// Words of a plug-in for the footer; none takes them away.
+    PluginStatus {
+        plugin: String,
+        text: Option<String>,
+    },
+    /// Lines of a plug-in above the editor; an empty list takes them away.
+    PluginWidget {
+        plugin: String,
+        lines: Vec<StyledLine>,
+    },
+    /// Keys that plug-ins have bound, all of them.
+    PluginKeys {
+        keys: Vec<PluginKey>,
+    },
+    /// Answer to `ListHooks`, in the order of their files.
+    Hooks {
+        hooks: Vec<HookInfo>,
+    },
+    /// A hook has run.
+    HookRan {
+        run: Box<HookRun>,
+    },
     /// Where the work happens; sent again when the branch changes.
     Workspace {
         cwd: String,
@@ -173,6 +227,12 @@ pub enum Event {
     /// An event about files.
     #[serde(untagged)]
     Checkpoint(CheckpointEvent),
+    /// An event about exports and imports.
+    #[serde(untagged)]
+    Exchange(ExchangeEvent),
+    /// An event about stored sessions.
+    #[serde(untagged)]
+    Library(LibraryEvent),
     /// An event of the agent.
     #[serde(untagged)]
     Agent(agent::Event),

@@ -19,6 +19,7 @@ use crate::base::clock;
 use crate::coding::fan::{
     ApplyError, Copy, Lane, LaneNews, LaneParts, LaneState, LaneStatus, Stamps, apply, changes,
 };
+use crate::coding::guard::Guard;
 use crate::coding::prompt::{PromptParts, system_prompt};
 use crate::coding::session::SessionStore;
 use crate::llm::{Model, ThinkingLevel};
@@ -38,7 +39,10 @@ struct Fan {
     folder: PathBuf,
     tools: Option<Vec<String>>,
     prompts: (Option<String>, Option<String>),
+    /// What the project tells the model.
+    context: String,
     rules: Vec<Arc<dyn Interceptor>>,
+    guard: Guard,
     max_turns: Option<u32>,
     automatic_compaction: bool,
     jobs: UnboundedSender<Job>,
@@ -82,7 +86,9 @@ impl Task {
                 self.setup.system_prompt.clone(),
                 self.setup.append_system_prompt.clone(),
             ),
+            context: self.context.known.prompt(true),
             rules: session.rules.clone(),
+            guard: session.guard.clone(),
             max_turns: self.setup.max_turns,
             automatic_compaction: session.tree.compactor.is_automatic(),
             jobs: self.jobs.clone(),
@@ -301,10 +307,12 @@ impl Fan {
                 cwd: copy.cwd(),
                 replacement: self.prompts.0.as_deref(),
                 addition: self.prompts.1.as_deref(),
+                context: &self.context,
                 tools: &tools,
             }),
             tools: self.tools.clone(),
             rules: self.rules.clone(),
+            guard: self.guard.clone(),
             retry: desk.retry(),
             max_turns: self.max_turns,
             automatic_compaction: self.automatic_compaction,

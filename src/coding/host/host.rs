@@ -8,22 +8,35 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::choice::level_entry;
+use super::context::{HostContext, Reading};
 use super::event::Event;
 use super::fan::EndedFan;
+use super::hooks::{HookState, Source};
+use super::library::Shelf;
 use super::login::RunningLogin;
 use super::op::Op;
-use super::session::{OpenError, OpenSession, prompt};
+use super::plugins::PluginState;
+use super::safety;
+use super::session::{OpenError, OpenSession};
 use super::setup::{HostSetup, SessionChoice};
 use super::shell::RunningShell;
 use super::transcript::missing_page;
 use super::tree::TreeJob;
+use super::unsent::Unsent;
 use crate::agent::{self, AgentMessage, Publisher, Severity, Subscription};
-use crate::coding::models::{ModelError, Models, discover};
+use crate::coding::exchange::Imported;
+use crate::coding::hooks::{HookNews, Hooks};
+use crate::coding::mcp::Told;
+use crate::coding::models::{ModelError, Models};
+use crate::coding::permission::Permissions;
+use crate::coding::plugins::Plugins;
+use crate::coding::plugins::link::{self, Link};
 use crate::coding::questions::{Questions, Request, Waiting};
 use crate::coding::refresh::Refreshed;
+use crate::coding::sandbox::Confinement;
 use crate::coding::session::{EntryKind, Findings};
 use crate::coding::spending::Spending;
-use crate::coding::{files, history};
+use crate::coding::trust::project_root;
 use crate::llm::{Model, ThinkingLevel};
 
 /// A running host. Cheap to clone; needs a tokio runtime.
@@ -48,6 +61,8 @@ pub enum HostError {
 pub(super) enum Job {
     Publish(Box<Event>),
     Discovered(Vec<Model>),
+    ContextRead,
+    PluginsChanged,
     ShellEnded(Box<agent::ShellRun>),
     /// A background job has begun or ended.
     JobsChanged,
@@ -59,10 +74,16 @@ pub(super) enum Job {
     Indexed(String, Result<Findings, String>),
     /// Work on the tree has come to something.
     Tree(TreeJob),
+    /// What the MCP servers say.
+    Servers(Told),
     /// What the session with this id had used when it was opened.
     Counted(String, Box<Spending>),
     /// Newly published models were asked for.
     Refreshed(Result<Refreshed, String>),
+    /// The person trusts the project's files, or not.
+    Trusted(bool),
+    /// A session was imported; whether it is to be opened.
+    Imported(Box<Imported>, bool),
 }
 
 impl Host {
@@ -76,6 +97,10 @@ impl Host {
         let (ops, received) = mpsc::unbounded_channel();
         let (jobs, finished) = mpsc::unbounded_channel();
         let (questions, asked) = Questions::new();
+        let permissions = safety::permissions(&setup);
+        let confinement = safety::confinement(&setup, &questions);
+        let (link, plugins) = Link::new();
+        let (hooks, hook_news) = Hooks::new(project_root(&setup.cwd));
         for problem in problems {
             let text = problem.to_string();
             publisher.publish(Event::HostNotice {
@@ -83,7 +108,12 @@ impl Host {
                 text,
             });
         }
+        let shelf = Shelf::new(&setup.folders.data);
         let task = Task {
+            plugins: Plugins::new(link, questions.clone(), setup.cwd.clone()),
+            plugin_state: PluginState::default(),
+            hooks,
+            hook_state: HookState::default(),
             setup,
             models,
             publisher: Arc::clone(&publisher),
@@ -99,8 +129,20 @@ impl Host {
             walk: CancellationToken::new(),
             questions_waiting: Waiting::default(),
             fan: None,
+            questions: questions.clone(),
+            permissions,
+            confinement,
+            context: HostContext::default(),
+            shelf,
+            unsent: None,
         };
-        tokio::spawn(task.serve(received, finished, asked));
+        tokio::spawn(task.serve(Inbox {
+            ops: received,
+            jobs: finished,
+            asked,
+            plugins,
+            hook_news,
+        }));
         let host = Self {
             ops,
             publisher,
@@ -126,6 +168,15 @@ impl Host {
     }
 }
 
+/// Everything that reaches the task.
+struct Inbox {
+    ops: mpsc::UnboundedReceiver<Op>,
+    jobs: mpsc::UnboundedReceiver<Job>,
+    asked: mpsc::UnboundedReceiver<Request>,
+    plugins: mpsc::UnboundedReceiver<link::Request>,
+    hook_news: mpsc::UnboundedReceiver<HookNews>,
+}
+
 /// The task's state. One owner, no locks.
 pub(super) struct Task {
     pub(super) setup: HostSetup,
@@ -146,50 +197,54 @@ pub(super) struct Task {
     /// The level that was asked for last; the agent's own state lags behind its ops.
     pub(super) level: ThinkingLevel,
     /// Ends the walk for `@` completion when the host ends.
-    walk: CancellationToken,
+    pub(super) walk: CancellationToken,
     pub(super) questions_waiting: Waiting,
+    pub(super) shelf: Shelf,
+    pub(super) unsent: Option<Unsent>,
     /// Lanes whose files are still here.
     pub(super) fan: Option<EndedFan>,
+    pub(super) questions: Questions,
+    pub(super) permissions: Arc<Permissions>,
+    pub(super) confinement: Arc<Confinement>,
+    pub(super) context: HostContext,
+    pub(super) plugins: Arc<Plugins>,
+    pub(super) plugin_state: PluginState,
+    pub(super) hooks: Arc<Hooks>,
+    pub(super) hook_state: HookState,
 }
 
 impl Task {
-    async fn serve(
-        mut self,
-        mut ops: mpsc::UnboundedReceiver<Op>,
-        mut finished: mpsc::UnboundedReceiver<Job>,
-        mut asked: mpsc::UnboundedReceiver<Request>,
-    ) {
-        self.open(self.setup.session.clone()).await;
+    async fn serve(mut self, mut inbox: Inbox) {
+        self.load_hooks();
+        self.open(self.setup.session.clone(), Source::Startup).await;
+        self.read_context(Reading::Everything);
         self.look_around();
+        self.ask_for_trust();
         loop {
             tokio::select! {
                 biased;
-                op = ops.recv() => match op {
+                op = inbox.ops.recv() => match op {
                     None | Some(Op::ShutDown) => break,
                     Some(op) => self.apply(op).await,
                 },
-                Some(request) = asked.recv() => self.question(request),
-                Some(job) = finished.recv() => self.finish(job).await,
+                Some(request) = inbox.asked.recv() => self.question(request),
+                Some(request) = inbox.plugins.recv() => self.plugin_asks(request).await,
+                Some(news) = inbox.hook_news.recv() => self.hook_news(news),
+                Some(job) = inbox.jobs.recv() => self.finish(job).await,
                 events = next_events(&mut self.session) => self.forward(events),
             }
         }
         self.walk.cancel();
-        self.end_shell(&mut finished).await;
-        self.close().await;
+        self.shelf.close();
+        self.end_unsent().await;
+        self.end_shell(&mut inbox.jobs).await;
+        self.close("prompt_input_exit").await;
+        while let Ok(news) = inbox.hook_news.try_recv() {
+            self.hook_news(news);
+        }
+        self.plugins.close();
         self.models.settle().await;
         self.publish(Event::ShutDown);
-    }
-
-    /// Stops the user's command and keeps what it has said.
-    async fn end_shell(&mut self, finished: &mut mpsc::UnboundedReceiver<Job>) {
-        if let Some(shell) = &self.shell {
-            shell.cancel();
-        }
-        while self.shell.is_some()
-            && let Some(job) = finished.recv().await
-        {
-            self.finish(job).await;
-        }
     }
 
     pub(super) fn publish(&self, event: Event) {
@@ -206,10 +261,21 @@ impl Task {
     /// Passes on what the agent says.
     pub(super) fn forward(&mut self, events: impl IntoIterator<Item = Event>) {
         for event in events {
-            if let Event::Agent(agent::Event::Accounting { entry }) = &event {
-                self.spending.add(entry);
+            match &event {
+                Event::Agent(agent::Event::Accounting { entry }) => self.spending.add(entry),
+                Event::Agent(agent::Event::AgentSettled { .. }) => self.index_later(),
+                _ => {}
             }
+            if let Some(entry) = Self::nested_cost(&event).cloned() {
+                self.spending.add(&entry);
+                self.publish(Event::Agent(agent::Event::Accounting { entry }));
+            }
+            let settled = matches!(&event, Event::Agent(agent::Event::AgentSettled { .. }));
+            self.await_person(&event);
             self.publish(event);
+            if settled {
+                self.settled_for_plugins();
+            }
         }
     }
 
@@ -218,7 +284,7 @@ impl Task {
             .session
             .as_ref()
             .is_some_and(|session| !session.indexed);
-        if unread && needs_whole_session(&op) {
+        if (unread || self.context.is_reading()) && needs_whole_session(&op) {
             self.waiting.push(op);
             return;
         }
@@ -226,15 +292,15 @@ impl Task {
             Op::Agent(op) => self.apply_agent(op).await,
             Op::Tree(op) => self.apply_tree(op).await,
             Op::Checkpoint(op) => self.apply_checkpoint(op),
+            Op::Exchange(op) => self.apply_exchange(op),
+            Op::Library(op) => self.apply_library(op).await,
             Op::NewSession => {
-                self.close().await;
-                let unstored = self.setup.session == SessionChoice::Unstored;
-                self.open(if unstored {
-                    SessionChoice::Unstored
-                } else {
-                    SessionChoice::New
-                })
-                .await;
+                self.close("clear").await;
+                let choice = match self.setup.session {
+                    SessionChoice::Unstored => SessionChoice::Unstored,
+                    _ => SessionChoice::New,
+                };
+                self.open(choice, Source::Clear).await;
             }
             Op::ResumeSession { target } => self.resume(target).await,
             Op::ListSessions { all } => self.list_sessions(all),
@@ -269,33 +335,50 @@ impl Task {
             Op::KillJob { id } => self.kill_job(id),
             Op::ListFiles => self.list_files(),
             Op::ListHistory => self.list_history(),
-            Op::AddHistory { text } => {
-                if let Err(error) = history::append(&self.setup.folders.history(), &text) {
-                    let path = self.setup.folders.history();
-                    let text = format!(
-                        "the prompt was not remembered in `{}`: {error}",
-                        path.display()
-                    );
-                    self.notice(Severity::Warning, text);
-                }
-            }
+            Op::AddHistory { text } => self.add_history(&text),
+            Op::KeepUnsent { text } => self.keep_unsent(text),
+            Op::FindUnsent => self.find_unsent(),
+            op => self.apply_around(op).await,
+        }
+    }
+
+    /// What concerns neither the conversation nor its models.
+    async fn apply_around(&mut self, op: Op) {
+        match op {
             Op::GetUsage => self.tell_usage(),
             Op::ListAccounts => self.list_accounts(),
             Op::Login { provider, method } => self.log_in(&provider, method),
             Op::LoginInput { text } => self.login_input(&text),
             Op::CancelLogin => self.cancel_login(),
             Op::Logout { provider } => self.log_out(&provider).await,
+            Op::SetPermissions { mode } => self.set_permissions(mode),
+            Op::CyclePermissions => self.set_permissions(self.permissions.mode().next()),
+            Op::ListPermissions => self.tell_permissions(),
+            Op::AddPermission { grant } => self.add_permission(&grant),
+            Op::RemovePermission { rule } => self.remove_permission(&rule),
             Op::AnswerQuestion { id, answer } => self.answer(id, answer),
             Op::ListQuestions => self.list_questions(),
+            Op::ListMcpServers => self.list_servers(),
+            Op::McpServer { name, action } => self.act_on_server(&name, action),
+            Op::PressPluginKey { plugin, keys } => {
+                self.plugins.press(&plugin, &keys);
+            }
+            Op::ListHooks => self.list_hooks(),
+            Op::ListContext => self.publish_context(),
             Op::Reload => self.reload().await,
-            // The loop has taken it.
-            Op::ShutDown => {}
+            // `apply` and the loop have taken the others.
+            _ => {}
         }
     }
 
-    async fn apply_agent(&mut self, op: agent::Op) {
+    async fn apply_agent(&mut self, mut op: agent::Op) {
+        if !self.expand(&mut op) {
+            return;
+        }
         match &op {
             agent::Op::Abort => {
+                self.plugins.interrupt();
+                self.hooks.interrupt();
                 if let Some(shell) = &self.shell {
                     shell.cancel();
                 }
@@ -307,7 +390,7 @@ impl Task {
             agent::Op::SetTools { names } => {
                 // The prompt names tools, too.
                 if let Some(session) = &self.session {
-                    let prompt = prompt(&self.setup, names);
+                    let prompt = self.prompt(names);
                     session.agent.send(agent::Op::SetSystemPrompt { prompt });
                 }
             }
@@ -320,16 +403,17 @@ impl Task {
     }
 
     /// Opens a session. When that fails none is open: whoever asked decides what comes next.
-    pub(super) async fn open(&mut self, choice: SessionChoice) {
+    pub(super) async fn open(&mut self, choice: SessionChoice, source: Source) {
         if let Err(error) = self.ask_server_first().await {
             let message = error.to_string();
             self.publish(Event::SessionFailed { message });
             return;
         }
-        let told = (Arc::clone(&self.publisher), self.jobs.clone());
-        match OpenSession::open(&self.setup, &mut self.models, choice, told).await {
+        let wires = self.wires();
+        match OpenSession::open(&self.setup, &mut self.models, choice, wires).await {
             Ok(mut session) => {
                 self.publish(session.opened_event());
+                self.tell_opened_permissions();
                 if !session.indexed {
                     self.await_index(&session);
                 }
@@ -337,7 +421,11 @@ impl Task {
                 self.spending = Spending::default();
                 self.spent_before = None;
                 self.session = Some(session);
+                self.start_hooks(source);
+                self.offer_subagents();
+                self.renew_prompt();
                 self.publish_selected(self.level);
+                self.await_servers().await;
             }
             Err(error) => {
                 let message = error.to_string();
@@ -346,9 +434,12 @@ impl Task {
         }
     }
 
-    /// Ends what runs and gives the file up.
-    pub(super) async fn close(&mut self) {
+    /// Ends what runs and gives the file up; `reason` is for hooks.
+    pub(super) async fn close(&mut self, reason: &str) {
         self.end_fan().await;
+        self.plugins.interrupt();
+        self.hooks.interrupt();
+        self.forget_reading().await;
         if !self.waiting.is_empty()
             && let Some(session) = &self.session
         {
@@ -360,6 +451,8 @@ impl Task {
         let Some(mut session) = self.session.take() else {
             return;
         };
+        let hooks = session.guard.hooks().cloned();
+        self.give_up_hooks(hooks.as_deref());
         // The state is asked for behind whatever was said last, so that a prompt on its way is stored.
         session.agent.send(agent::Op::Abort);
         session.agent.send(agent::Op::GetState);
@@ -375,41 +468,34 @@ impl Task {
             }
         }
         session.close().await;
+        self.end_hooks(hooks, reason).await;
     }
 
-    async fn resume(&mut self, target: String) {
+    pub(super) async fn resume(&mut self, target: String) {
         match OpenSession::find(&self.setup, &target) {
             Err(error) => self.notice(Severity::Error, error.to_string()),
             Ok(path) => {
-                self.close().await;
-                self.open(SessionChoice::Resume(path.to_string_lossy().into_owned()))
+                self.close("resume").await;
+                let target = path.to_string_lossy().into_owned();
+                self.open(SessionChoice::Resume(target), Source::Resume)
                     .await;
             }
         }
     }
 
-    fn list_sessions(&self, all: bool) {
-        let (setup, jobs) = (self.setup.clone(), self.jobs.clone());
-        tokio::task::spawn_blocking(move || {
-            let event = Event::Sessions {
-                all,
-                sessions: OpenSession::list(&setup, all),
-            };
-            let _ = jobs.send(Job::Publish(Box::new(event)));
-        });
-    }
-
-    async fn rename(&mut self, name: String) {
+    pub(super) async fn rename(&mut self, name: String) {
         let name = Some(name.trim().to_owned()).filter(|name| !name.is_empty());
         self.store(EntryKind::SessionInfo { name: name.clone() })
             .await;
         self.publish(Event::SessionRenamed { name });
     }
 
-    async fn finish(&mut self, job: Job) {
+    pub(super) async fn finish(&mut self, job: Job) {
         match job {
+            Job::Trusted(trusted) => self.trusted(trusted),
             Job::Counted(id, spending) => self.counted(&id, *spending),
             Job::Refreshed(outcome) => self.refreshed(outcome),
+            Job::Imported(imported, open) => self.imported(imported, open).await,
             Job::Indexed(id, findings) => {
                 if self
                     .session
@@ -419,9 +505,12 @@ impl Task {
                     self.indexed(findings).await;
                 }
             }
+            Job::ContextRead => self.context_read().await,
+            Job::PluginsChanged => self.read_context(Reading::Plugins),
             Job::Publish(event) => self.publish(*event),
             Job::Tree(job) => self.finish_tree(job).await,
             Job::JobsChanged => self.list_jobs(),
+            Job::Servers(told) => self.servers_said(told),
             Job::Discovered(found) => {
                 if self.models.discovered(found) {
                     self.publish_models();
@@ -447,46 +536,11 @@ impl Task {
         }
     }
 
-    /// Work that may come after the first paint: the branch, local servers.
-    fn look_around(&self) {
-        let (cwd, jobs) = (self.setup.cwd.clone(), self.jobs.clone());
-        tokio::task::spawn_blocking(move || {
-            let event = super::workspace::describe(&cwd);
-            let _ = jobs.send(Job::Publish(Box::new(event)));
-        });
-        self.refresh_models();
-        if !self.setup.settings.discover_local_models {
-            return;
-        }
-        let jobs = self.jobs.clone();
-        tokio::spawn(async move {
-            let _ = jobs.send(Job::Discovered(discover().await));
-        });
-    }
-
-    fn list_files(&self) {
-        let (cwd, jobs, walk) = (self.setup.cwd.clone(), self.jobs.clone(), self.walk.clone());
-        tokio::task::spawn_blocking(move || {
-            let (paths, complete) = files::list(&cwd, &walk);
-            let event = Event::Files {
-                paths: Arc::new(paths),
-                complete,
-            };
-            let _ = jobs.send(Job::Publish(Box::new(event)));
-        });
-    }
-
-    fn list_history(&self) {
-        let (path, jobs) = (self.setup.folders.history(), self.jobs.clone());
-        tokio::task::spawn_blocking(move || {
-            let event = Event::History {
-                prompts: history::load(&path),
-            };
-            let _ = jobs.send(Job::Publish(Box::new(event)));
-        });
-    }
-
     async fn reload(&mut self) {
+        self.load_settings();
+        self.load_hooks();
+        self.load_servers();
+        self.read_context(Reading::Everything);
         match Models::load(&self.setup) {
             Ok((models, problems)) => {
                 self.models.reloaded(models).await;

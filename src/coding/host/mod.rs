@@ -1,12 +1,17 @@
 //! The one thing a mode receives: an agent wired to tools, a session, models and settings. Ops go in,
 //! events come out; nothing reaches around them.
 
+mod around;
 mod catalogue;
 pub mod checkpoint_op;
 mod checkpoints;
 mod choice;
+mod context;
 pub mod event;
+mod exchange;
+mod exchange_op;
 mod fan;
+mod hooks;
 #[expect(
     clippy::module_inception,
     reason = "the handle of a host is called Host"
@@ -14,25 +19,37 @@ mod fan;
 mod host;
 mod indexing;
 mod jobs;
+mod library;
+mod library_op;
 mod login;
 mod moves;
 pub mod op;
+mod plugins;
 mod questions;
+mod safety;
+mod servers;
 mod session;
 mod setup;
 mod shell;
+mod subagents;
 mod transcript;
 mod tree;
 mod tree_op;
+mod unsent;
 mod usage;
+mod wires;
 mod workspace;
 
-pub use checkpoint_op::{CheckpointEvent, CheckpointOp, FileDiff, FilesAt};
+pub use checkpoint_op::{CheckpointEvent, CheckpointOp, DiffRange, FileDiff, FilesAt};
 pub use event::{
     Event, KeyState, LoginInput, ModelInfo, SessionContents, SessionInfo, SessionSummary,
 };
+pub use exchange_op::{ExchangeEvent, ExchangeOp};
 pub use host::{Host, HostError};
+pub use library_op::{
+    Description, FoundSession, FoundText, LibraryEvent, LibraryOp, SessionQuery, SessionState,
+};
 pub use op::{LoginMethod, Op, Typed};
-pub use session::{find as find_session, list as list_sessions};
+pub use session::find as find_session;
 pub use setup::{HostSetup, SessionChoice};
 pub use tree_op::{TreeEvent, TreeOp};

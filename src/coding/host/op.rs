@@ -5,9 +5,13 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::checkpoint_op::CheckpointOp;
+use super::exchange_op::ExchangeOp;
+use super::library_op::LibraryOp;
 use super::tree_op::TreeOp;
 use crate::agent;
-use crate::coding::questions::Answer;
+use crate::coding::mcp::ServerAction;
+use crate::coding::permission::Mode;
+use crate::coding::questions::{Answer, Grant};
 use crate::coding::session::PageAt;
 
 /// One instruction. Those of the agent are flattened into this enum: on the wire there is one list of
@@ -64,6 +68,11 @@ pub enum Op {
     ListHistory,
     /// Remembers a prompt for every session.
     AddHistory { text: String },
+    /// Keeps what is typed and not sent, so that a crash does not lose it; an empty text removes it.
+    KeepUnsent { text: String },
+    /// Answered by `Event::UnsentFound`, if an earlier run left a text in this session, or in one of this
+    /// directory that was never stored.
+    FindUnsent,
     /// What the session has used; answered by `Event::Usage`.
     GetUsage,
     /// Which providers have a key and how one signs in; answered by `Event::Accounts`.
@@ -81,11 +90,31 @@ pub enum Op {
     CancelLogin,
     /// Forgets what is stored for a provider.
     Logout { provider: String },
+    /// How much is asked from now on: yolo, ask or plan.
+    SetPermissions { mode: Mode },
+    /// The next mode of the three.
+    CyclePermissions,
+    /// Answered by `Event::Permissions`.
+    ListPermissions,
+    /// Adds a rule that allows, for the session or the project: `tool` or `tool(pattern)`.
+    AddPermission { grant: Grant },
+    /// Forgets a rule that was given in a dialog.
+    RemovePermission { rule: String },
     /// Answers an open question; `Event::QuestionClosed` follows. The first answer counts.
     AnswerQuestion { id: String, answer: Answer },
     /// Answered by `Event::Questions`.
     ListQuestions,
-    /// Reads settings and models again.
+    /// The MCP servers of the session; answered by `Event::McpServers`.
+    ListMcpServers,
+    /// Does something with the MCP server `name`; `Event::McpServers` tells how it goes.
+    McpServer { name: String, action: ServerAction },
+    /// Does what a plug-in has bound to a key; both as `Event::PluginKeys` names them.
+    PressPluginKey { plugin: String, keys: String },
+    /// The hooks and how each went last; answered by `Event::Hooks`.
+    ListHooks,
+    /// Instructions, skills and templates with their cost; answered by `Event::Context`.
+    ListContext,
+    /// Reads settings, hooks, models, instructions, skills, templates and plug-ins again.
     Reload,
     /// Stops what runs, stores everything and ends; `Event::ShutDown` is the last event.
     ShutDown,
@@ -95,6 +124,12 @@ pub enum Op {
     /// An instruction about files.
     #[serde(untagged)]
     Checkpoint(CheckpointOp),
+    /// An instruction about exports and imports.
+    #[serde(untagged)]
+    Exchange(ExchangeOp),
+    /// An instruction about stored sessions.
+    #[serde(untagged)]
+    Library(LibraryOp),
     /// An instruction of the agent.
     #[serde(untagged)]
     Agent(agent::Op),

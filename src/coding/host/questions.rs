@@ -11,6 +11,7 @@ impl Task {
         match request {
             Request::Ask { question, reply } if self.setup.answers_questions => {
                 self.questions_waiting.add((*question).clone(), reply);
+                self.notify_of(&question);
                 self.publish(Event::QuestionAsked { question });
             }
             Request::Ask { reply, .. } => {

@@ -7,22 +7,27 @@ use tokio::sync::mpsc;
 
 use super::checkpoints::SessionFiles;
 use super::event::{Event, SessionContents, SessionInfo, SessionSummary};
-use super::host::Job;
 use super::jobs;
+use super::servers::{self, is_server_tool};
 use super::setup::{HostSetup, SessionChoice};
 use super::transcript::Transcript;
 use super::tree::TreeState;
+use super::wires::Wires;
 use crate::agent::{
-    self, Agent, AgentConfig, History, Interceptor, Publisher, RetryPolicy, Subscription,
+    self, Agent, AgentConfig, History, Interceptor, RetryPolicy, Subscription, ToolSource,
 };
 use crate::coding::compaction::Compactor;
+use crate::coding::guard::Guard;
+use crate::coding::hooks::Role;
 use crate::coding::keeper::{Keeper, StoredHistory};
+use crate::coding::mcp::{Mcp, Mentions};
 use crate::coding::models::Models;
 use crate::coding::prompt::{PromptParts, system_prompt};
 use crate::coding::session::{
     Ending, Findings, Header, Scope, SessionDirectory, SessionError, SessionIndex, SessionStore,
     State, StoredMessage,
 };
+use crate::coding::subagents::SubAgents;
 use crate::coding::tools::{self, UnknownTool, Workspace};
 use crate::coding::writer::Writer;
 use crate::llm::ThinkingLevel;
@@ -34,12 +39,15 @@ pub(super) struct OpenSession {
     pub agent: Agent,
     pub events: Subscription<agent::Event>,
     pub workspace: Arc<Workspace>,
+    pub mcp: Mcp,
     pub transcript: Transcript,
     pub tree: TreeState,
-    /// What holds for every agent of the session, those of a fan included: permissions, hooks.
+    /// What is told of every agent of the session, those of a fan included: plug-ins.
     pub rules: Vec<Arc<dyn Interceptor>>,
+    pub guard: Guard,
     /// Not set for a session that is not stored.
     pub files: Option<SessionFiles>,
+    pub subagents: Arc<SubAgents>,
     /// The whole file is indexed.
     pub indexed: bool,
     /// Entries of the messages whose `MessageEnd` is on its way.
@@ -79,13 +87,9 @@ impl OpenSession {
         setup: &HostSetup,
         models: &mut Models,
         choice: SessionChoice,
-        (publisher, told): (Arc<Publisher<Event>>, mpsc::UnboundedSender<Job>),
+        wires: Wires,
     ) -> Result<Self, OpenError> {
-        let place = (setup.folders.data.clone(), setup.cwd.clone());
-        let task = tokio::task::spawn_blocking(move || open_file(&place.0, &place.1, choice));
-        let Opened { store, ending } = task
-            .await
-            .map_err(|error| OpenError::Tools(error.to_string()))??;
+        let Opened { store, ending } = open_store(setup, choice).await?;
         let info = describe(setup, &store, ending.as_ref()).await?;
         let indexed = info.contents.is_some();
         let history = ending.as_ref().map(|ending| {
@@ -99,41 +103,44 @@ impl OpenSession {
         let thinking = adopt(setup, models, &state);
         let chosen = models.chosen();
         let first = (Some((chosen.provider.clone(), chosen.id.clone())), thinking);
-        let workspace = Workspace::new(&setup.cwd).with_job_observer(jobs::observer(told));
+        let guard = wires.guard_of(&store);
+        let workspace = guard.workspace(&setup.cwd);
+        let workspace = workspace.with_job_observer(jobs::observer(wires.jobs.clone()));
         let workspace = Arc::new(workspace);
-        let tools = tools::build(&workspace, setup.tools.as_deref())
+        let tools = tools::build(&workspace, built_in(setup).as_deref())
             .map_err(|error| OpenError::Tools(error.to_string()))?;
+        let mcp = servers::start(setup, &wires, &workspace);
         let names: Vec<String> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
-        let (tell_stored, stored) = mpsc::unbounded_channel();
-        let writer = Writer::at_leaf(store.clone());
-        let automatic = setup.settings.auto_compact;
-        let compactor = Compactor::new(writer.clone(), tell_stored.clone(), automatic);
-        let rules: Vec<Arc<dyn Interceptor>> = Vec::new();
-        let mut interceptors: Vec<Arc<dyn Interceptor>> = vec![
-            Arc::new(Keeper::new(writer, tell_stored)),
-            Arc::new(compactor.clone()),
-        ];
-        interceptors.extend(rules.iter().cloned());
-        let files = store
-            .path()
-            .filter(|_| setup.settings.checkpoints)
-            .map(|_| SessionFiles::new(setup, &store, &publisher));
-        // Last: what another rule denies changes nothing.
-        interceptors.extend(files.iter().map(SessionFiles::interceptor));
+        let Listeners {
+            interceptors,
+            rules,
+            compactor,
+            files,
+            stored,
+        } = listeners(setup, (&wires, &guard), &store, (&workspace, &mcp));
+        let transport = models.transport();
+        let retry = retry(setup);
+        let subagents = SubAgents::new(
+            Arc::clone(&transport),
+            (rules.clone(), guard.clone()),
+            setup.cwd.clone(),
+            retry,
+        );
         let config = AgentConfig {
-            transport: models.transport(),
+            transport,
             models: models.call_order(),
             thinking,
-            system_prompt: prompt(setup, &names),
+            system_prompt: prompt(setup, "", &names),
             tools,
-            sources: Vec::new(),
+            sources: vec![
+                Arc::new(mcp.clone()),
+                Arc::clone(&wires.plugins) as Arc<dyn ToolSource>,
+                Arc::clone(&subagents) as Arc<dyn ToolSource>,
+            ],
             interceptors,
             messages: Vec::new(),
             history,
-            retry: RetryPolicy {
-                max_retries: setup.max_retries.unwrap_or(setup.settings.max_retries),
-                ..RetryPolicy::default()
-            },
+            retry,
             max_turns: setup.max_turns,
             temperature: setup.temperature,
             cache_key: Some(store.id().to_owned()),
@@ -142,13 +149,16 @@ impl OpenSession {
         let agent = Agent::spawn(config);
         Ok(Self {
             events: agent.subscribe(),
-            transcript: Transcript::new(store.clone(), publisher),
+            transcript: Transcript::new(store.clone(), wires.publisher),
             tree: TreeState::new(compactor, first),
             rules,
+            guard,
             store,
             agent,
             workspace,
             files,
+            mcp,
+            subagents,
             indexed,
             stored,
             info,
@@ -157,6 +167,10 @@ impl OpenSession {
             messages,
             at_start,
         })
+    }
+
+    pub(super) fn info(&self) -> &SessionInfo {
+        &self.info
     }
 
     /// The event that tells of this session, once.
@@ -211,6 +225,7 @@ impl OpenSession {
 
     /// Gives the file up.
     pub(super) async fn close(self) {
+        self.mcp.end().await;
         // A session that cannot be closed was removed from under us: nothing is left to lose.
         let _ = self.store.close().await;
     }
@@ -231,7 +246,7 @@ impl OpenSession {
             .tools
             .iter()
             .flatten()
-            .find(|name| tools::find(name).is_none());
+            .find(|name| tools::find(name).is_none() && !is_server_tool(name));
         match unknown {
             None => Ok(()),
             Some(name) => {
@@ -242,14 +257,91 @@ impl OpenSession {
     }
 }
 
+async fn open_store(setup: &HostSetup, choice: SessionChoice) -> Result<Opened, OpenError> {
+    let place = (setup.folders.data.clone(), setup.cwd.clone());
+    let task = tokio::task::spawn_blocking(move || open_file(&place.0, &place.1, choice));
+    task.await
+        .map_err(|error| OpenError::Tools(error.to_string()))?
+}
+
+fn retry(setup: &HostSetup) -> RetryPolicy {
+    RetryPolicy {
+        max_retries: setup.max_retries.unwrap_or(setup.settings.max_retries),
+        ..RetryPolicy::default()
+    }
+}
+
+/// What listens to a session's agent.
+struct Listeners {
+    interceptors: Vec<Arc<dyn Interceptor>>,
+    rules: Vec<Arc<dyn Interceptor>>,
+    compactor: Compactor,
+    files: Option<SessionFiles>,
+    stored: mpsc::UnboundedReceiver<String>,
+}
+
+fn listeners(
+    setup: &HostSetup,
+    (wires, guard): (&Wires, &Guard),
+    store: &SessionStore,
+    (workspace, mcp): (&Arc<Workspace>, &Mcp),
+) -> Listeners {
+    let (tell_stored, stored) = mpsc::unbounded_channel();
+    let writer = Writer::at_leaf(store.clone());
+    let automatic = setup.settings.auto_compact;
+    let compactor = Compactor::new(writer.clone(), tell_stored.clone(), automatic);
+    // What a plug-in changes is judged and stored as it has become.
+    let rules: Vec<Arc<dyn Interceptor>> = vec![Arc::new(wires.plugins.interceptor())];
+    let (hooks, gate) = guard.around(workspace, Role::Main);
+    let hooks = hooks.map(|hooks| hooks as Arc<dyn Interceptor>);
+    let own: [Arc<dyn Interceptor>; 4] = [
+        Arc::new(Mentions::new(mcp, Arc::clone(workspace))),
+        Arc::new(Keeper::new(writer, tell_stored)),
+        Arc::new(compactor.clone()),
+        // Behind everything that may change what a call does.
+        Arc::new(gate),
+    ];
+    let files = store
+        .path()
+        .filter(|_| setup.settings.checkpoints)
+        .map(|_| SessionFiles::new(setup, store, &wires.publisher));
+    // Last: what another rule denies changes nothing.
+    let last = files.iter().map(SessionFiles::interceptor);
+    Listeners {
+        interceptors: rules
+            .iter()
+            .cloned()
+            .chain(hooks)
+            .chain(own)
+            .chain(last)
+            .collect(),
+        rules,
+        compactor,
+        files,
+        stored,
+    }
+}
+
 /// The system prompt of a session that offers `tools`.
-pub(super) fn prompt(setup: &HostSetup, tools: &[String]) -> String {
+pub(super) fn prompt(setup: &HostSetup, context: &str, tools: &[String]) -> String {
     system_prompt(PromptParts {
         cwd: &setup.cwd,
         replacement: setup.system_prompt.as_deref(),
         addition: setup.append_system_prompt.as_deref(),
+        context,
         tools,
     })
+}
+
+/// The tools of the program that `--tools` asks for.
+fn built_in(setup: &HostSetup) -> Option<Vec<String>> {
+    let names = setup.tools.as_ref()?.iter();
+    Some(
+        names
+            .filter(|name| !is_server_tool(name))
+            .cloned()
+            .collect(),
+    )
 }
 
 /// The file of the session that `target` names: a path, an id, or the start of one.
@@ -262,7 +354,7 @@ pub fn find(data: &Path, target: &str) -> Result<PathBuf, String> {
 }
 
 /// The stored sessions of `cwd`, or of every directory, newest first. Blocks.
-pub fn list(data: &Path, cwd: &Path, all: bool) -> Vec<SessionSummary> {
+fn list(data: &Path, cwd: &Path, all: bool) -> Vec<SessionSummary> {
     let directory = SessionDirectory::new(data);
     let scope = if all { Scope::All } else { Scope::Project(cwd) };
     let summaries = directory.list(scope);

@@ -4,8 +4,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
+use crate::coding::exchange::Look;
 use crate::coding::folders::Folders;
+use crate::coding::permission::Mode;
+use crate::coding::sandbox::SandboxMode;
 use crate::coding::settings::Settings;
 use crate::llm::{Model, Provider, Secret, ThinkingLevel};
 
@@ -33,16 +37,32 @@ pub struct HostSetup {
     pub proxy: Option<String>,
     pub system_prompt: Option<String>,
     pub append_system_prompt: Option<String>,
+    /// Files of instructions beside those that are found, or folders that hold one.
+    pub context: Vec<PathBuf>,
     pub session: SessionChoice,
     /// Names of the tools to offer; all when not set.
     pub tools: Option<Vec<String>>,
     pub temperature: Option<f32>,
     pub max_turns: Option<u32>,
     pub max_retries: Option<u32>,
+    /// Before the settings.
+    pub permissions: Option<Mode>,
+    /// Before the settings.
+    pub sandbox: Option<SandboxMode>,
+    /// The program with the hidden subcommand that confines; the running one when not set.
+    pub helper: Option<PathBuf>,
     /// Somebody listens who can answer questions; otherwise each is dismissed at once.
     pub answers_questions: bool,
+    /// How long nothing happens after a run before hooks are told that the person is waited for.
+    pub idle_after: Duration,
     /// Make trace log entries.
     pub trace: bool,
+    /// Keep every message of MCP servers in their logs.
+    pub trace_servers: bool,
+    /// The first prompt waits a while for MCP servers that are starting: for modes nobody watches.
+    pub waits_for_servers: bool,
+    /// Colours of exported pages; plain ones when not set.
+    pub look: Option<Arc<dyn Look>>,
     /// A model and its provider brought by an embedder; it is chosen when no other is named.
     pub embedded: Option<(Model, Arc<dyn Provider>)>,
 }
@@ -79,13 +99,21 @@ impl HostSetup {
             proxy: None,
             system_prompt: None,
             append_system_prompt: None,
+            context: Vec::new(),
             session: SessionChoice::New,
             tools: None,
             temperature: None,
             max_turns: None,
             max_retries: None,
+            permissions: None,
+            sandbox: None,
+            helper: None,
             answers_questions: false,
+            idle_after: Duration::from_mins(1),
             trace: false,
+            trace_servers: false,
+            waits_for_servers: false,
+            look: None,
             embedded: None,
         }
     }

@@ -77,13 +77,19 @@ impl RunningShell {
     }
 }
 
-impl Drop for RunningShell {
-    fn drop(&mut self) {
-        self.cancel.cancel();
-    }
-}
-
 impl Task {
+    /// Stops the user's command and keeps what it has said.
+    pub(super) async fn end_shell(&mut self, finished: &mut mpsc::UnboundedReceiver<Job>) {
+        if let Some(shell) = &self.shell {
+            shell.cancel();
+        }
+        while self.shell.is_some()
+            && let Some(job) = finished.recv().await
+        {
+            self.finish(job).await;
+        }
+    }
+
     pub(super) fn run_shell(&mut self, command: String, exclude_from_context: bool) {
         if self.shell.is_some() {
             self.notice(
@@ -100,5 +106,11 @@ impl Task {
             self.jobs.clone(),
         );
         self.shell = Some(shell);
+    }
+}
+
+impl Drop for RunningShell {
+    fn drop(&mut self) {
+        self.cancel.cancel();
     }
 }

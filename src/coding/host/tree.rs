@@ -6,11 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::event::Event;
 use super::fan::EndedFan;
+use super::hooks::Source;
 use super::host::{Job, Task};
 use super::moves::{Compaction, Leave, Move, Moved, Place, StoreDraft, Then};
 use super::tree_op::{TreeEvent, TreeOp};
+use super::usage::ContextFound;
 use crate::agent::{self, AccountingEntry, AgentMessage, Severity, UserMessage};
-use crate::coding::compaction::{Compactor, Draft, report};
+use crate::coding::compaction::{Compactor, Draft};
 use crate::coding::host::SessionChoice;
 use crate::coding::session::{
     EntryKind, Header, SessionDirectory, SessionIndex, State, Tag, TreeQuery, fork,
@@ -42,6 +44,7 @@ pub(super) enum TreeJob {
     Fanned(Box<EndedFan>),
     /// A lane has used something.
     Spent(AccountingEntry),
+    Context(Box<ContextFound>),
     Refused,
 }
 
@@ -255,6 +258,7 @@ impl Task {
         match job {
             TreeJob::Moved(moved) => self.moved(*moved).await,
             TreeJob::Spent(entry) => self.spending.add(&entry),
+            TreeJob::Context(found) => self.context_found(*found),
             TreeJob::Fanned(fan) => self.fanned(*fan),
             TreeJob::Refused => self.notice(Severity::Warning, BUSY),
             TreeJob::Drafted(draft) => {
@@ -413,34 +417,14 @@ impl Task {
         match copied {
             Err(message) => self.notice(Severity::Error, message),
             Ok((path, parent_session, prompt)) => {
-                self.close().await;
-                self.open(SessionChoice::File(path)).await;
+                self.close("other").await;
+                self.open(SessionChoice::File(path), Source::Fork).await;
                 self.tell_tree(TreeEvent::Forked {
                     parent_session,
                     prompt,
                 });
             }
         }
-    }
-
-    /// Tells what fills the window.
-    fn tell_context(&self) {
-        let Some(session) = &self.session else { return };
-        let (store, jobs) = (session.store.clone(), self.jobs.clone());
-        let (agent, model) = (session.agent.clone(), self.models.chosen());
-        let automatic = session.tree.compactor.is_automatic();
-        tokio::spawn(async move {
-            let _ = store.findings().await;
-            tokio::task::spawn_blocking(move || {
-                let leaf = store.index().leaf();
-                let entries = store.index().context_entries(leaf.as_deref());
-                let (prompt, tools) = (agent.system_prompt(), agent.tool_specs());
-                let report = report(&model, &prompt, &tools, &entries, automatic);
-                let report = Box::new(report);
-                let event = Event::Tree(TreeEvent::Context { report });
-                let _ = jobs.send(Job::Publish(Box::new(event)));
-            });
-        });
     }
 }
 

@@ -9,6 +9,7 @@ use crate::agent::UserMessage;
 use crate::coding::compaction::ContextReport;
 use crate::coding::fan::LaneState;
 use crate::coding::session::{Comparison, Glimpse, Outline, StoredMessage};
+use crate::coding::spending::Spending;
 
 /// Bytes of a glimpse when no other number is given.
 fn usual_glimpse() -> usize {
@@ -216,5 +217,7 @@ pub enum TreeEvent {
     /// Answer to `GetContext`.
     Context {
         report: Box<ContextReport>,
+        /// What the session has used, and how its caches were hit.
+        spending: Box<Spending>,
     },
 }

@@ -3,17 +3,31 @@
 
 use super::event::Event;
 use super::host::{Job, Task};
+use super::tree::TreeJob;
+use super::tree_op::TreeEvent;
+use crate::coding::compaction::{ContextReport, report};
 use crate::coding::session::{PageAt, SessionIndex};
 use crate::coding::spending::Spending;
 
+/// What fills the window, and the count of the earlier part where it was missing.
+#[derive(Debug)]
+pub(super) struct ContextFound {
+    session: String,
+    report: Box<ContextReport>,
+    before: Option<Spending>,
+}
+
 impl Task {
+    /// The entry up to which the session's usage is still to be counted.
+    fn uncounted(&self) -> Option<String> {
+        let open = self.session.as_ref()?;
+        let last = open.last_stored.clone();
+        last.filter(|_| self.spent_before.is_none())
+    }
+
     /// Answers `GetUsage`, at once or when the earlier part is counted.
     pub(super) fn tell_usage(&mut self) {
-        let earlier = self
-            .session
-            .as_ref()
-            .and_then(|open| open.last_stored.clone());
-        let (Some(session), Some(last), None) = (&self.session, earlier, &self.spent_before) else {
+        let (Some(session), Some(last)) = (&self.session, self.uncounted()) else {
             return self.publish_usage();
         };
         let (store, jobs) = (session.store.clone(), self.jobs.clone());
@@ -39,7 +53,55 @@ impl Task {
         }
     }
 
+    /// Answers `GetContext`.
+    pub(super) fn tell_context(&self) {
+        let Some(session) = &self.session else { return };
+        let (store, jobs) = (session.store.clone(), self.jobs.clone());
+        let (agent, model) = (session.agent.clone(), self.models.chosen());
+        let automatic = session.tree.compactor.is_automatic();
+        let uncounted = self.uncounted();
+        tokio::spawn(async move {
+            let _ = store.findings().await;
+            tokio::task::spawn_blocking(move || {
+                let leaf = store.index().leaf();
+                let entries = store.index().context_entries(leaf.as_deref());
+                let (prompt, tools) = (agent.system_prompt(), agent.tool_specs());
+                let report = report(&model, &prompt, &tools, &entries, automatic);
+                let found = ContextFound {
+                    session: store.id().to_owned(),
+                    report: Box::new(report),
+                    before: uncounted.map(|last| count(store.index(), &last)),
+                };
+                let _ = jobs.send(Job::Tree(TreeJob::Context(Box::new(found))));
+            });
+        });
+    }
+
+    pub(super) fn context_found(&mut self, found: ContextFound) {
+        let is_open = |id: &str| {
+            self.session
+                .as_ref()
+                .is_some_and(|open| open.store.id() == id)
+        };
+        if !is_open(&found.session) {
+            return;
+        }
+        if let Some(before) = found.before {
+            self.spent_before = Some(before);
+        }
+        self.publish(Event::Tree(TreeEvent::Context {
+            report: found.report,
+            spending: self.spent(),
+        }));
+    }
+
     fn publish_usage(&self) {
+        let spending = self.spent();
+        self.publish(Event::Usage { spending });
+    }
+
+    /// What is counted by now, at the prices that are known.
+    fn spent(&self) -> Box<Spending> {
         let before = self.spent_before.clone().unwrap_or_default();
         let mut spending = before.followed_by(&self.spending);
         for used in &mut spending.models {
@@ -47,8 +109,7 @@ impl Task {
                 used.price_misses(&price);
             }
         }
-        let spending = Box::new(spending);
-        self.publish(Event::Usage { spending });
+        Box::new(spending)
     }
 }
 

@@ -76,6 +76,16 @@ impl Bodies {
         Some(entry)
     }
 
+    /// The line of `record` as it stands in the file.
+    pub(super) fn line(&self, record: &Record) -> Option<Vec<u8>> {
+        let Place::Stored { offset, length } = record.place else {
+            return None;
+        };
+        let mut line = vec![0; length as usize];
+        self.read_at(&mut line, offset).ok()?;
+        Some(line)
+    }
+
     /// Fills `bytes` from `offset` on.
     pub(super) fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
         let file = self.0.get().ok_or(io::ErrorKind::NotFound)?;

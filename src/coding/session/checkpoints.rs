@@ -82,6 +82,27 @@ impl SessionIndex {
         entries.collect()
     }
 
+    /// The prompt at or above the entry `id`, and where what it led to ends: the next prompt, or the last
+    /// entry. On the current branch where that goes through the entry, else where it was gone on last.
+    pub fn turn(&self, id: &str) -> Option<(String, String)> {
+        self.look(|tree| {
+            let at = tree.number(id)?;
+            let mut above = tree.walk(Some(at));
+            let prompt = above.find(|number| tree.tag(*number) == Tag::User)?;
+            let current = tree.path_numbers(tree.leaf_number());
+            let path = if current.binary_search(&at).is_ok() {
+                current
+            } else {
+                let leaf = tree.newest_leaf(id)?;
+                tree.path_numbers(tree.number(&leaf))
+            };
+            let behind = path.iter().copied().filter(|number| *number > prompt);
+            let mut next = behind.filter(|number| tree.tag(*number) == Tag::User);
+            let end = next.next().or_else(|| path.last().copied())?;
+            Some((tree.id(prompt), tree.id(end)))
+        })
+    }
+
     /// The checkpoint stored last, on whatever branch.
     pub fn last_checkpoint(&self) -> Option<Entry> {
         let (record, bodies) = self.look(|tree| {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::entry::Header;
 
 /// Ending of session files; drafts and torn ends have another after it.
-pub(super) const EXTENSION: &str = "jsonl";
+pub(in crate::coding) const EXTENSION: &str = "jsonl";
 
 /// The directory all sessions are in, one directory a project.
 #[derive(Debug, Clone, PartialEq, Eq)]

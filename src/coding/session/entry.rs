@@ -50,6 +50,11 @@ impl Header {
         Self::with_id(ids::session_id(), clock::rfc3339(clock::now_ms()), cwd)
     }
 
+    /// The header of a session that began elsewhere: `id` is a UUID, `timestamp` RFC 3339.
+    pub fn imported(id: String, timestamp: String, cwd: &str) -> Self {
+        Self::with_id(id, timestamp, Path::new(cwd))
+    }
+
     pub(super) fn with_id(id: String, timestamp: String, cwd: &Path) -> Self {
         Self {
             tag: HeaderTag::Session,
@@ -188,7 +193,7 @@ impl EntryKind {
     }
 
     /// Whether this is a known type whose fields could not be read.
-    pub(super) fn is_damaged(&self) -> bool {
+    pub(in crate::coding) fn is_damaged(&self) -> bool {
         match self {
             Self::Unknown(fields) => fields
                 .get("type")

@@ -51,11 +51,17 @@ impl SessionError {
             }
             Self::NotFound { .. } => Some("`osier sessions` shows what there is"),
             Self::Ambiguous { .. } => Some("give more of the id, or the path of the file"),
+            Self::Io { action, source, .. } if *action == "open" => match source.kind() {
+                io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
+                    Some("`osier sessions show` reads it without writing")
+                }
+                _ => None,
+            },
             _ => None,
         }
     }
 
-    pub(super) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
+    pub(in crate::coding) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull { path },

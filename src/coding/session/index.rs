@@ -5,11 +5,23 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
+use super::envelope::Tag;
 use super::page::{Page, PageAt};
 use super::tree::SessionTree;
 use super::walk::{ContextEntry, State, into_message};
 use crate::agent::AgentMessage;
 use crate::llm::Usage;
+
+/// How much a tree holds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// On all branches.
+    pub entries: usize,
+    /// Ends of branches.
+    pub branches: usize,
+    /// Recorded states of the files.
+    pub checkpoints: usize,
+}
 
 /// A handle on the index. Everything here may block on the disk.
 #[derive(Debug, Clone, Default)]
@@ -32,6 +44,25 @@ impl SessionIndex {
 
     pub fn usage(&self) -> Usage {
         self.look(SessionTree::usage)
+    }
+
+    /// How much the tree holds.
+    pub fn counts(&self) -> Counts {
+        self.look(|tree| {
+            let mut counts = Counts::default();
+            let mut has_children = vec![false; tree.records() as usize];
+            for number in (0..tree.records()).rev() {
+                let shown = tree.tag(number).is_shown();
+                counts.entries += 1;
+                counts.checkpoints += usize::from(tree.tag(number) == Tag::Checkpoint);
+                let below = has_children[number as usize];
+                counts.branches += usize::from(shown && !below);
+                if let Some(parent) = tree.parent(number) {
+                    has_children[parent as usize] |= shown || below;
+                }
+            }
+            counts
+        })
     }
 
     /// Messages that a transcript of the current branch shows.

@@ -14,7 +14,7 @@ const BLOCK: usize = 512 * 1024;
 
 /// Reads lines one after the other. Does not move the file's own position.
 #[derive(Debug)]
-pub(super) struct Lines<'a> {
+pub(in crate::coding) struct Lines<'a> {
     file: &'a File,
     buffer: Vec<u8>,
     /// Where the next line starts in `buffer`, and where what was read ends.
@@ -29,21 +29,27 @@ pub(super) struct Lines<'a> {
 
 impl<'a> Lines<'a> {
     pub(super) fn new(file: &'a File) -> Self {
+        Self::from(file, 0)
+    }
+
+    /// The lines from `offset` on, where one begins.
+    pub(in crate::coding) fn from(file: &'a File, offset: u64) -> Self {
         let length = file.metadata().map_or(BLOCK as u64, |found| found.len());
-        let size = usize::try_from(length + 1).unwrap_or(BLOCK).min(BLOCK);
+        let left = length.saturating_sub(offset);
+        let size = usize::try_from(left + 1).unwrap_or(BLOCK).min(BLOCK);
         Self {
             file,
             buffer: vec![0; size],
             start: 0,
             end: 0,
-            offset: 0,
+            offset,
             searched: 0,
             at_end: false,
         }
     }
 
     /// The next line, or `None` at the end of the file.
-    pub(super) fn next(&mut self) -> io::Result<Option<Line<'_>>> {
+    pub(in crate::coding) fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         self.next_within(usize::MAX)
     }
 
@@ -78,6 +84,38 @@ impl<'a> Lines<'a> {
             bytes: &self.buffer[start..start + length],
             terminated: newline.is_some(),
         }))
+    }
+
+    /// Goes past the next line when it has more than about `limit` bytes, without keeping it: the place
+    /// behind it. A line without an end is left alone.
+    pub(in crate::coding) fn skip_longer(&mut self, limit: usize) -> io::Result<Option<u64>> {
+        loop {
+            let unseen = &self.buffer[self.start + self.searched..self.end];
+            if let Some(at) = memchr::memchr(b'\n', unseen) {
+                self.searched += at;
+                return Ok(None);
+            }
+            self.searched = self.end - self.start;
+            if self.at_end {
+                return Ok(None);
+            }
+            if self.searched > limit {
+                break;
+            }
+            self.read_more()?;
+        }
+        loop {
+            self.offset += self.end as u64;
+            (self.start, self.end, self.searched) = (0, 0, 0);
+            if self.at_end {
+                return Ok(None);
+            }
+            self.read_more()?;
+            if let Some(at) = memchr::memchr(b'\n', &self.buffer[..self.end]) {
+                self.start = at + 1;
+                return Ok(Some(self.offset + self.start as u64));
+            }
+        }
     }
 
     fn read_more(&mut self) -> io::Result<()> {
@@ -141,6 +179,23 @@ mod tests {
                 (at, b"end".to_vec(), false),
             ]
         );
+    }
+
+    #[test]
+    fn a_long_line_is_gone_past_without_keeping_it() {
+        let mut file = tempfile::tempfile().unwrap();
+        let long = vec![b'x'; 5 * BLOCK];
+        file.write_all(&[b"one\n", &long[..], b"\ntwo\n", &long[..]].concat())
+            .unwrap();
+        let mut lines = Lines::from(&file, 4);
+        let behind = 4 + long.len() as u64 + 1;
+        assert_eq!(lines.skip_longer(BLOCK).unwrap(), Some(behind));
+        assert!(lines.buffer.len() <= 4 * BLOCK);
+        assert_eq!(lines.skip_longer(BLOCK).unwrap(), None);
+        let line = lines.next().unwrap().unwrap();
+        assert_eq!((line.offset, line.bytes), (behind, &b"two"[..]));
+        assert_eq!(lines.skip_longer(BLOCK).unwrap(), None);
+        assert!(lines.next().unwrap().is_none());
     }
 
     #[test]

@@ -14,6 +14,9 @@ pub enum Scope<'a> {
     All,
 }
 
+/// Files among which the last used session is: something else may have written to one after it.
+const LAST_WRITTEN: usize = 8;
+
 /// How many near matches an error names.
 const NEAR: usize = 3;
 
@@ -33,9 +36,23 @@ impl SessionDirectory {
         sessions
     }
 
-    /// The session that was last used in `cwd`.
+    /// The session that was last used in `cwd`. Of many only the files that were written last are read.
     pub fn latest(&self, cwd: &Path) -> Option<SessionSummary> {
-        self.list(Scope::Project(cwd)).into_iter().next()
+        let scope = Scope::Project(cwd);
+        let mut files: Vec<_> = self
+            .files(scope)
+            .into_iter()
+            .filter_map(|path| Some((std::fs::metadata(&path).ok()?.modified().ok()?, path)))
+            .collect();
+        files.sort_by(|one, other| other.cmp(one));
+        let sessions = files.iter().filter_map(|(_, path)| summarize(path).ok());
+        let newest = sessions
+            .filter(|session| is_in(session, scope))
+            .take(LAST_WRITTEN);
+        newest.max_by(|one, other| {
+            let later = one.modified.cmp(&other.modified);
+            later.then_with(|| one.id.cmp(&other.id))
+        })
     }
 
     /// The file of the session `query` means: a path, the start of an id, or a whole name.
@@ -64,20 +81,33 @@ impl SessionDirectory {
             .collect();
         match &by_id[..] {
             [only] => return Ok((*only).clone()),
-            [_, _, ..] if !query.is_empty() => {
+            [first, rest @ ..] if !query.is_empty() => {
+                // Of copies only the paths differ.
+                let copies = rest.iter().all(|path| id_of(path) == id_of(first));
+                let named = |path: &&PathBuf| match id_of(path) {
+                    Some(id) if !copies => id.to_owned(),
+                    _ => path.to_string_lossy().into_owned(),
+                };
                 return Err(SessionError::Ambiguous {
                     query: query.to_owned(),
-                    candidates: by_id
-                        .iter()
-                        .filter_map(|path| id_of(path))
-                        .map(str::to_owned)
-                        .collect(),
+                    candidates: by_id.iter().map(named).collect(),
                 });
             }
             _ => {}
         }
         self.find_by_name(query)
             .map_err(|named| not_found(near(&files, &wanted, named)))
+    }
+
+    /// Every session file, in no order.
+    pub fn every_file(&self) -> Vec<PathBuf> {
+        self.files(Scope::All)
+    }
+
+    /// The file of the session whose whole id is `id`.
+    pub fn file_of(&self, id: &str) -> Option<PathBuf> {
+        let files = self.files(Scope::All);
+        files.into_iter().find(|path| id_of(path) == Some(id))
     }
 
     /// The session called `query`; else the names that hold it.

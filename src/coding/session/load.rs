@@ -379,7 +379,7 @@ fn first_entry(bytes: &[u8]) -> Option<(Entry, usize)> {
 }
 
 /// The header that `<timestamp>_<uuid>.jsonl` speaks of, without a directory.
-pub(super) fn header_from_name(path: &Path) -> Option<Header> {
+pub(in crate::coding) fn header_from_name(path: &Path) -> Option<Header> {
     let (stamp, id) = path.file_stem()?.to_str()?.rsplit_once('_')?;
     let id = uuid::Uuid::try_parse(id).ok()?;
     let (date, time) = stamp.split_once('T')?;

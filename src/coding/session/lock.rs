@@ -22,7 +22,7 @@ pub(super) fn acquire(file: &File, path: &Path) -> Result<(), SessionError> {
 }
 
 /// Whether another process writes to the session open as `file`.
-pub(super) fn is_held(file: &File) -> bool {
+pub(in crate::coding) fn is_held(file: &File) -> bool {
     match file.try_lock_shared() {
         Ok(()) => {
             // A lock that cannot be given up goes with the file.
@@ -34,17 +34,46 @@ pub(super) fn is_held(file: &File) -> bool {
     }
 }
 
+/// The locks that processes hold now, looked at without touching any: a look that took one, however shortly,
+/// could be in the way of somebody who opens the session.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(in crate::coding) struct Locks(String);
+
+impl Locks {
+    /// What the system says now; nothing where it does not say.
+    pub(in crate::coding) fn look() -> Self {
+        Self(std::fs::read_to_string("/proc/locks").unwrap_or_default())
+    }
+
+    /// The process that has the session `path` open.
+    #[cfg(target_os = "linux")]
+    pub(in crate::coding) fn holder(&self, path: &Path) -> Option<u32> {
+        let stat = rustix::fs::stat(path).ok()?;
+        holder_in(&self.0, &place_of(&stat))
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(in crate::coding) fn holder(&self, _path: &Path) -> Option<u32> {
+        None
+    }
+}
+
 /// The process that holds the lock, where the system says so.
 #[cfg(target_os = "linux")]
 fn holder(file: &File) -> Option<u32> {
     let stat = rustix::fs::fstat(file).ok()?;
+    let locks = std::fs::read_to_string("/proc/locks").ok()?;
+    holder_in(&locks, &place_of(&stat))
+}
+
+/// Device and inode as `/proc/locks` writes them.
+#[cfg(target_os = "linux")]
+fn place_of(stat: &rustix::fs::Stat) -> String {
     let (major, minor) = (
         rustix::fs::major(stat.st_dev),
         rustix::fs::minor(stat.st_dev),
     );
-    let place = format!("{major:02x}:{minor:02x}:{}", stat.st_ino);
-    let locks = std::fs::read_to_string("/proc/locks").ok()?;
-    holder_in(&locks, &place)
+    format!("{major:02x}:{minor:02x}:{}", stat.st_ino)
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -209,7 +209,7 @@ pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
 }
 
 /// Creates `directory` and what is missing above it, open to its owner alone.
-pub(super) fn create_directory(directory: &Path) -> Result<(), SessionError> {
+pub(in crate::coding) fn create_directory(directory: &Path) -> Result<(), SessionError> {
     DirBuilder::new()
         .recursive(true)
         .mode(DIRECTORY_MODE)

@@ -66,6 +66,11 @@ impl Needle {
         })
     }
 
+    /// Whether it is in a line of a session's file, in whatever field.
+    pub(in crate::coding) fn is_in_line(&self, line: &[u8]) -> bool {
+        self.json.is_match(line)
+    }
+
     /// The first match in `text`, by bytes.
     pub fn find(&self, text: &str) -> Option<std::ops::Range<usize>> {
         Some(self.text.find(text.as_bytes())?.range())

@@ -12,7 +12,7 @@ use super::arguments::{self, Refusal};
 use super::asking::asks_for_input;
 use super::details::{BashDetails, JobListDetails, to_value};
 use super::jobs::Job;
-use super::shell::{ShellEnd, ShellOutcome, ShellRequest, describe, run_shell};
+use super::shell::{ShellEnd, ShellOutcome, ShellRequest, describe, run_outside, run_shell};
 use super::workspace::Workspace;
 use crate::agent::{Tool, ToolContext, ToolOutput, ToolStatus};
 use crate::base::clock::human_duration;
@@ -91,13 +91,29 @@ impl BashTool {
             return Err(Refusal::invalid("give a command, or an action and a job"));
         }
         if arguments.background == Some(true) {
+            self.workspace
+                .confinement()
+                .prepare()
+                .await
+                .map_err(|error| Refusal::Failed(error.to_string()))?;
             return self.start(&command);
         }
         let request = ShellRequest { command, timeout };
-        let outcome = run_shell(&self.workspace, &request, &cx.cancel, cx.updates).await;
-        outcome
-            .map(to_output)
-            .map_err(|error| self.not_started(&error))
+        let outcome = run_shell(&self.workspace, &request, &cx.cancel, cx.updates.clone()).await;
+        let outcome = outcome.map_err(|error| self.not_started(&error))?;
+        if outcome.details.sandbox_denied
+            && self
+                .workspace
+                .confinement()
+                .may_leave(&request.command, &cx.cancel)
+                .await
+        {
+            let again = run_outside(&self.workspace, &request, &cx.cancel, cx.updates).await;
+            return again
+                .map(to_output)
+                .map_err(|error| self.not_started(&error));
+        }
+        Ok(to_output(outcome))
     }
 
     fn start(&self, command: &str) -> Result<ToolOutput, Refusal> {
@@ -255,7 +271,10 @@ fn to_output(outcome: ShellOutcome) -> ToolOutput {
         }
         ShellEnd::Exited => {
             let message = describe(exit);
-            let footer = format!("{message}, after {time}");
+            let mut footer = format!("{message}, after {time}");
+            if details.sandbox_denied {
+                footer.push_str("; most likely the sandbox stopped it: only the working directory and temporary folders can be written, and there is no network unless the user allows it");
+            }
             (ToolStatus::ExecutionError { message }, footer)
         }
     };

@@ -86,6 +86,12 @@ pub struct BashDetails {
     pub truncated: bool,
     /// The whole output, while the session lives.
     pub full_output_path: Option<String>,
+    /// What confined it: `workspace, bubblewrap`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<String>,
+    /// It most likely failed because the sandbox stopped it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub sandbox_denied: bool,
     /// Set for a background job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub job: Option<JobDetails>,

@@ -214,6 +214,16 @@ fn edit(workspace: &Workspace, given: &str, edits: &[Edit]) -> Result<ToolOutput
     Ok(ToolOutput::success(text, to_value(&details)))
 }
 
+/// The change that a call would make, as a diff; nothing when it would fail.
+pub(super) fn preview(workspace: &Workspace, arguments: &Value) -> Option<String> {
+    let arguments: Arguments = serde_json::from_value(arguments.clone()).ok()?;
+    let edits = edits(&arguments).ok()?;
+    let original = load(workspace, &arguments.file_path).ok()?;
+    let known = original.freshness == Freshness::Fresh;
+    let applied = apply(&original.text, &edits, known).ok()?;
+    Some(unified(&original.name, Some(&original.text), &applied.text).text)
+}
+
 fn load(workspace: &Workspace, given: &str) -> Result<Original, EditError> {
     let target = resolve_existing(workspace.cwd(), given);
     let name = workspace.display(&target);

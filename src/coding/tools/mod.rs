@@ -8,6 +8,7 @@
 mod arguments;
 mod asking;
 mod bash;
+mod capped;
 pub mod details;
 pub mod diff;
 mod edit;
@@ -24,6 +25,7 @@ mod listing;
 mod live;
 mod ls;
 mod output;
+mod preview;
 mod read;
 mod scan;
 mod shell;
@@ -40,7 +42,9 @@ use thiserror::Error;
 
 use crate::agent::{Tool, ToolSet};
 
+pub use capped::{Capped, cap, keep};
 pub use jobs::JobInfo;
+pub use preview::preview;
 pub use shell::{ShellEnd, ShellOutcome, ShellRequest, run_shell};
 pub use workspace::{JobObserver, Workspace};
 

@@ -17,7 +17,8 @@ use super::output::{Capture, Shown};
 use super::spill::Spill;
 use super::workspace::Workspace;
 use crate::agent::{ShellRun, UpdateSink};
-use crate::base::process::{Exit, Running, signal_name, spawn};
+use crate::base::process::{Exit, Invocation, Running, signal_name, spawn};
+use crate::coding::sandbox::{SandboxMode, denial::is_denied};
 
 /// Bytes read at once: what a pipe holds.
 const CHUNK: usize = 64 * 1024;
@@ -71,8 +72,38 @@ pub async fn run_shell(
     cancel: &CancellationToken,
     updates: UpdateSink,
 ) -> io::Result<ShellOutcome> {
+    let confinement = workspace.confinement();
+    let mut sandbox = None;
+    if confinement.mode() != SandboxMode::Off {
+        let backend = confinement.ready().await.map_err(io::Error::other)?;
+        sandbox = Some(format!("{}, {}", confinement.mode().name(), backend.name()));
+    }
+    let invocation = workspace.shell().invocation(&request.command)?;
+    let mut outcome = run(workspace, (request, &invocation), cancel, updates).await?;
+    outcome.details.sandbox_denied = sandbox.is_some() && is_denied(outcome.exit, &outcome.output);
+    outcome.details.sandbox = sandbox;
+    Ok(outcome)
+}
+
+/// Runs `request` outside of the sandbox: a person has allowed it.
+pub(super) async fn run_outside(
+    workspace: &Workspace,
+    request: &ShellRequest,
+    cancel: &CancellationToken,
+    updates: UpdateSink,
+) -> io::Result<ShellOutcome> {
+    let invocation = workspace.shell().unconfined(&request.command);
+    run(workspace, (request, &invocation), cancel, updates).await
+}
+
+async fn run(
+    workspace: &Workspace,
+    (request, invocation): (&ShellRequest, &Invocation),
+    cancel: &CancellationToken,
+    updates: UpdateSink,
+) -> io::Result<ShellOutcome> {
     let started = Instant::now();
-    let mut running = spawn(&workspace.shell().invocation(&request.command))?;
+    let mut running = spawn(invocation)?;
     let mut recorder = Recorder::new(workspace, updates);
     let stop = async {
         let Some(timeout) = request.timeout else {

@@ -17,6 +17,7 @@ use super::ledger::Ledger;
 use crate::agent::UpdateSink;
 use crate::base::path;
 use crate::base::process::{Invocation, LeftRunning};
+use crate::coding::sandbox::Confinement;
 
 /// Told when a job begins or ends.
 pub type JobObserver = Arc<dyn Fn() + Send + Sync>;
@@ -34,10 +35,12 @@ pub struct Workspace {
 impl Workspace {
     /// A workspace whose commands and relative paths start in `cwd`, which should be absolute.
     pub fn new(cwd: impl Into<PathBuf>) -> Self {
+        let cwd = cwd.into();
         Self {
             shell: Shell {
+                confinement: Arc::new(Confinement::new(&cwd, None)),
                 program: find_shell(),
-                cwd: cwd.into(),
+                cwd,
                 env: Vec::new(),
             },
             ledger: Ledger::default(),
@@ -67,6 +70,17 @@ impl Workspace {
     pub fn with_job_observer(mut self, observer: JobObserver) -> Self {
         self.job_observer = Some(observer);
         self
+    }
+
+    /// Commands are held to what `confinement` says.
+    #[must_use]
+    pub fn confined(mut self, confinement: Arc<Confinement>) -> Self {
+        self.shell.confinement = confinement;
+        self
+    }
+
+    pub fn confinement(&self) -> &Arc<Confinement> {
+        &self.shell.confinement
     }
 
     pub fn cwd(&self) -> &Path {
@@ -140,13 +154,21 @@ impl fmt::Debug for Workspace {
 /// How commands are started.
 #[derive(Debug, Clone)]
 pub(super) struct Shell {
+    confinement: Arc<Confinement>,
     program: PathBuf,
     cwd: PathBuf,
     env: Vec<(OsString, OsString)>,
 }
 
 impl Shell {
-    pub(super) fn invocation(&self, command: &str) -> Invocation {
+    /// How `command` is started, confined as far as that is wanted.
+    pub(super) fn invocation(&self, command: &str) -> io::Result<Invocation> {
+        let bare = self.unconfined(command);
+        self.confinement.dress(bare).map_err(io::Error::other)
+    }
+
+    /// How `command` is started after a person allowed it outside of the sandbox.
+    pub(super) fn unconfined(&self, command: &str) -> Invocation {
         Invocation {
             cwd: Some(self.cwd.clone()),
             env: self.env.clone(),

@@ -140,6 +140,15 @@ fn write(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, Str
     Ok(ToolOutput::success(text, to_value(&details)))
 }
 
+/// The change that a call would make, as a diff.
+pub(super) fn preview(workspace: &Workspace, arguments: &Value) -> Option<String> {
+    let arguments: Arguments = serde_json::from_value(arguments.clone()).ok()?;
+    let path = path::resolve(workspace.cwd(), &arguments.file_path);
+    let old = old_contents(&path).ok()?;
+    let name = workspace.display(&path);
+    Some(difference(&name, old.as_ref(), &arguments.content).text)
+}
+
 /// The file that will be replaced.
 struct Old {
     stamp: Stamp,

@@ -21,7 +21,7 @@ const REQUEST_TIME: Duration = Duration::from_secs(10);
 
 /// An open listener. Dropping it closes it and every connection.
 #[derive(Debug)]
-pub(super) struct Loopback {
+pub struct Loopback {
     listener: TcpListener,
     port: u16,
 }
@@ -36,7 +36,7 @@ pub(super) struct Callback {
 
 impl Loopback {
     /// Listens on `port` of this machine; 0 takes any that is free.
-    pub(super) async fn bind(port: u16) -> Result<Self, SignInError> {
+    pub async fn bind(port: u16) -> Result<Self, SignInError> {
         let listener = TcpListener::bind(("127.0.0.1", port)).await;
         let listener = listener.map_err(|error| match error.kind() {
             std::io::ErrorKind::AddrInUse => SignInError::PortTaken { port },
@@ -48,17 +48,13 @@ impl Loopback {
         Ok(Self { listener, port })
     }
 
-    pub(super) fn port(&self) -> u16 {
+    pub fn port(&self) -> u16 {
         self.port
     }
 
     /// Hands every request for `path` to `judge` until it has a result. `judge` says what the browser
     /// is shown, and the result when this was the awaited request.
-    pub(super) async fn wait<T>(
-        &self,
-        path: &str,
-        mut judge: impl FnMut(&str) -> (Page, Option<T>),
-    ) -> T {
+    pub async fn wait<T>(&self, path: &str, mut judge: impl FnMut(&str) -> (Page, Option<T>)) -> T {
         let (send, mut callbacks) = mpsc::unbounded_channel();
         let mut connections = JoinSet::new();
         loop {
@@ -88,20 +84,20 @@ impl Loopback {
 
 /// What the browser shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Page {
+pub struct Page {
     pub status: &'static str,
     pub text: String,
 }
 
 impl Page {
-    pub(super) fn done() -> Self {
+    pub fn done() -> Self {
         Self {
             status: "200 OK",
             text: "You are signed in. Close this page and go back to osier.".to_owned(),
         }
     }
 
-    pub(super) fn refused(text: impl Into<String>) -> Self {
+    pub fn refused(text: impl Into<String>) -> Self {
         Self {
             status: "400 Bad Request",
             text: text.into(),

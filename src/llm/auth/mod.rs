@@ -36,6 +36,7 @@ pub use error::SignInError;
 pub use file::{CredentialFile, FileError, LockedFile};
 pub use keys::{CommandRunner, Environment, KeyError, KeyStatus, Keys};
 pub use login::{Progress, Talk};
+pub use loopback::{Loopback, Page};
 pub use renewal::Renewals;
 pub use sign_in::{
     Exchange, Method, Redirect, SIGN_INS, SignIn, SignInRow, SignIns, TokenFormat, is_safe,

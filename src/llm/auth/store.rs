@@ -107,6 +107,16 @@ impl Store {
         self.entries.shift_remove(provider).is_some()
     }
 
+    /// An entry that is no provider's, as its owner wrote it.
+    pub fn other(&self, name: &str) -> Option<&Value> {
+        self.entries.get(name)
+    }
+
+    /// Keeps an entry that is no provider's. Its `type` is none that is known here.
+    pub fn put_other(&mut self, name: &str, entry: Value) {
+        self.entries.insert(name.to_owned(), entry);
+    }
+
     /// Names of the providers that have a credential here.
     pub fn providers(&self) -> impl Iterator<Item = &str> {
         let known = self.entries.iter();

@@ -240,6 +240,17 @@ mod tests {
             assert!(!model.thinking_levels.is_empty() && model.thinking_levels.is_sorted());
             assert!(model.input.contains(&Modality::Text));
         }
+        // Where it is from, and when it was taken, stands above it.
+        let source: String = TABLE
+            .lines()
+            .take_while(|line| line.starts_with('#'))
+            .collect();
+        let told = models.iter().filter(|model| model.provider != DEMO).count();
+        let told = format!("# {told} models. Facts from npm ");
+        assert!(source.starts_with(&told), "{told}: {source}");
+        let (_, taken) = source.split_once("; taken ").unwrap();
+        let date: jiff::civil::Date = taken[..10].parse().unwrap();
+        assert!(date.year() >= 2026 && source.contains("MIT"), "{source}");
         let count = |fits: fn(&Model) -> bool| models.iter().filter(|model| fits(model)).count();
         assert!(count(|model| model.price.cache_read > 0.0) > 500);
         assert!(count(|model| !model.price.tiers.is_empty()) > 100);

@@ -387,6 +387,40 @@ mod tests {
     }
 
     #[test]
+    fn the_known_vendors_are_there() {
+        for name in [
+            "anthropic",
+            "openai",
+            "google",
+            "mistral",
+            "groq",
+            "cerebras",
+            "xai",
+            "deepseek",
+            "openrouter",
+            "github-copilot",
+            "together",
+            "fireworks",
+            "moonshot",
+            "zai",
+            "minimax",
+            "huggingface",
+            "nvidia",
+            "azure",
+            "vercel",
+            "google-vertex",
+            "google-vertex-anthropic",
+            "bedrock",
+            "ollama",
+            "lmstudio",
+            "vllm",
+            "llamacpp",
+        ] {
+            assert!(PROVIDERS.iter().any(|row| row.name == name), "{name}");
+        }
+    }
+
+    #[test]
     fn every_provider_is_there_once_with_a_key_or_on_this_machine() {
         let mut names: Vec<&str> = PROVIDERS.iter().map(|row| row.name).collect();
         names.sort_unstable();

@@ -255,6 +255,37 @@ fn every_recording_is_read_the_same_however_it_is_cut() {
     }
 }
 
+#[test]
+fn a_stream_that_ends_early_is_never_a_success() {
+    // What the vendor ends an answer with: before all of it has come, the answer is not whole.
+    const ENDS: &[&str] = &[
+        "\"stop_reason\":\"tool_use\"",
+        "\"type\":\"response.completed\"",
+        "\"finish_reason\":\"tool_calls\"",
+        "\"finishReason\": \"STOP\"",
+        "\"done\":true",
+        "messageStop",
+    ];
+    for party in parties() {
+        let name = &party.model.provider;
+        let place = |end: &&str| {
+            let mut windows = party.stream.windows(end.len());
+            Some(windows.position(|part| part == end.as_bytes())? + end.len())
+        };
+        let end = ENDS.iter().find_map(place);
+        let end = end.unwrap_or_else(|| panic!("no end in the stream of {name}"));
+        // At every byte where that is quick, else around every tenth one.
+        let cuts = (0..end).filter(|cut| end - cut < 600 || cut % 10 == 0);
+        for cut in cuts {
+            let (_, status) = play_in(&party.model, &party.stream[..cut], 4096);
+            assert!(!status.is_success(), "{name} cut at {cut} of {end}");
+            assert!(status.is_retryable(), "{name} cut at {cut}: {status:?}");
+        }
+        let (_, status) = play_in(&party.model, &party.stream, 4096);
+        assert!(status.is_success(), "{name}: {status:?}");
+    }
+}
+
 /// The messages of a body.
 fn list(body: &Value) -> &Value {
     let names = ["messages", "input", "contents"];

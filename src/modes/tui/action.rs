@@ -2,7 +2,8 @@
 
 use super::command::Command;
 use super::tree::TreeMemory;
-use crate::coding::host::Op;
+use crate::coding::host::{DiffRange, Op};
+use crate::coding::questions::Answer;
 
 /// One intent.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,6 +21,8 @@ pub enum Action {
         text: String,
     },
     CloseLayer,
+    /// Shows what changed in the files.
+    ShowChanges(DiffRange),
     /// Tells about the open session.
     ShowSession,
     /// Keeps what the tree view looked like.
@@ -28,6 +31,26 @@ pub enum Action {
     PickAccount {
         sign_out: bool,
     },
+    /// Answers the question `id` and closes its dialog.
+    Answer {
+        id: String,
+        answer: Answer,
+    },
+    /// Closes the dialog of the question `id`, which goes on waiting; `draft` is what was written in it.
+    LeaveQuestion {
+        id: String,
+        draft: Vec<String>,
+    },
+    /// Opens an address in the browser.
+    Open(String),
+    /// Lists the MCP servers.
+    PickServer,
+    /// What can be done with an MCP server, and what is known of it.
+    ShowServer(String),
+    /// Lists the hooks.
+    PickHook,
+    /// Lists skills and prompt templates.
+    PickSkill,
     /// Puts text on the clipboard.
     Copy(String),
     /// Looks for this text in the conversation.

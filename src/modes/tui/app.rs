@@ -5,7 +5,9 @@ use std::time::Instant;
 
 use crate::agent::{Severity, ToolInfo};
 use crate::base::problem::Problem;
-use crate::coding::host::{ModelInfo, Op, SessionInfo, SessionSummary};
+use crate::coding::host::{ModelInfo, Op, SessionInfo};
+use crate::coding::mcp::ServerInfo;
+use crate::coding::permission::RuleInfo;
 use crate::llm::Usage;
 use crate::term::component::Cx;
 use crate::term::highlight::{Highlighted, Highlighter};
@@ -16,9 +18,11 @@ use crate::term::theme::Theme;
 
 use super::action::Action;
 use super::activity::Activity;
+use super::asking::Asking;
 use super::command::Command;
 use super::editor::Editor;
 use super::footer::Footer;
+use super::plugins::PluginView;
 use super::search::Search;
 use super::transcript::Transcript;
 use super::tree::TreeMemory;
@@ -35,6 +39,8 @@ const BROWSE_CONTEXTS: &[&str] = &["transcript", "global"];
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     Copy(String),
+    /// Show this address in the browser.
+    Open(String),
     Suspend,
     /// Edit this text in an external editor; the answer comes back through `App::edited`.
     ExternalEditor(String),
@@ -68,9 +74,13 @@ pub struct App {
     pub keymap: Keymap,
     pub session: SessionInfo,
     pub models: Vec<ModelInfo>,
-    pub sessions: Vec<SessionSummary>,
+    /// The permission rules that hold.
+    pub(super) rules: Vec<RuleInfo>,
     pub tools: Vec<ToolInfo>,
+    pub servers: Vec<ServerInfo>,
     pub highlighter: Highlighter,
+    pub(super) asking: Asking,
+    pub(super) plugins: PluginView,
     pub(super) search: Search,
     /// What the tree view looked like when it was last open.
     pub(super) tree: TreeMemory,
@@ -126,9 +136,12 @@ impl App {
             keymap: options.keymap,
             session: SessionInfo::default(),
             models: Vec::new(),
-            sessions: Vec::new(),
+            rules: Vec::new(),
             tools: Vec::new(),
+            servers: Vec::new(),
             highlighter: options.highlighter,
+            asking: Asking::default(),
+            plugins: PluginView::default(),
             search: Search::default(),
             tree: TreeMemory::default(),
             pending_keys: Vec::new(),
@@ -163,6 +176,8 @@ impl App {
         self.ops.extend(self.transcript.take_ops());
         let tree = self.take_tree_ops();
         self.ops.extend(tree);
+        let sessions = self.take_session_ops();
+        self.ops.extend(sessions);
         std::mem::take(&mut self.ops)
     }
 
@@ -205,6 +220,7 @@ impl App {
 
     pub fn set_keymap(&mut self, keymap: Keymap) {
         self.keymap = keymap;
+        self.bind_plugin_keys();
         self.pending_keys.clear();
         self.dirty = true;
     }
@@ -253,7 +269,12 @@ impl App {
     fn on_key(&mut self, key: KeyPress, now: Instant) {
         let contexts = self.contexts();
         match self.keymap.lookup(&contexts, &self.pending_keys, key) {
-            Lookup::Action(_) => {
+            Lookup::Action(action) => {
+                let action = action.to_owned();
+                if self.plugin_action(&action) {
+                    self.pending_keys.clear();
+                    return;
+                }
                 let names = self.keymap.actions(&contexts, &self.pending_keys, key);
                 let commands: Vec<Command> =
                     names.into_iter().filter_map(Command::from_name).collect();

@@ -10,8 +10,7 @@ use super::editor::Missing;
 use super::overlays;
 use super::slash;
 use crate::agent::Op as AgentOp;
-use crate::base::clock;
-use crate::coding::host::Op;
+use crate::coding::host::{DiffRange, Op};
 use crate::term::component::{Cx, Handled};
 
 /// Two presses of Ctrl+C within this time exit: as long as the line that says so stands.
@@ -68,6 +67,7 @@ impl App {
             Action::CloseLayer => {
                 self.layers.pop();
             }
+            Action::ShowChanges(range) => self.ask_changes(range),
             Action::ShowSession => self.show_session(),
             Action::RememberTree(memory) => self.tree = memory,
             Action::PickAccount { sign_out } => {
@@ -76,6 +76,21 @@ impl App {
                     overlays::account::picker(&[], sign_out),
                 );
                 self.ops.push(Op::ListAccounts);
+            }
+            Action::Answer { id, answer } => self.answer_question(id, answer),
+            Action::LeaveQuestion { id, draft } => self.leave_question(&id, draft),
+            Action::Open(url) => self.effects.push(Effect::Open(url)),
+            Action::PickServer => self.pick_server(),
+            Action::ShowServer(name) => self.show_server(&name),
+            Action::PickHook => {
+                self.layers
+                    .push(overlays::hooks::ID, overlays::hooks::picker(&[]));
+                self.ops.push(Op::ListHooks);
+            }
+            Action::PickSkill => {
+                self.layers
+                    .push(overlays::skill::ID, overlays::skill::picker(&[]));
+                self.ops.push(Op::ListContext);
             }
             Action::Copy(text) => self.effects.push(Effect::Copy(text)),
             Action::Search(query) => self.start_search(query),
@@ -113,40 +128,6 @@ impl App {
             Command::CycleModelBackward => self.ops.push(Op::CycleModel { backward: true }),
             Command::CycleThinking => self.ops.push(Op::CycleThinkingLevel),
             Command::NewSession => self.ops.push(Op::NewSession),
-            Command::ModelPicker => {
-                self.layers.push(
-                    overlays::model::ID,
-                    overlays::model::picker(&self.models, &self.footer),
-                );
-                self.ops.push(Op::ListModels);
-            }
-            Command::SessionPicker => {
-                self.layers.push(
-                    overlays::session::ID,
-                    overlays::session::picker(&self.sessions, clock::now_ms()),
-                );
-                self.ops.push(Op::ListSessions { all: false });
-            }
-            Command::Tree => self.open_tree(),
-            Command::RetryModel => self.pick_retry_model(),
-            Command::Context => self.ask_context(),
-            Command::Jobs => self.open_jobs(now),
-            Command::Tools => self.open_tools(),
-            Command::Palette => {
-                self.layers.push(
-                    overlays::palette::ID,
-                    overlays::palette::picker(&self.keymap),
-                );
-            }
-            Command::Help => self
-                .layers
-                .push(overlays::help::ID, overlays::help::page(&self.keymap)),
-            Command::HistorySearch => {
-                self.layers.push(
-                    overlays::history::ID,
-                    overlays::history::picker(self.editor.history()),
-                );
-            }
             Command::ToggleThinking => {
                 self.transcript.toggle_thinking();
             }
@@ -162,10 +143,55 @@ impl App {
             Command::PreviousPrompt => self.transcript.go_prompt(false),
             Command::NextPrompt => self.transcript.go_prompt(true),
             Command::Browse => self.browsing = true,
-            Command::Search => self.open_search(),
+            Command::Answer => return self.enter_question(),
+            Command::CyclePermissions => self.ops.push(Op::CyclePermissions),
             Command::Complete if self.layers.is_empty() => {
                 let missing = self.editor.complete_path();
                 self.ask_for(missing);
+            }
+            command => return self.open_panel(command, now),
+        }
+        true
+    }
+
+    /// Opens what `command` names; false when it names nothing here.
+    fn open_panel(&mut self, command: Command, now: Instant) -> bool {
+        match command {
+            Command::ModelPicker => {
+                self.layers.push(
+                    overlays::model::ID,
+                    overlays::model::picker(&self.models, &self.footer),
+                );
+                self.ops.push(Op::ListModels);
+            }
+            Command::SessionPicker => self.open_sessions(),
+            Command::Tree => self.open_tree(),
+            Command::Changes => self.ask_changes(DiffRange::Session),
+            Command::RetryModel => self.pick_retry_model(),
+            Command::Context => self.ask_context(),
+            Command::Jobs => self.open_jobs(now),
+            Command::Tools => self.open_tools(),
+            Command::Palette => {
+                self.layers.push(
+                    overlays::palette::ID,
+                    overlays::palette::picker(&self.keymap, self.editor.commands()),
+                );
+            }
+            Command::Help => self.layers.push(
+                overlays::help::ID,
+                overlays::help::page(&self.keymap, self.editor.commands(), &self.plugins.keys),
+            ),
+            Command::HistorySearch => {
+                self.layers.push(
+                    overlays::history::ID,
+                    overlays::history::picker(self.editor.history()),
+                );
+            }
+            Command::Search => self.open_search(),
+            Command::Permissions => {
+                self.layers
+                    .push(overlays::permissions::ID, self.permissions_picker());
+                self.ops.push(Op::ListPermissions);
             }
             // The rest belongs to the editor and to lists.
             _ => return false,
@@ -215,7 +241,8 @@ impl App {
         if trimmed.is_empty() {
             return;
         }
-        if let Some(parsed) = slash::parse(trimmed) {
+        let added = self.editor.is_added_command(trimmed);
+        if let Some(parsed) = slash::parse(trimmed).filter(|_| !added) {
             match parsed {
                 Ok(actions) => {
                     self.remember(trimmed);

@@ -53,7 +53,13 @@ impl App {
         let editor_width = screen.width.saturating_sub(text::width(PROMPT_MARK) as u16);
         let limit = layout::editor_limit(screen.height);
         let editor_rows = self.editor.height(editor_width, limit);
-        let areas = layout::divide(screen, editor_rows, self.queue_height());
+        let mut areas = layout::divide(
+            screen,
+            editor_rows,
+            self.queue_height(),
+            self.asking.height(),
+        );
+        let widgets = layout::split_bottom(&mut areas.transcript, self.plugins.widget_height());
         if self.transcript.is_empty() {
             let rows = welcome_rows(areas.transcript.width);
             self.paint(&rows, areas.transcript, buffer, links);
@@ -62,8 +68,10 @@ impl App {
                 .render(areas.transcript, buffer, links, &self.theme);
             self.transcript.request_highlight(&mut self.highlighter);
         }
+        self.paint(&self.plugins.widget_rows(), widgets, buffer, links);
         self.draw_status(areas, buffer, links, now);
         self.draw_queue(areas, buffer, links);
+        self.draw_asking(areas, buffer, links);
         let cursor = self.draw_editor(areas, buffer, links);
         let footer = self.footer.row(areas.footer.width);
         self.paint(&[footer], areas.footer, buffer, links);
@@ -171,6 +179,13 @@ impl App {
             ));
         }
         self.paint(&rows, areas.queue, buffer, links);
+    }
+
+    fn draw_asking(&self, areas: Areas, buffer: &mut Buffer, links: &Links) {
+        let keys = self.keymap.keys_for("global", "answer");
+        let key = keys.first().map(String::as_str);
+        let rows = self.asking.rows(usize::from(areas.asking.width), key);
+        self.paint(&rows, areas.asking, buffer, links);
     }
 
     fn draw_editor(&mut self, areas: Areas, buffer: &mut Buffer, links: &Links) -> Position {

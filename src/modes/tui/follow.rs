@@ -6,9 +6,11 @@ use super::activity::Work;
 use super::app::{App, Effect, QueueView};
 use super::overlays;
 use super::overlays::picker::Picker;
+use super::slash;
 use crate::agent::{self, AgentMessage, RunOutcome, UserMessage};
-use crate::base::clock;
+use crate::coding::context::AddedCommand;
 use crate::coding::host::{Event, ModelInfo, Op, SessionContents};
+use crate::coding::spending::Spending;
 
 /// Runs longer than this are worth a notification.
 const NOTIFY_AFTER: Duration = Duration::from_secs(5);
@@ -70,11 +72,6 @@ impl App {
                 self.session.name.clone_from(name);
                 self.footer.session_name.clone_from(name);
             }
-            Event::Sessions { sessions, .. } => {
-                self.sessions.clone_from(sessions);
-                let picker = overlays::session::picker(&self.sessions, clock::now_ms());
-                self.renew(overlays::session::ID, picker);
-            }
             Event::Models { models } => {
                 self.models.clone_from(models);
                 let references = models.iter().map(ModelInfo::reference);
@@ -104,6 +101,11 @@ impl App {
             }
             Event::Checkpoint(event) => self.follow_checkpoints(event, now),
             Event::Tree(event) => self.follow_tree(event, now),
+            Event::Library(event) => self.follow_library(event, now),
+            Event::UnsentFound { text } if self.editor.is_empty() => {
+                self.editor.set_text(text);
+                self.toast("what was typed and not sent is back", false, now);
+            }
             Event::Jobs { jobs } => self.jobs_told(jobs, now),
             Event::JobOutput { id, text, skipped } => self.job_said(id, text, *skipped),
             Event::ShutDown => self.effects.push(Effect::Quit),
@@ -111,9 +113,17 @@ impl App {
         }
     }
 
-    /// Keys, sign-ins and what they were used for.
+    /// Keys, sign-ins and what they were used for; what the project and plug-ins add.
     fn follow_accounts(&mut self, event: &Event, now: Instant) {
         match event {
+            Event::Exchange(event) => self.follow_exchange(event),
+            Event::Commands { commands } => self.take_commands(commands),
+            Event::PluginStatus { .. } | Event::PluginWidget { .. } | Event::PluginKeys { .. } => {
+                self.follow_plugins(event);
+            }
+            Event::Context { parts } => {
+                self.renew(overlays::skill::ID, overlays::skill::picker(parts));
+            }
             Event::Usage { spending } => {
                 for line in super::usage::lines(spending) {
                     self.transcript.notice(agent::Severity::Info, &line);
@@ -130,6 +140,7 @@ impl App {
                     self.layers.push_modal(overlays::login::ID, login);
                 }
             }
+            Event::McpServers { servers } => self.follow_servers(servers),
             Event::LoginRefused { message } => {
                 self.activity.toast(message, true, now);
             }
@@ -139,7 +150,7 @@ impl App {
                     self.transcript.notice(agent::Severity::Error, error);
                 }
             }
-            _ => {}
+            event => self.follow_safety(event),
         }
     }
 
@@ -210,7 +221,15 @@ impl App {
                 self.editor.put_before(&texts.join("\n\n"));
             }
             agent::Event::MessageEnd { message, .. } => self.count(message),
-            agent::Event::ThinkingLevelChanged { effective, .. } => self.footer.level = *effective,
+            agent::Event::ThinkingLevelChanged { level, effective } => {
+                self.footer.level = *effective;
+                if level != effective {
+                    let (asked, used) = (level.name(), effective.name());
+                    let text =
+                        format!("this model has no level `{asked}`: `{used}` is the nearest");
+                    self.toast(&text, false, now);
+                }
+            }
             _ => return,
         }
         self.dirty = true;
@@ -237,6 +256,13 @@ impl App {
     }
 
     fn count(&mut self, message: &AgentMessage) {
+        if let AgentMessage::ToolResult(result) = message
+            && let Some(nested) = result.details.get("spending")
+            && let Ok(nested) = serde_json::from_value::<Spending>(nested.clone())
+        {
+            self.usage += nested.total;
+            self.footer.total = self.usage;
+        }
         if let AgentMessage::Assistant(message) = message {
             self.usage += message.usage;
             self.footer.total = self.usage;
@@ -251,6 +277,23 @@ impl App {
         {
             self.footer.context_tokens = message.usage.total_tokens();
         }
+    }
+
+    /// Takes the commands that skills, templates and plug-ins bring. One of our own names stays ours.
+    fn take_commands(&mut self, commands: &[AddedCommand]) {
+        let (taken, free): (Vec<_>, Vec<_>) = commands
+            .iter()
+            .cloned()
+            .partition(|command| slash::find(&command.name).is_some());
+        for command in taken {
+            let (name, origin) = (&command.name, &command.origin);
+            let text = match origin.as_str() {
+                "skill" => format!("the skill `{name}` is called with `/skill:{name}`"),
+                _ => format!("`/{name}` of `{origin}` is hidden by osier's own: rename it"),
+            };
+            self.transcript.notice(agent::Severity::Warning, &text);
+        }
+        self.editor.set_commands(free);
     }
 
     /// What the whole session holds is known.

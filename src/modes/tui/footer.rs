@@ -2,9 +2,13 @@
 
 use crate::base::text;
 use crate::coding::host::ModelInfo;
+use crate::coding::permission::Mode;
 use crate::llm::{ThinkingLevel, Usage};
 use crate::term::face::Token;
 use crate::term::row::{Row, Span};
+
+/// Columns that plug-ins have.
+const PLUGIN_COLUMNS: usize = 30;
 
 /// What the footer knows. Owned by the app, changed by events.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -17,12 +21,15 @@ pub struct Footer {
     /// What is shown until the host has said which model it is.
     pub model_hint: String,
     pub level: ThinkingLevel,
+    pub permissions: Mode,
     /// Sum over the session.
     pub total: Usage,
     /// Tokens of the newest answer: how full the window is.
     pub context_tokens: u64,
     /// Background jobs that run.
     pub jobs: usize,
+    /// Words of plug-ins.
+    pub plugins: String,
 }
 
 impl Footer {
@@ -59,9 +66,18 @@ impl Footer {
 
     fn right(&self) -> Vec<Span> {
         let mut spans = Vec::new();
+        if !self.plugins.is_empty() {
+            let text = text::truncate(&self.plugins, PLUGIN_COLUMNS);
+            spans.push(Span::new(format!("{text}  "), Token::Footer));
+        }
         if self.jobs > 0 {
             let jobs = if self.jobs == 1 { "job" } else { "jobs" };
             spans.push(Span::new(format!("{} {jobs}  ", self.jobs), Token::Working));
+        }
+        // The default goes without saying.
+        if self.permissions != Mode::Yolo {
+            let text = format!("{}  ", self.permissions.name());
+            spans.push(Span::new(text, Token::Warning));
         }
         if self.total.total_tokens() > 0 {
             let usage = self.total;

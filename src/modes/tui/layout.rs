@@ -14,6 +14,8 @@ pub struct Areas {
     pub transcript: Rect,
     pub status: Rect,
     pub queue: Rect,
+    /// The questions that wait.
+    pub asking: Rect,
     pub rule: Rect,
     pub editor: Rect,
     pub footer: Rect,
@@ -29,11 +31,11 @@ pub fn editor_limit(height: u16) -> u16 {
     (height * 2 / 5).max(1)
 }
 
-/// Divides `screen`. `editor` and `queue` are the rows they want.
-pub fn divide(screen: Rect, editor: u16, queue: u16) -> Areas {
+/// Divides `screen`. `editor`, `queue` and `asking` are the rows they want.
+pub fn divide(screen: Rect, editor: u16, queue: u16, asking: u16) -> Areas {
     let editor = editor.clamp(1, editor_limit(screen.height));
     let queue = queue.min(QUEUE_ROWS);
-    let below = 1 + queue + 1 + editor + 1;
+    let below = 1 + queue + asking + 1 + editor + 1;
     let transcript = screen.height.saturating_sub(below);
     let mut y = screen.y;
     let mut take = |height: u16| {
@@ -50,9 +52,21 @@ pub fn divide(screen: Rect, editor: u16, queue: u16) -> Areas {
         transcript: take(transcript),
         status: take(1),
         queue: take(queue),
+        asking: take(asking),
         rule: take(1),
         editor: take(editor),
         footer: take(1),
+    }
+}
+
+/// Takes `rows` from the bottom of `area`, at most a third of it.
+pub fn split_bottom(area: &mut Rect, rows: u16) -> Rect {
+    let rows = rows.min(area.height / 3);
+    area.height -= rows;
+    Rect {
+        y: area.y + area.height,
+        height: rows,
+        ..*area
     }
 }
 
@@ -75,13 +89,14 @@ mod tests {
     #[test]
     fn the_areas_fill_the_screen() {
         let screen = Rect::new(0, 0, 80, 24);
-        let areas = divide(screen, 3, 9);
-        assert_eq!(areas.transcript, Rect::new(0, 0, 80, 14));
-        assert_eq!(areas.status, Rect::new(0, 14, 80, 1));
-        assert_eq!(areas.queue, Rect::new(0, 15, 80, 4));
+        let areas = divide(screen, 3, 9, 1);
+        assert_eq!(areas.transcript, Rect::new(0, 0, 80, 13));
+        assert_eq!(areas.status, Rect::new(0, 13, 80, 1));
+        assert_eq!(areas.queue, Rect::new(0, 14, 80, 4));
+        assert_eq!(areas.asking, Rect::new(0, 18, 80, 1));
         assert_eq!(areas.rule, Rect::new(0, 19, 80, 1));
         assert_eq!(areas.editor, Rect::new(0, 20, 80, 3));
         assert_eq!(areas.footer, Rect::new(0, 23, 80, 1));
-        assert_eq!(divide(screen, 100, 0).editor.height, 9);
+        assert_eq!(divide(screen, 100, 0, 0).editor.height, 9);
     }
 }

@@ -14,12 +14,15 @@ use crate::term::theme::{Theme, ThemeStore};
 
 /// Keymap contexts there are.
 const CONTEXTS: &[&str] = &[
+    "diff",
     "global",
     "editor",
     "list",
     "search",
+    "question",
     "summary",
     "transcript",
+    "sessions",
     "tree",
 ];
 

@@ -34,7 +34,12 @@ impl App {
                 self.transcript.notice(Severity::Info, &text);
                 self.tell_left(left);
             }
-            CheckpointEvent::FileDiffs { .. } => {}
+            CheckpointEvent::FileDiffs {
+                range,
+                known,
+                files,
+                ..
+            } => self.show_changes(range, *known, files, now),
         }
     }
 

@@ -17,9 +17,10 @@ use super::app::{App, AppOptions, Effect};
 use super::command::Command;
 use super::looks::{Looks, terminal_kind};
 use crate::agent::{self, AgentMessage, Subscription};
-use crate::base::foreground;
 use crate::base::problem::Problem;
 use crate::base::text::sanitize;
+use crate::base::watch::Watcher;
+use crate::base::{browser, foreground};
 use crate::coding::folders::Folders;
 use crate::coding::host::{Event, Host, HostSetup, Op};
 use crate::coding::settings::{ExitOutput, Settings};
@@ -29,7 +30,6 @@ use crate::term::frame::{Cursor, FrameClock, FrameWriter};
 use crate::term::highlight::{Highlighted, Highlighter};
 use crate::term::input::{InputEvent, TerminalReply};
 use crate::term::terminal::{Signal, Signals, Terminal, TerminalOptions};
-use crate::term::watch::Watcher;
 
 /// Shortest time between two frames that only the model's work asks for. Keys are echoed at once; a
 /// stream reads as well at 30 frames a second, at half the cost.
@@ -61,7 +61,7 @@ pub struct Options {
 }
 
 /// Runs the interface until the user leaves.
-pub async fn run(setup: HostSetup, options: Options) -> anyhow::Result<()> {
+pub async fn run(mut setup: HostSetup, options: Options) -> anyhow::Result<()> {
     let kind = terminal_kind(&options.environment);
     let looks = Looks::new(&options.folders, &kind);
     let (colours, highlighted) = mpsc::unbounded_channel();
@@ -71,6 +71,7 @@ pub async fn run(setup: HostSetup, options: Options) -> anyhow::Result<()> {
         mouse: options.settings.mouse,
         ..TerminalOptions::default()
     };
+    setup.answers_questions = true;
     // What the setup names must exist before the screen is taken: the error belongs on a plain line.
     let (host, events) = Host::start(setup)?;
     let display = ["DISPLAY", "WAYLAND_DISPLAY"]
@@ -97,6 +98,7 @@ pub async fn run(setup: HostSetup, options: Options) -> anyhow::Result<()> {
         waiting: Vec::new(),
         running: false,
         transcript: Vec::new(),
+        unsent: (String::new(), false),
     };
     screen.clock.asked(Instant::now());
     screen.draw();
@@ -163,6 +165,8 @@ fn new_app(setup: &HostSetup, options: &Options, looks: &Looks, highlighter: Hig
 #[derive(Debug)]
 enum Finished {
     Copied(Result<Copied, ClipboardError>),
+    /// An address was shown in the browser, or could not be.
+    Opened(bool),
 }
 
 /// The loop's state.
@@ -185,6 +189,8 @@ struct Screen {
     running: bool,
     /// What was said, for the scrollback.
     transcript: Vec<String>,
+    /// The editor's text as the host keeps it, and whether it may be another now.
+    unsent: (String, bool),
 }
 
 impl Screen {
@@ -269,6 +275,7 @@ impl Screen {
         for op in self.app.take_ops() {
             self.host.send(op);
         }
+        self.keep_unsent();
         for effect in self.app.take_effects() {
             if self.carry_out(effect) {
                 return true;
@@ -282,6 +289,19 @@ impl Screen {
             self.clock.request_decoration(then);
         }
         false
+    }
+
+    /// Has the host keep what is typed, when it has changed. Behind the op that sends it.
+    fn keep_unsent(&mut self) {
+        let (kept, stale) = &mut self.unsent;
+        if !std::mem::take(stale) {
+            return;
+        }
+        let text = self.app.editor.text();
+        if *kept != text {
+            kept.clone_from(&text);
+            self.host.send(Op::KeepUnsent { text });
+        }
     }
 
     /// The prompts of the command line run one after the other.
@@ -304,6 +324,7 @@ impl Screen {
             false
         };
         self.app.on_input(event, Instant::now());
+        self.unsent.1 |= !is_reply;
         !is_reply
     }
 
@@ -332,15 +353,29 @@ impl Screen {
     }
 
     fn on_finished(&mut self, result: Finished) {
-        let Finished::Copied(copied) = result;
         let now = Instant::now();
-        match copied {
-            Ok(Copied { route, bytes }) => {
+        match result {
+            Finished::Opened(true) => self.app.toast("opened in the browser", false, now),
+            Finished::Opened(false) => {
+                let text = "no browser can be opened here: copy the address";
+                self.app.toast(text, true, now);
+            }
+            Finished::Copied(Ok(Copied { route, bytes })) => {
                 self.writer.queue(bytes);
                 self.app.toast(&route.to_string(), false, now);
             }
-            Err(error) => self.app.toast(&error.to_string(), true, now),
+            Finished::Copied(Err(error)) => self.app.toast(&error.to_string(), true, now),
         }
+    }
+
+    fn open(&self, url: String) {
+        let results = self.results.clone();
+        let environment = self.options.environment.clone();
+        tokio::spawn(async move {
+            let is_set = |name: &str| environment.get(name).is_some_and(|value| !value.is_empty());
+            let opened = browser::open(&url, is_set).await;
+            let _ = results.send(Finished::Opened(opened));
+        });
     }
 
     /// Carries one effect out. True when the user leaves.
@@ -355,6 +390,7 @@ impl Screen {
                     let _ = results.send(Finished::Copied(clipboard.copy(&text).await));
                 });
             }
+            Effect::Open(url) => self.open(url),
             Effect::Suspend => {
                 if let Err(error) = self.terminal.suspend() {
                     self.app.toast(&error.to_string(), true, now);
@@ -397,7 +433,8 @@ impl Screen {
     }
 
     fn reload_looks(&mut self) {
-        let (settings, mut problems) = Settings::load(&self.options.folders.settings());
+        let place = PathBuf::from(&self.app.session.cwd);
+        let (settings, mut problems) = Settings::load_for(&self.options.folders, &place);
         let (theme, found) = self.looks.theme(&settings.theme);
         problems.extend(found);
         let (keymap, found) = self.looks.keymap(&settings.keymap);
@@ -472,6 +509,17 @@ impl Screen {
 
     /// Keeps what the scrollback and the accounting file want.
     fn remember(&mut self, event: &Event) {
+        match event {
+            // What is typed goes along to the session; else what was left in it comes back.
+            Event::SessionOpened { .. } => {
+                self.unsent = (String::new(), true);
+                self.host.send(Op::FindUnsent);
+            }
+            Event::UnsentFound { .. } | Event::Agent(agent::Event::QueueRecalled { .. }) => {
+                self.unsent.1 = true;
+            }
+            _ => {}
+        }
         let Event::Agent(event) = event else { return };
         match event {
             agent::Event::AgentSettled { .. } => self.running = false,

@@ -3,7 +3,9 @@
 use super::action::Action;
 use super::command::Command;
 use crate::agent::Op as AgentOp;
-use crate::coding::host::{CheckpointOp, FilesAt, Op, TreeOp};
+use crate::coding::host::{CheckpointOp, DiffRange, ExchangeOp, FilesAt, Op, TreeOp};
+use crate::coding::mcp::PROMPT_PREFIX;
+use crate::coding::permission::Mode;
 use crate::llm::ThinkingLevel;
 
 /// One slash command.
@@ -67,6 +69,32 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
         run: |_| Ok(vec![Action::Run(Command::CopyAnswer)]),
     },
     SlashCommand {
+        name: "diff",
+        argument: "[last|session|ENTRY|FROM TO]",
+        description: "what changed in the files: in the session, since the last prompt, in one turn, between two entries",
+        values: || vec!["last", "session"],
+        run: diff,
+    },
+    SlashCommand {
+        name: "export",
+        argument: "[FILE]",
+        description: "write the session to a page; `.md` and `.jsonl` files are a document and a copy",
+        values: none,
+        run: |argument| {
+            let force = argument.split_whitespace().any(|word| word == "--force");
+            let path = argument.replace("--force", "").trim().to_owned();
+            Ok(vec![Action::Tell(Op::Exchange(
+                ExchangeOp::ExportSession {
+                    path: Some(path).filter(|path| !path.is_empty()),
+                    format: None,
+                    scope: None,
+                    theme: None,
+                    force,
+                },
+            ))])
+        },
+    },
+    SlashCommand {
         name: "fan",
         argument: "MODEL MODEL … [-- PROMPT]",
         description: "send a prompt, or the last one again, to several models side by side",
@@ -90,6 +118,29 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
         description: "the keys and the commands",
         values: none,
         run: |_| Ok(vec![Action::Run(Command::Help)]),
+    },
+    SlashCommand {
+        name: "hooks",
+        argument: "",
+        description: "the hooks: when each runs, how it went last",
+        values: none,
+        run: |_| Ok(vec![Action::PickHook]),
+    },
+    SlashCommand {
+        name: "import",
+        argument: "FILE",
+        description: "open a session of osier, pi, Claude Code or Codex; `osier import --list` shows them",
+        values: none,
+        run: |argument| match argument {
+            "" => Err("name a file: `/import FILE`".to_owned()),
+            path => Ok(vec![Action::Tell(Op::Exchange(
+                ExchangeOp::ImportSession {
+                    path: path.to_owned(),
+                    again: false,
+                    open: true,
+                },
+            ))]),
+        },
     },
     SlashCommand {
         name: "jobs",
@@ -135,6 +186,13 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
         },
     },
     SlashCommand {
+        name: "mcp",
+        argument: "[ACTION SERVER]",
+        description: "the MCP servers; or restart, enable, disable, login or logout one",
+        values: none,
+        run: super::servers::slash,
+    },
+    SlashCommand {
         name: "model",
         argument: "[NAME]",
         description: "choose a model; without a name, from a list",
@@ -167,6 +225,19 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
         run: |_| Ok(vec![Action::Run(Command::NewSession)]),
     },
     SlashCommand {
+        name: "permissions",
+        argument: "[MODE]",
+        description: "how much is asked: yolo, ask or plan; without a mode, the rules too",
+        values: || Mode::ALL.map(Mode::name).to_vec(),
+        run: |argument| match (argument, Mode::from_name(argument)) {
+            ("", _) => Ok(vec![Action::Run(Command::Permissions)]),
+            (_, Some(mode)) => Ok(vec![Action::Tell(Op::SetPermissions { mode })]),
+            _ => Err(format!(
+                "`{argument}` is no mode: they are yolo, ask and plan"
+            )),
+        },
+    },
+    SlashCommand {
         name: "quit",
         argument: "",
         description: "exit",
@@ -190,7 +261,7 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
     SlashCommand {
         name: "reload",
         argument: "",
-        description: "read settings, models, themes and keys again",
+        description: "read settings, hooks, models, themes, keys, instructions and skills again",
         values: none,
         run: |_| Ok(vec![Action::ReloadLooks, Action::Tell(Op::Reload)]),
     },
@@ -242,9 +313,16 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
     SlashCommand {
         name: "session",
         argument: "",
-        description: "the open session: its file, size and place",
+        description: "the open session: its file, counts, cost, checkpoints and forks",
         values: none,
         run: |_| Ok(vec![Action::ShowSession]),
+    },
+    SlashCommand {
+        name: "skills",
+        argument: "",
+        description: "the skills and prompt templates, with their cost",
+        values: none,
+        run: |_| Ok(vec![Action::PickSkill]),
     },
     SlashCommand {
         name: "theme",
@@ -302,6 +380,25 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
     },
 ];
 
+/// Which changes are meant; entries by their ids.
+fn diff(argument: &str) -> Result<Vec<Action>, String> {
+    let words: Vec<String> = argument.split_whitespace().map(str::to_owned).collect();
+    let range = match &words[..] {
+        [] => DiffRange::Session,
+        [word] if word == "session" => DiffRange::Session,
+        [word] if word == "last" => DiffRange::LastPrompt,
+        [entry] => DiffRange::Turn {
+            entry_id: entry.clone(),
+        },
+        [from, to] => DiffRange::Between {
+            from: Some(from.clone()),
+            to: Some(to.clone()).filter(|to| to != "now"),
+        },
+        _ => return Err("say `last`, `session`, an entry, or two".to_owned()),
+    };
+    Ok(vec![Action::ShowChanges(range)])
+}
+
 /// Models, and what to send them behind `--`.
 fn fan(argument: &str) -> Result<Vec<Action>, String> {
     let (names, prompt) = match argument.split_once("--") {
@@ -318,6 +415,11 @@ fn fan(argument: &str) -> Result<Vec<Action>, String> {
     }))])
 }
 
+/// The command called `name`.
+pub fn find(name: &str) -> Option<&'static SlashCommand> {
+    SLASH_COMMANDS.iter().find(|command| command.name == name)
+}
+
 /// What `/NAME ARGUMENT` means; `None` when the text is no slash command.
 ///
 /// # Errors
@@ -326,10 +428,12 @@ pub fn parse(text: &str) -> Option<Result<Vec<Action>, String>> {
     let body = text.strip_prefix('/')?;
     // A path is a prompt, not a command: `/etc/hosts looks odd`.
     let (name, argument) = body.split_once(char::is_whitespace).unwrap_or((body, ""));
-    if name.is_empty() || name.contains('/') {
+    // A prompt of an MCP server becomes text when it enters the conversation.
+    let is_prompt = text.starts_with(PROMPT_PREFIX);
+    if name.is_empty() || name.contains('/') || is_prompt {
         return None;
     }
-    let Some(command) = SLASH_COMMANDS.iter().find(|command| command.name == name) else {
+    let Some(command) = find(name) else {
         return Some(Err(format!(
             "there is no command `/{name}`: type `/` to see them all"
         )));

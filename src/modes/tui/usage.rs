@@ -99,6 +99,7 @@ mod tests {
             models: vec![model("a/x", usage, 2, 1), model("b/y", subscribed, 1, 0)],
             tool_calls: 1,
             tool_failures: 0,
+            last: None,
         };
         assert_eq!(
             lines(&spending),

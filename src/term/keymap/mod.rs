@@ -124,6 +124,33 @@ impl Keymap {
         })
     }
 
+    /// Drops the bindings of the actions that `keep` does not want.
+    pub fn retain_actions(&mut self, keep: impl Fn(&str) -> bool) {
+        self.bindings.retain(|binding| keep(&binding.action));
+    }
+
+    /// Binds `keys` in a context where they are free.
+    ///
+    /// # Errors
+    /// Why they cannot be bound.
+    pub fn add_under(&mut self, context: &str, keys: &str, action: &str) -> Result<(), String> {
+        let keys = parse_sequence(keys, None)?;
+        let taken = self.bindings.iter().find(|binding| {
+            *binding.context == *context
+                && (binding.keys.starts_with(&keys) || keys.starts_with(&binding.keys))
+        });
+        if let Some(taken) = taken {
+            let bound = describe_all(&taken.keys);
+            return Err(format!("`{bound}` is `{}`", taken.action));
+        }
+        self.bindings.push(Binding {
+            context: context.into(),
+            keys,
+            action: action.into(),
+        });
+        Ok(())
+    }
+
     fn exact(&self, context: &str, pending: &[KeyPress], key: KeyPress) -> Option<&str> {
         self.in_context(context)
             .find(|binding| {

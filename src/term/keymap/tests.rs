@@ -2,10 +2,13 @@ use super::*;
 use crate::term::input::{KeyCode, KeyModifiers};
 
 const CONTEXTS: &[&str] = &[
+    "diff",
     "global",
     "editor",
     "list",
     "search",
+    "question",
+    "sessions",
     "summary",
     "transcript",
     "tree",
@@ -64,6 +67,10 @@ const ACTIONS: &[&str] = &[
     "yank_pop",
     "undo",
     "redo",
+    "answer",
+    "cycle_permissions",
+    "permissions",
+    "dismiss",
     "complete",
     "first",
     "last",
@@ -83,6 +90,18 @@ const ACTIONS: &[&str] = &[
     "tree_label",
     "tree_delete",
     "tree_restore",
+    "session_words",
+    "session_scope",
+    "session_sort",
+    "session_named",
+    "session_name",
+    "session_delete",
+    "session_restore",
+    "previous_file",
+    "next_file",
+    "previous_hunk",
+    "next_hunk",
+    "other_range",
 ];
 
 fn load(texts: &[&str]) -> (Keymap, Vec<String>) {

@@ -102,6 +102,18 @@ impl Theme {
         style
     }
 
+    /// Foreground and background of a token as `#rrggbb`, for what is shown elsewhere than in a terminal.
+    /// Colours that only a terminal knows are not set.
+    pub fn hex(&self, token: Token) -> (Option<String>, Option<String>) {
+        let look = self.looks[token as usize];
+        (look.fg.and_then(hex), look.bg.and_then(hex))
+    }
+
+    /// The background the theme is made for, as `#rrggbb`.
+    pub fn background_hex(&self) -> Option<String> {
+        self.background.and_then(hex)
+    }
+
     /// The style that the whole screen is filled with before anything is drawn.
     pub fn base(&self) -> Style {
         let text = self.styles[Token::Text as usize];
@@ -142,6 +154,11 @@ impl Theme {
             && !matches!(token, Token::Selected | Token::Match | Token::Chip)
             && contrast(bg, background).is_some_and(|contrast| contrast < 3.0)
     }
+}
+
+fn hex(colour: Colour) -> Option<String> {
+    let (red, green, blue) = colour.rgb()?;
+    Some(format!("#{red:02x}{green:02x}{blue:02x}"))
 }
 
 impl Default for Theme {

@@ -38,6 +38,29 @@ fn a_fault_and_then_a_success_leaves_one_answer() {
 }
 
 #[test]
+fn an_answer_without_a_word_is_told_and_the_session_goes_on() {
+    let server = Server::start([Answer::stream().done(), Answer::says("back")]);
+    let home = Home::new();
+    home.config("models.json", server.models_json());
+    let ask = |arguments: &[&str]| {
+        let cli = home.cli().args(["--model", "here/m"]);
+        arguments.iter().fold(cli, |cli, word| cli.arg(*word)).run()
+    };
+    let silent = "[WRN] the model ended its turn without a word\n";
+    assert_eq!(ask(&["-p", "hello"]), Ended::new(0, "", silent));
+    assert_eq!(ask(&["-c", "-p", "hello?"]), Ended::new(0, "back\n", ""));
+    // Nothing empty is sent back.
+    let sent = server.requests()[1]["messages"].clone();
+    let roles: Vec<&str> = sent
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|message| message["role"].as_str())
+        .collect();
+    assert_eq!(roles, ["system", "user", "user"]);
+}
+
+#[test]
 fn a_used_up_provider_is_skipped_for_the_rest_of_the_session() {
     let broke = Answer::plain(
         "402 Payment Required",

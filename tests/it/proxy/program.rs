@@ -1,10 +1,12 @@
 //! The whole program behind an osier server: what it lists, what it is asked, and what is said when it does
 //! not do what it should.
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::TOKEN;
 use crate::support::cli::{Ended, Home, lines_of};
+use crate::support::held::{self, HALF, HeldProxy};
 use crate::support::routed::{Asked, Routed, events, json as answer};
 
 fn models() -> Value {
@@ -216,4 +218,60 @@ fn a_failure_over_there_is_tried_again_and_a_broken_server_named() {
         assert!(told.contains(expected), "{told}");
     }
     assert_eq!(server.lines().len(), 5);
+}
+
+/// The last answer of the only session: how it ended, and what was said of it.
+fn kept(home: &Home) -> (String, String) {
+    let lines = home.session();
+    let mut answers = lines
+        .iter()
+        .filter(|line| line["message"]["role"] == "assistant");
+    let answer = &answers.next_back().expect("an answer")["message"];
+    let text = answer["content"][0]["text"].as_str().unwrap_or_default();
+    let reason = answer["stopReason"].as_str().unwrap_or_default();
+    (reason.to_owned(), text.to_owned())
+}
+
+#[test]
+fn signals_and_a_closed_input_end_the_call_over_there() {
+    for sent in [Signal::INT, Signal::TERM] {
+        let server = HeldProxy::start();
+        let home = Home::new();
+        let run = home
+            .cli()
+            .args(["--proxy", server.url(), "--json", "hello"])
+            .environment("OSIER_PROXY_TOKEN", held::TOKEN);
+        let mut running = run.start();
+        running.close_input();
+        running.until_said(HALF);
+        assert!(server.is_held());
+        running.signal(sent);
+        let (_, code, errors) = running.end();
+        assert_eq!((code, errors.as_str()), (Some(130), ""), "{sent:?}");
+        server.is_left();
+        assert_eq!(kept(&home), ("aborted".to_owned(), HALF.to_owned()));
+    }
+}
+
+#[test]
+fn an_interrupt_over_json_ends_the_call_and_the_next_one_is_a_new_one() {
+    let server = HeldProxy::start();
+    let home = Home::new();
+    let run = home
+        .cli()
+        .args(["--proxy", server.url(), "--json", "hello"])
+        .environment("OSIER_PROXY_TOKEN", held::TOKEN);
+    let mut running = run.start();
+    running.until_said(HALF);
+    running.say(r#"{"type":"interrupt"}"#);
+    running.until(|event| event["type"] == "interrupted");
+    server.is_left();
+    running.say(r#"{"type":"message","content":"again"}"#);
+    running.until_said(HALF);
+    assert!(server.is_held());
+    // A program that is killed cannot say good-bye; the connection ends all the same.
+    running.signal(Signal::KILL);
+    server.is_left();
+    drop(running);
+    assert_eq!(kept(&home), ("aborted".to_owned(), HALF.to_owned()));
 }

@@ -3,6 +3,7 @@
 
 pub(crate) mod agent;
 pub(crate) mod cli;
+pub(crate) mod held;
 pub(crate) mod host;
 pub(crate) mod oauth;
 pub(crate) mod outline;

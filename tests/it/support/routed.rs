@@ -198,3 +198,34 @@ pub(crate) fn events(values: &[Value]) -> Vec<u8> {
         .collect();
     plain("200 OK", "content-type: text/event-stream\r\n", body)
 }
+
+/// A stream of Amazon's binary messages: lengths, headers and payload, each part with its checksum.
+pub(crate) fn aws_stream(messages: &[(&str, Value)]) -> Vec<u8> {
+    let mut body = Vec::new();
+    for (name, payload) in messages {
+        let mut headers = Vec::new();
+        for (key, value) in [(":event-type", *name), (":message-type", "event")] {
+            headers.push(u8::try_from(key.len()).expect("a short name"));
+            headers.extend(key.bytes());
+            headers.push(7);
+            headers.extend(
+                u16::try_from(value.len())
+                    .expect("a short value")
+                    .to_be_bytes(),
+            );
+            headers.extend(value.bytes());
+        }
+        let payload = payload.to_string();
+        let whole = 12 + headers.len() + payload.len() + 4;
+        let length = |bytes: usize| u32::try_from(bytes).expect("a short message").to_be_bytes();
+        let mut message = length(whole).to_vec();
+        message.extend(length(headers.len()));
+        message.extend(crc32fast::hash(&message).to_be_bytes());
+        message.extend(headers);
+        message.extend(payload.bytes());
+        message.extend(crc32fast::hash(&message).to_be_bytes());
+        body.extend(message);
+    }
+    let kind = "content-type: application/vnd.amazon.eventstream\r\n";
+    plain("200 OK", kind, body)
+}

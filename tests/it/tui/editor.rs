@@ -9,6 +9,16 @@ use osier::modes::tui::Effect;
 use super::support::Screen;
 
 #[tokio::test]
+async fn a_level_that_the_model_lacks_is_told_with_the_nearest() {
+    let mut screen = Screen::new(80, 24).start().await;
+    screen
+        .send("/thinking max")
+        .shows("this model has no level `max`: `high` is the nearest")
+        .await;
+    screen.send("/thinking low").shows("mock/mock low").await;
+}
+
+#[tokio::test]
 async fn a_prompt_may_have_several_lines_and_grows_to_two_fifths() {
     let mut screen = Screen::new(60, 20)
         .script(Script::always("ok"))

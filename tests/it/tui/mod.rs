@@ -10,15 +10,21 @@
 
 mod support;
 
+mod changes;
 mod editor;
+mod exchange;
 mod frames;
+mod hooks;
 mod length;
 mod login;
 mod looks;
 mod overlays;
+mod plugins;
+mod questions;
 mod restore;
 mod running;
 mod sessions;
+mod skills;
 mod tools;
 mod transcript;
 mod tree;

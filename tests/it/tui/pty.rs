@@ -1,9 +1,11 @@
 //! The real program in a real pseudo-terminal, seen through a terminal emulator.
 
 mod program;
+mod proxied;
 mod stalled;
 mod sweep;
 mod tmux;
+mod torture;
 
 use std::time::Duration;
 

@@ -56,9 +56,9 @@ async fn the_session_picker_opens_an_earlier_conversation() {
     screen.press("alt+n").shows("Say what you want done").await;
     assert!(!screen.footer().contains('↑'), "{}", screen.footer());
     screen.send("second prompt").settled().await;
-    screen.press("alt+s").shows("│  first prompt").await;
+    screen.press("alt+s").shows("   first prompt").await;
     let shown = screen.screen();
-    assert!(shown.contains("Sessions of this directory"), "{shown}");
+    assert!(shown.contains("Sessions · this directory"), "{shown}");
     screen.type_text("first").press("enter");
     screen.shows("▌ first prompt").await;
     assert_eq!(screen.conversation(), first);
@@ -71,4 +71,80 @@ async fn a_session_that_is_not_there_is_told() {
     let mut screen = Screen::new(80, 24).start().await;
     screen.send("/resume nothing").shows("✗").await;
     assert!(screen.conversation().contains("nothing"));
+}
+
+/// Two sessions, and the list of them open.
+async fn two_sessions() -> Screen {
+    let mut screen = Screen::new(110, 24).script(conversation()).start().await;
+    screen.send("first prompt").settled().await;
+    screen.press("alt+n").shows("Say what you want done").await;
+    screen.send("second prompt").settled().await;
+    screen.press("alt+s").shows("   first prompt").await;
+    screen
+}
+
+#[tokio::test]
+async fn sessions_are_found_by_what_was_said_in_them() {
+    let mut screen = two_sessions().await;
+    assert!(screen.screen().contains("second prompt"));
+    assert!(screen.screen().contains("◂ here"), "{}", screen.screen());
+    screen
+        .press("tab")
+        .type_text("exit 2")
+        .shows("call: echo out; exit 2")
+        .await;
+    let shown = screen.screen();
+    assert!(
+        shown.contains("what was said") && shown.contains(" 1/1 "),
+        "{shown}"
+    );
+    // Beside it, how it went.
+    screen.shows("● It **failed**.").await;
+    screen.press("enter").shows("▌ first prompt").await;
+    assert!(screen.conversation().contains("▌ first prompt"));
+}
+
+#[tokio::test]
+async fn a_session_is_named_and_deleted_from_the_list_and_comes_back() {
+    let mut screen = two_sessions().await;
+    screen
+        .press("down")
+        .press("ctrl+r")
+        .type_text("the old one")
+        .press("enter");
+    screen.shows(" the old one").await;
+    screen.press("ctrl+n").shows(" 1/1 ").await;
+    screen.press("ctrl+n").shows(" 1/2 ").await;
+    screen.type_text("told").shows(" 1/1 ").await;
+    screen
+        .press("ctrl+d")
+        .shows("ctrl+d again deletes it")
+        .await;
+    // Anything else first, and it is not deleted.
+    screen
+        .press("up")
+        .press("ctrl+d")
+        .shows("again deletes it")
+        .await;
+    screen.press("ctrl+d").shows("brings it back").await;
+    screen.shows("nothing matches").await;
+    screen.press("ctrl+z").shows("the old one").await;
+    // The open one stays.
+    screen.press("ctrl+u").shows(" 1/2 ").await;
+    screen.type_text("second").shows(" 1/1 ").await;
+    screen
+        .press("ctrl+d")
+        .press("ctrl+d")
+        .shows("the open session is not deleted")
+        .await;
+    screen.press("enter").shows("▌ second prompt").await;
+}
+
+#[tokio::test]
+async fn the_list_goes_over_every_directory_and_is_sorted() {
+    let mut screen = two_sessions().await;
+    screen.press("ctrl+t").shows("every directory").await;
+    screen.press("ctrl+o").shows("created").await;
+    screen.press("esc");
+    screen.send("/session").shows("entries, 1 branches, ").await;
 }

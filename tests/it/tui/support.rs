@@ -16,6 +16,7 @@ use osier::agent::{self, AgentMessage, Subscription};
 use osier::base::text::width;
 use osier::coding::folders::Folders;
 use osier::coding::host::{Event, Host, HostSetup, Op, SessionChoice};
+use osier::coding::questions::{Answer, Question};
 use osier::coding::settings::Settings;
 use osier::llm::model::Compat;
 use osier::llm::scripted::{Script, ScriptedProvider};
@@ -32,6 +33,8 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::{Position, Rect};
 use ratatui::style::{Color, Modifier};
 use tempfile::TempDir;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 /// No condition takes this long; one that never holds fails with the screen.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -162,6 +165,7 @@ impl Builder {
             },
             environment: self.environment,
             session: self.session,
+            answers_questions: true,
             embedded: Some((model(), Arc::new(provider.clone()))),
             ..HostSetup::new(folders, work(&self.place))
         };
@@ -239,6 +243,11 @@ impl Screen {
 
     pub(super) fn mouse(&mut self, mouse: MouseInput) -> &mut Self {
         self.input(InputEvent::Mouse(mouse))
+    }
+
+    /// Any other event of the terminal.
+    pub(super) fn event(&mut self, event: InputEvent) -> &mut Self {
+        self.input(event)
     }
 
     /// Types a prompt and sends it.
@@ -366,6 +375,12 @@ impl Screen {
         let mut buffer = Buffer::empty(Rect::new(0, 0, self.size.0, self.size.1));
         let cursor = self.app.draw(&mut buffer, &Links::default(), self.now);
         (buffer, cursor)
+    }
+
+    /// Asks through the host, as a tool or a server does.
+    pub(super) fn ask(&self, question: Question) -> JoinHandle<Answer> {
+        let questions = self.host.questions();
+        tokio::spawn(async move { questions.ask(question, &CancellationToken::new()).await })
     }
 
     /// The working directory.

@@ -191,6 +191,52 @@ async fn what_fills_the_window_is_drawn() {
 }
 
 #[tokio::test]
+async fn how_the_cache_is_hit_stands_in_the_context_panel() {
+    let answer = |input: u64, read: u64, write: u64| {
+        let usage = json!({"input": input, "output": 20, "cacheRead": read, "cacheWrite": write});
+        json!({"steps": [{"text": "answered"}, {"usage": usage}]})
+    };
+    let turns = [
+        answer(50, 0, 40_000),
+        answer(50, 40_050, 400),
+        // Long after: the cache is gone, and written again.
+        answer(50, 0, 41_000),
+        answer(100, 41_900, 0),
+    ];
+    let mut screen = Screen::new(80, 40)
+        .file("cached.json", &json!({"turns": turns}).to_string())
+        .start()
+        .await;
+    screen
+        .send("/model script/cached.json")
+        .shows("cached.json")
+        .await;
+    for prompt in ["one", "two", "three", "four"] {
+        screen.send(prompt).settled().await;
+    }
+    screen.send("/context").shows("Cache").await;
+    let shown = screen.screen();
+    let rows: Vec<&str> = shown
+        .lines()
+        .skip_while(|line| !line.contains(" Cache"))
+        .skip(1)
+        .take(3)
+        .map(|line| line.trim().trim_matches('\u{2502}').trim())
+        .collect();
+    assert_eq!(
+        rows.iter()
+            .map(|row| row.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect::<Vec<_>>(),
+        [
+            "last call 100 % from the cache 42k",
+            "session 50 % from the cache 163k",
+            "read again for want of a cache 40k",
+        ],
+        "{shown}"
+    );
+}
+
+#[tokio::test]
 async fn the_last_prompt_goes_to_another_model() {
     let mut screen = branched(80, 24).await;
     screen.press("alt+r").shows("Send the last prompt to").await;

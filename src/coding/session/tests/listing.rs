@@ -114,6 +114,15 @@ async fn a_session_is_found_by_path_id_or_name() {
         panic!("an id with an x");
     };
     assert!(near.contains(&one.id().to_owned()));
+    // A copy of the file elsewhere.
+    let copy = place.sessions.project(Path::new("/third"));
+    std::fs::create_dir_all(&copy).unwrap();
+    let copy = copy.join(path_of(&one).file_name().unwrap());
+    std::fs::copy(path_of(&one), &copy).unwrap();
+    let Err(SessionError::Ambiguous { candidates, .. }) = find(one.id()) else {
+        panic!("two files have the id");
+    };
+    assert!(candidates.contains(&copy.to_string_lossy().into_owned()));
     let missing = find("/nowhere/x.jsonl").unwrap_err().to_string();
     assert_eq!(missing, "no session matches `/nowhere/x.jsonl`");
 }

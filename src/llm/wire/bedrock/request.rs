@@ -1,5 +1,5 @@
-//! Writes a request of Converse. Everything that grows comes last, but for the cache point on the last user
-//! message, which the vendor does not count as content.
+//! Writes a request of Converse. Everything that grows comes last, but for the cache points on the last two
+//! user messages, which the vendor does not count as content.
 
 use serde_json::{Map, Value, json};
 
@@ -9,6 +9,9 @@ use crate::llm::model::ThinkingLevel;
 use crate::llm::provider::{Request, ToolChoice, ToolSpec};
 use crate::llm::wire::limit::output_limit;
 use crate::llm::wire::{add_extra, decimal, or_note};
+
+/// User messages that carry a cache point: the last, and the one before for the turn that just ended.
+const MARKED_MESSAGES: usize = 2;
 
 pub(super) fn body(request: &Request) -> Value {
     let context = &request.context;
@@ -26,7 +29,7 @@ pub(super) fn body(request: &Request) -> Value {
     }
     if !context.tools.is_empty() {
         let mut tools: Vec<Value> = context.tools.iter().map(tool).collect();
-        mark(&mut tools, marks);
+        mark(&mut tools, marks && !request.model.compat.unmarked_tools);
         let mut config = json!({ "tools": tools });
         // A model that thinks cannot be forced.
         if request.options.tool_choice == ToolChoice::Required && !thinks {
@@ -98,7 +101,15 @@ fn messages(request: &Request, marks: bool) -> Value {
             _ => sent.push((role, blocks)),
         }
     }
-    if let Some((_, blocks)) = sent.iter_mut().rfind(|(role, _)| *role == "user") {
+    let takes_mark = |blocks: &[Value]| {
+        let results = blocks.iter().any(|block| block.get("toolResult").is_some());
+        !(results && request.model.compat.unmarked_tools)
+    };
+    let users = sent
+        .iter_mut()
+        .rev()
+        .filter(|(role, blocks)| *role == "user" && takes_mark(blocks));
+    for (_, blocks) in users.take(MARKED_MESSAGES) {
         mark(blocks, marks);
     }
     sent.into_iter()

@@ -239,7 +239,7 @@ fn a_whole_conversation_is_written() {
             ]},
             "system": [{"text": "Be brief."}, mark],
             "messages": [
-                {"role": "user", "content": [{"text": "look"}]},
+                {"role": "user", "content": [{"text": "look"}, mark]},
                 {"role": "assistant", "content": [
                     {"reasoningContent": {"reasoningText": {"text": "hm", "signature": "sig"}}},
                     {"reasoningContent": {"redactedContent": "h="}},
@@ -260,6 +260,31 @@ fn a_whole_conversation_is_written() {
             ],
         })
     );
+}
+
+#[test]
+fn models_that_refuse_marks_on_tools_get_them_elsewhere() {
+    let mut model = claude();
+    model.compat.cache_control = true;
+    model.compat.unmarked_tools = true;
+    let messages = vec![
+        user("look"),
+        answer(&model, vec![call("a", json!({}))]),
+        result("a", vec![ContentBlock::text("one")]),
+    ];
+    let body = body(&request(model, messages));
+    let mark = json!({"cachePoint": {"type": "default"}});
+    assert_eq!(body["system"], json!([{"text": "Be brief."}, mark]));
+    assert_eq!(
+        body["toolConfig"]["tools"].as_array().map(Vec::len),
+        Some(1)
+    );
+    assert_eq!(
+        body["messages"][0]["content"],
+        json!([{"text": "look"}, mark])
+    );
+    let results = body["messages"][2]["content"].as_array();
+    assert_eq!(results.map(Vec::len), Some(1));
 }
 
 #[test]

@@ -129,19 +129,28 @@ fn say(content: &Value, compat: &Compat, sent: &mut Vec<Value>) {
     sent.push(json!({"role": "user", "content": content}));
 }
 
-/// Marks the system prompt and the last user message for the vendor's prompt cache.
+/// Marks the system prompt and what the user and the model said last for the vendor's prompt cache: results of
+/// tools take no marks, and in a long run of tools the model's words are what moves on. A mark stands on a
+/// part, so everything said is sent as parts: what loses its mark later is else the same.
 fn mark(sent: &mut [Value]) {
-    let last_user = sent.iter().rposition(|message| message["role"] == "user");
-    for at in last_user.into_iter().chain([0]) {
-        let Some(message) = sent.get_mut(at) else {
-            continue;
-        };
-        if let Some(text) = message["content"].as_str() {
+    for message in sent.iter_mut().filter(|message| message["role"] != "tool") {
+        if let Some(text) = message["content"].as_str().filter(|text| !text.is_empty()) {
             message["content"] = json!([{"type": "text", "text": text}]);
         }
-        let last = message["content"]
-            .as_array_mut()
-            .and_then(|parts| parts.last_mut());
+    }
+    let last = |role: &str| {
+        sent.iter()
+            .rposition(|message| message["role"] == role && message["content"].is_array())
+    };
+    let places = [Some(0), last("user"), last("assistant")];
+    for at in places.into_iter().flatten() {
+        let parts = sent
+            .get_mut(at)
+            .and_then(|message| message["content"].as_array_mut());
+        let last = parts.and_then(|parts| {
+            let mut parts = parts.iter_mut().rev();
+            parts.find(|part| part["type"] == "text")
+        });
         if let Some(Value::Object(part)) = last {
             part.insert("cache_control".into(), json!({"type": "ephemeral"}));
         }

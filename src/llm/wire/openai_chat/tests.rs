@@ -466,6 +466,53 @@ fn compat_changes_what_is_asked() {
 }
 
 #[test]
+fn marks_move_on_in_a_run_of_tools_and_leave_the_form_behind() {
+    let mut model = chat();
+    model.compat.cache_control = true;
+    let step = |id: &str, said: &str| {
+        let mut blocks = vec![call(id, json!({}))];
+        if !said.is_empty() {
+            blocks.insert(0, text(said));
+        }
+        [
+            answer(&model, blocks),
+            result(id, vec![ContentBlock::text("r")]),
+        ]
+    };
+    let mut messages = vec![user("go")];
+    messages.extend(step("a", "first"));
+    messages.extend(step("b", "second"));
+    messages.extend(step("c", ""));
+    let body = body(&request(model.clone(), messages));
+    let part = |text: &str, marked: bool| {
+        let mut part = json!({"type": "text", "text": text});
+        if marked {
+            part["cache_control"] = json!({"type": "ephemeral"});
+        }
+        json!([part])
+    };
+    let contents: Vec<Value> = body["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|message| message["content"].clone())
+        .collect();
+    assert_eq!(
+        contents,
+        [
+            part("Be brief.", true),
+            part("go", true),
+            part("first", false),
+            json!("r"),
+            part("second", true),
+            json!("r"),
+            Value::Null,
+            json!("r"),
+        ]
+    );
+}
+
+#[test]
 fn thinking_is_asked_for_as_the_server_has_it() {
     let asked = |format, level| {
         let mut model = chat();

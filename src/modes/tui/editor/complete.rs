@@ -6,7 +6,9 @@ use std::ops::Range;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
-use crate::modes::tui::slash::SLASH_COMMANDS;
+use crate::base::text;
+use crate::coding::context::AddedCommand;
+use crate::modes::tui::slash::{self, SLASH_COMMANDS};
 
 /// Candidates shown at most.
 pub const CANDIDATE_LIMIT: usize = 20;
@@ -71,21 +73,13 @@ pub fn word(before: &str) -> Word<'_> {
     }
 }
 
-/// Slash commands that match `query`, or values of a command's argument.
-pub fn commands(word: &Word<'_>, models: &[String]) -> Option<Completion> {
+/// Slash commands that match `query`, built in or added, or values of a command's argument.
+pub fn commands(word: &Word<'_>, models: &[String], added: &[&AddedCommand]) -> Option<Completion> {
     let (range, candidates) = match word {
         Word::Command(query) => {
             let names = SLASH_COMMANDS.iter().map(|command| command.name);
-            let candidates = ranked(query, names, |name| {
-                let command = SLASH_COMMANDS.iter().find(|command| command.name == name);
-                let (argument, description) =
-                    command.map_or(("", ""), |command| (command.argument, command.description));
-                Candidate {
-                    text: format!("/{name} "),
-                    label: format!("/{name} {argument}").trim_end().to_owned(),
-                    detail: description.to_owned(),
-                }
-            });
+            let names = names.chain(added.iter().map(|command| command.name.as_str()));
+            let candidates = ranked(query, names, |name| command_candidate(name, added));
             (0..query.len() + 1, candidates)
         }
         Word::Argument {
@@ -93,11 +87,13 @@ pub fn commands(word: &Word<'_>, models: &[String]) -> Option<Completion> {
             argument,
             start,
         } => {
-            let command = SLASH_COMMANDS.iter().find(|known| known.name == *command)?;
-            let values = (command.values)();
-            let values: Vec<&str> = match command.name {
-                "model" => models.iter().map(String::as_str).collect(),
-                _ => values,
+            let values: Vec<&str> = match (*command, slash::find(command)) {
+                ("model", _) => models.iter().map(String::as_str).collect(),
+                (_, Some(known)) => (known.values)(),
+                (name, None) => {
+                    let known = added.iter().find(|known| known.name == name)?;
+                    known.values.iter().map(String::as_str).collect()
+                }
             };
             let candidates = ranked(argument, values.into_iter(), |value| Candidate {
                 text: value.to_owned(),
@@ -111,12 +107,29 @@ pub fn commands(word: &Word<'_>, models: &[String]) -> Option<Completion> {
     (!candidates.is_empty()).then_some(Completion { range, candidates })
 }
 
-/// Files that match what follows `@`.
-pub fn files(word: &Word<'_>, paths: &[String]) -> Option<Completion> {
+fn command_candidate(name: &str, added: &[&AddedCommand]) -> Candidate {
+    let own = slash::find(name).map(|command| (command.argument, command.description));
+    let brought = || {
+        let command = added.iter().find(|command| command.name == name)?;
+        Some((command.argument.as_str(), command.description.as_str()))
+    };
+    let (argument, description) = own.or_else(brought).unwrap_or_default();
+    Candidate {
+        text: format!("/{name} "),
+        label: text::single_line(&format!("/{name} {argument}"))
+            .trim_end()
+            .to_owned(),
+        detail: text::single_line(description),
+    }
+}
+
+/// Files that match what follows `@`, and `others` like them.
+pub fn files(word: &Word<'_>, paths: &[String], others: &[String]) -> Option<Completion> {
     let Word::File { query, start } = word else {
         return None;
     };
-    let candidates = ranked(query, paths.iter().map(String::as_str), |path| Candidate {
+    let names = others.iter().chain(paths).map(String::as_str);
+    let candidates = ranked(query, names, |path| Candidate {
         text: if path.contains(' ') {
             format!("@\"{path}\"")
         } else {
@@ -262,20 +275,20 @@ mod tests {
     #[test]
     fn commands_arguments_files_and_paths_complete() {
         assert_eq!(
-            texts(commands(&word("/thin"), &[])),
+            texts(commands(&word("/thin"), &[], &[])),
             (0..5, vec!["/thinking ".into()])
         );
         assert_eq!(
-            texts(commands(&word("/thinking hi"), &[])),
+            texts(commands(&word("/thinking hi"), &[], &[])),
             (10..12, vec!["high".into(), "xhigh".into()])
         );
         let paths = ["src/main.rs".to_owned(), "a b.txt".to_owned()];
         assert_eq!(
-            texts(files(&word("in @main"), &paths)),
+            texts(files(&word("in @main"), &paths, &[])),
             (3..8, vec!["@src/main.rs".into()])
         );
         assert_eq!(
-            texts(files(&word("@a b"), &paths).or(files(&word("@txt"), &paths))),
+            texts(files(&word("@a b"), &paths, &[]).or(files(&word("@txt"), &paths, &[]))),
             (0..4, vec!["@\"a b.txt\"".into()])
         );
         let list = |folder: &str| {

@@ -1,18 +1,21 @@
 //! The prompt editor: the text area, what it completes to, and earlier prompts.
 
 pub mod complete;
+pub mod editing;
 pub mod history;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::base::path;
+use crate::coding::context::{AddedCommand, slash_parts};
 use crate::term::row::Row;
 use crate::term::widgets::select::{Item, Select};
 use crate::term::widgets::textarea::{Motion, Position, TextArea};
 
 use super::command::Command;
 use complete::{Candidate, Completion};
+use editing::edit_area;
 use history::History;
 
 const PLACEHOLDER: &str = "Ask, or type / for commands";
@@ -35,6 +38,12 @@ pub struct Editor {
     /// Not set before they were asked for.
     models: Option<Vec<String>>,
     models_asked: bool,
+    /// Prompts of MCP servers.
+    prompts: Vec<AddedCommand>,
+    /// `server:uri` of what MCP servers have to read.
+    resources: Vec<String>,
+    /// Slash commands of skills, templates and plug-ins.
+    commands: Vec<AddedCommand>,
     completion: Option<Offer>,
     /// What relative paths are completed from.
     folder: PathBuf,
@@ -65,6 +74,9 @@ impl Editor {
             files_asked: false,
             models: None,
             models_asked: false,
+            prompts: Vec::new(),
+            resources: Vec::new(),
+            commands: Vec::new(),
             completion: None,
             folder: PathBuf::new(),
             hidden: (0, 0),
@@ -154,6 +166,28 @@ impl Editor {
         }
     }
 
+    /// What the MCP servers of the session have for the editor.
+    pub fn set_servers(&mut self, prompts: Vec<AddedCommand>, resources: Vec<String>) {
+        self.prompts = prompts;
+        self.resources = resources;
+    }
+
+    /// Slash commands beside the built-in ones.
+    pub fn set_commands(&mut self, commands: Vec<AddedCommand>) {
+        self.commands = commands;
+    }
+
+    pub fn commands(&self) -> &[AddedCommand] {
+        &self.commands
+    }
+
+    /// Whether `text` calls a skill, a template or a plug-in: the host knows what it means.
+    pub fn is_added_command(&self, text: &str) -> bool {
+        slash_parts(text).is_some_and(|(name, _)| {
+            name.starts_with("skill:") || self.commands.iter().any(|known| known.name == name)
+        })
+    }
+
     /// Runs an editing command; false when it is not the editor's.
     pub fn on_command(&mut self, command: Command) -> bool {
         if self.completion.is_some() && self.on_completion(command) {
@@ -163,7 +197,7 @@ impl Editor {
             Command::Up => self.area.move_by(Motion::Up(1)) || self.recall(true),
             Command::Down => self.area.move_by(Motion::Down(1)) || self.recall(false),
             Command::DeleteForward if self.area.is_empty() => return false,
-            command => edit(&mut self.area, command),
+            command => edit_area(&mut self.area, command),
         };
         moved || is_editing(command)
     }
@@ -193,14 +227,16 @@ impl Editor {
                 return (!asked).then_some(Missing::Models);
             }
             complete::Word::Command(_) | complete::Word::Argument { .. } if first_line => {
-                complete::commands(&word, self.models.as_deref().unwrap_or_default())
+                let models = self.models.as_deref().unwrap_or_default();
+                let added: Vec<&AddedCommand> = self.commands.iter().chain(&self.prompts).collect();
+                complete::commands(&word, models, &added)
             }
             complete::Word::File { .. } => {
                 let Some(files) = &self.files else {
                     let asked = std::mem::replace(&mut self.files_asked, true);
                     return (!asked).then_some(Missing::Files);
                 };
-                complete::files(&word, files)
+                complete::files(&word, files, &self.resources)
             }
             _ => None,
         };
@@ -323,35 +359,6 @@ fn item((place, candidate): (usize, &Candidate)) -> Item {
         label: candidate.label.clone(),
         detail: candidate.detail.clone(),
         ..Item::default()
-    }
-}
-
-/// Runs an editing command on any text; whether it changed something.
-pub fn edit(area: &mut TextArea, command: Command) -> bool {
-    match command {
-        Command::Newline => {
-            area.insert("\n");
-            true
-        }
-        Command::Left => area.move_by(Motion::Left),
-        Command::Right => area.move_by(Motion::Right),
-        Command::WordLeft => area.move_by(Motion::WordLeft),
-        Command::WordRight => area.move_by(Motion::WordRight),
-        Command::LineStart => area.move_by(Motion::LineStart),
-        Command::LineEnd => area.move_by(Motion::LineEnd),
-        Command::BufferStart => area.move_by(Motion::BufferStart),
-        Command::BufferEnd => area.move_by(Motion::BufferEnd),
-        Command::DeleteBackward => area.delete(Motion::Left),
-        Command::DeleteForward => area.delete(Motion::Right),
-        Command::DeleteWordBackward => area.kill(Motion::WordLeft),
-        Command::DeleteWordForward => area.kill(Motion::WordRight),
-        Command::KillToLineStart => area.kill(Motion::LineStart),
-        Command::KillToLineEnd => area.kill(Motion::LineEnd),
-        Command::Yank => area.yank(),
-        Command::YankPop => area.yank_pop(),
-        Command::Undo => area.undo(),
-        Command::Redo => area.redo(),
-        _ => false,
     }
 }
 

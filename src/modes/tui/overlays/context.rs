@@ -1,5 +1,5 @@
-//! What fills the context window, as a picture: what there is, what is kept free, and what a compaction
-//! would take away.
+//! What fills the context window, as a picture: what there is, what is kept free, what a compaction would
+//! take away, and how much of it the provider's cache gives.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -8,6 +8,8 @@ use super::picker::boxed;
 use crate::base::text;
 use crate::coding::compaction::{ContextPart, ContextReport, PartKind};
 use crate::coding::host::{Op, TreeOp};
+use crate::coding::spending::Spending;
+use crate::llm::Usage;
 use crate::modes::tui::action::Action;
 use crate::modes::tui::command::Command;
 use crate::modes::tui::footer::tokens;
@@ -26,6 +28,17 @@ const WIDTH: u16 = 84;
 #[derive(Debug)]
 pub struct ContextView {
     report: ContextReport,
+    cache: CacheFigures,
+}
+
+/// How the caches of providers were hit.
+#[derive(Debug, Default)]
+struct CacheFigures {
+    last: Usage,
+    session: Usage,
+    missed: u64,
+    /// Dollars.
+    missed_cost: f64,
 }
 
 /// How each kind is drawn in the bar.
@@ -45,8 +58,15 @@ fn token(kind: PartKind) -> Token {
 }
 
 impl ContextView {
-    pub fn new(report: ContextReport) -> Self {
-        Self { report }
+    pub fn new(report: ContextReport, spending: &Spending) -> Self {
+        let (missed, missed_cost) = spending.missed();
+        let cache = CacheFigures {
+            last: spending.last.unwrap_or_default(),
+            session: spending.total,
+            missed,
+            missed_cost,
+        };
+        Self { report, cache }
     }
 
     fn rows(&self, inner: usize) -> Vec<Row> {
@@ -75,6 +95,7 @@ impl ContextView {
         rows.push(count_row("▒", Token::Border, kept, report.reserve, width));
         rows.push(Row::default());
         rows.extend(self.outlook(width));
+        rows.extend(self.cache.rows(width));
         if !report.largest.is_empty() {
             rows.push(Row::default());
             rows.push(Row::plain(" Largest", Token::Heading));
@@ -137,6 +158,37 @@ impl ContextView {
     }
 }
 
+impl CacheFigures {
+    /// Nothing before the first call.
+    fn rows(&self, width: usize) -> Vec<Row> {
+        let Some(rate) = self.session.hit_rate() else {
+            return Vec::new();
+        };
+        let mut rows = vec![Row::default(), Row::plain(" Cache", Token::Heading)];
+        if self.session.cache_read + self.session.cache_write == 0 {
+            let line = text::truncate("no call has told of one", width.saturating_sub(2));
+            rows.push(Row::plain(format!("   {line}"), Token::Muted));
+            return rows;
+        }
+        let row = |name: &str, note: &str, count| {
+            count_row(" ", Token::Muted, (name, note), count, width)
+        };
+        let gave = |rate: f64| format!("{:.0} % from the cache", rate * 100.0);
+        if let Some(rate) = self.last.hit_rate() {
+            rows.push(row("last call", &gave(rate), self.last.context_tokens()));
+        }
+        rows.push(row("session", &gave(rate), self.session.context_tokens()));
+        if self.missed > 0 {
+            let cost = match self.missed_cost {
+                0.0 => String::new(),
+                cost => format!("${cost:.3} more"),
+            };
+            rows.push(row("read again for want of a cache", &cost, self.missed));
+        }
+        rows
+    }
+}
+
 fn part_row(part: ContextPart, width: usize) -> Row {
     let goes = match part.goes {
         0 => String::new(),
@@ -171,7 +223,7 @@ fn count_row(
 impl Component<Command, Action> for ContextView {
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
         let inner = usize::from(centred(area, WIDTH, 1).width.saturating_sub(2));
-        let body = self.rows(inner);
+        let mut body = self.rows(inner);
         let height = u16::try_from(body.len() + 2).unwrap_or(u16::MAX);
         let area = centred(area, WIDTH, height);
         let line = |left: &str, right: &str| {
@@ -180,9 +232,12 @@ impl Component<Command, Action> for ContextView {
                 Token::BorderActive,
             )
         };
+        // Where there is no room for all of it, the keys are still told.
         let room = usize::from(area.height.saturating_sub(2));
+        let keys = body.pop().filter(|_| room > 0);
+        body.truncate(room.saturating_sub(1));
         let mut rows = vec![line("╭", "╮")];
-        rows.extend(body.into_iter().take(room).map(|row| boxed(row, inner)));
+        rows.extend(body.into_iter().chain(keys).map(|row| boxed(row, inner)));
         rows.push(line("╰", "╯"));
         paint_rows(&rows, area, buffer, view.links, |face| {
             view.theme.style(face)
@@ -214,5 +269,57 @@ impl Component<Command, Action> for ContextView {
 
     fn context(&self) -> &'static str {
         "list"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(cache: &CacheFigures) -> Vec<String> {
+        cache.rows(60).iter().map(Row::text).collect()
+    }
+
+    #[test]
+    fn the_cache_is_told_of_as_far_as_it_is_known() {
+        assert_eq!(shown(&CacheFigures::default()), Vec::<String>::new());
+        let mut cache = CacheFigures {
+            session: Usage {
+                input: 500,
+                ..Usage::default()
+            },
+            ..CacheFigures::default()
+        };
+        assert_eq!(shown(&cache), ["", " Cache", "   no call has told of one"]);
+        cache.session = Usage {
+            input: 1_000,
+            cache_read: 90_000,
+            cache_write: 9_000,
+            ..Usage::default()
+        };
+        cache.last = Usage {
+            input: 20,
+            cache_read: 980,
+            ..Usage::default()
+        };
+        assert_eq!(
+            shown(&cache),
+            [
+                "",
+                " Cache",
+                "   last call                     98 % from the cache    1.0k",
+                "   session                       90 % from the cache    100k",
+            ]
+        );
+        cache.missed = 8_550;
+        assert_eq!(
+            shown(&cache)[4],
+            "   read again for want of a cache                       8.5k"
+        );
+        cache.missed_cost = 0.029_498;
+        assert_eq!(
+            shown(&cache)[4],
+            "   read again for want of a cache        $0.029 more    8.5k"
+        );
     }
 }

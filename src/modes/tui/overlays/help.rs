@@ -6,9 +6,12 @@ use ratatui::layout::Rect;
 use super::palette::keys;
 use super::picker::boxed;
 use crate::base::text;
+use crate::coding::context::AddedCommand;
+use crate::coding::plugins::link::PluginKey;
 use crate::modes::tui::action::Action;
 use crate::modes::tui::command::{COMMANDS, Command};
 use crate::modes::tui::layout::centred;
+use crate::modes::tui::plugins;
 use crate::modes::tui::slash::SLASH_COMMANDS;
 use crate::term::component::{Component, Cx, Handled, View};
 use crate::term::face::{Emphasis, Face, Token};
@@ -30,7 +33,7 @@ const KEY_COLUMNS: usize = 28;
 enum Line {
     Blank,
     Heading(&'static str),
-    Entry(String, &'static str),
+    Entry(String, String),
 }
 
 /// The page.
@@ -44,32 +47,42 @@ pub struct Help {
 }
 
 /// The page for these bindings.
-pub fn page(keymap: &Keymap) -> Help {
+pub fn page(keymap: &Keymap, added: &[AddedCommand], plugin_keys: &[PluginKey]) -> Help {
     let mut lines = vec![Line::Heading("Keys")];
     for info in COMMANDS {
         let keys = keys(keymap, info.name);
         if !keys.is_empty() {
-            lines.push(Line::Entry(keys, info.description));
+            lines.push(Line::Entry(keys, info.description.to_owned()));
         }
     }
+    let brought = plugins::describe(keymap, plugin_keys);
+    lines.extend(
+        brought
+            .into_iter()
+            .map(|(keys, what)| Line::Entry(keys, what)),
+    );
     lines.extend([Line::Blank, Line::Heading("Keys while browsing")]);
     for info in COMMANDS {
         let keys = keymap.keys_for("transcript", info.name).join(", ");
         if !keys.is_empty() {
-            lines.push(Line::Entry(keys, info.description));
+            lines.push(Line::Entry(keys, info.description.to_owned()));
         }
     }
     lines.extend([Line::Blank, Line::Heading("Commands")]);
     for command in SLASH_COMMANDS {
         let usage = format!("/{} {}", command.name, command.argument);
-        lines.push(Line::Entry(usage, command.description));
+        lines.push(Line::Entry(usage, command.description.to_owned()));
+    }
+    for command in added {
+        let usage = text::single_line(&format!("/{} {}", command.name, command.argument));
+        lines.push(Line::Entry(usage, text::single_line(&command.description)));
     }
     for (usage, description) in [
         ("!COMMAND", "run a command; the model sees what it printed"),
         ("!!COMMAND", "run a command; the model does not see it"),
         ("@FILE", "name a file"),
     ] {
-        lines.push(Line::Entry(usage.to_owned(), description));
+        lines.push(Line::Entry(usage.to_owned(), description.to_owned()));
     }
     Help {
         lines,

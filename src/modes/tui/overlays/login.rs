@@ -112,7 +112,7 @@ impl Login {
 }
 
 /// An address over as many rows as it needs, all of which lead there.
-fn address(url: &str, width: usize) -> Vec<Row> {
+pub(super) fn address(url: &str, width: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut rest = url;
     while !rest.is_empty() {

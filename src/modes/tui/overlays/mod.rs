@@ -2,16 +2,21 @@
 
 pub mod account;
 pub mod context;
+pub mod diff;
 pub mod fan;
 pub mod help;
 pub mod history;
+pub mod hooks;
 pub mod jobs;
 pub mod login;
 pub mod model;
 pub mod palette;
+pub mod permissions;
 pub mod picker;
+pub mod question;
 pub mod restore;
 pub mod search;
-pub mod session;
+pub mod server;
+pub mod skill;
 pub mod summary;
 pub mod tools;

@@ -1,6 +1,8 @@
 //! Every action by name, with its keys.
 
 use super::picker::Picker;
+use crate::base::text;
+use crate::coding::context::AddedCommand;
 use crate::modes::tui::action::Action;
 use crate::modes::tui::command::{COMMANDS, Command};
 use crate::modes::tui::slash::SLASH_COMMANDS;
@@ -10,7 +12,7 @@ use crate::term::widgets::select::Item;
 pub const ID: &str = "palette";
 
 /// The picker over commands and slash commands.
-pub fn picker(keymap: &Keymap) -> Picker {
+pub fn picker(keymap: &Keymap, added: &[AddedCommand]) -> Picker {
     let commands = COMMANDS
         .iter()
         .filter(|info| info.in_palette)
@@ -31,7 +33,14 @@ pub fn picker(keymap: &Keymap) -> Picker {
         keywords: command.name.to_owned(),
         dimmed: false,
     });
-    let items = commands.chain(slash).collect();
+    let added = added.iter().map(|command| Item {
+        key: format!("/{}", command.name),
+        label: text::single_line(&command.description),
+        detail: format!("/{}", command.name),
+        keywords: format!("{} {}", command.name, command.origin),
+        dimmed: false,
+    });
+    let items = commands.chain(slash).chain(added).collect();
     Picker::new("Actions", "no action matches", items, Box::new(take))
 }
 
@@ -45,12 +54,21 @@ fn take(key: &str) -> Vec<Action> {
     }
 }
 
+/// Where a person mostly is: what is bound here counts before what overlays bind.
+const FIRST: [&str; 2] = ["global", "editor"];
+
 /// The keys of an action in whichever context has it; those of browsing are a page of their own.
 pub fn keys(keymap: &Keymap, action: &str) -> String {
-    let bound = keymap
-        .all()
-        .filter(|(context, _, bound)| *bound == action && *context != "transcript");
-    let mut keys: Vec<String> = bound.map(|(_, keys, _)| keys).collect();
+    let bound_in = |wanted: fn(&str) -> bool| -> Vec<String> {
+        let bound = keymap
+            .all()
+            .filter(|(context, _, bound)| *bound == action && wanted(context));
+        bound.map(|(_, keys, _)| keys).collect()
+    };
+    let mut keys = bound_in(|context| FIRST.contains(&context));
+    if keys.is_empty() {
+        keys = bound_in(|context| context != "transcript");
+    }
     keys.dedup();
     keys.truncate(3);
     keys.join(", ")

@@ -6,7 +6,7 @@ use ratatui::layout::{Position, Rect};
 use crate::coding::host::{Op, TreeOp};
 use crate::modes::tui::action::Action;
 use crate::modes::tui::command::Command;
-use crate::modes::tui::editor::edit;
+use crate::modes::tui::editor::editing::edit_area;
 use crate::modes::tui::footer::tokens;
 use crate::modes::tui::layout::centred;
 use crate::modes::tui::overlays::picker::boxed;
@@ -124,7 +124,7 @@ impl Component<Command, Action> for SummaryView {
                 self.text.move_by(Motion::Down(10));
             }
             command => {
-                edit(&mut self.text, command);
+                edit_area(&mut self.text, command);
             }
         }
         Handled::Yes

@@ -32,6 +32,8 @@ pub enum Body {
     Tool(Box<ToolCell>),
     Shell(Box<ShellCell>),
     Notice(Notice),
+    /// What a plug-in shows.
+    Lines(Vec<Row>),
     Summary {
         title: &'static str,
         markdown: Markdown,
@@ -86,6 +88,10 @@ impl Cell {
             Body::Tool(tool) => tool.weight(),
             Body::Shell(shell) => shell.run.as_ref().map_or(0, |run| run.output.len()),
             Body::Notice(notice) => notice.text.len(),
+            Body::Lines(rows) => {
+                let spans = rows.iter().flat_map(|row| &row.spans);
+                spans.map(|span| span.text.len()).sum()
+            }
         };
         text + size_of::<Self>()
     }
@@ -184,6 +190,13 @@ impl Cell {
             Body::Tool(tool) => tool.rows(width, self.expanded.unwrap_or(look.expand_tools)),
             Body::Shell(shell) => shell.rows(width, self.expanded.unwrap_or(look.expand_tools)),
             Body::Notice(notice) => notice_rows(notice, width),
+            Body::Lines(lines) => {
+                let mut rows = Vec::with_capacity(lines.len());
+                for line in lines {
+                    Wrap::new(usize::from(width)).line(&line.spans, &mut rows);
+                }
+                rows
+            }
             Body::Summary { title, markdown } => {
                 let mut rows = vec![Row::plain(*title, Token::Muted)];
                 let width = usize::from(width);

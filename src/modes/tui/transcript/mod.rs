@@ -12,6 +12,7 @@ mod fold;
 mod pages;
 mod shell;
 mod strip;
+mod task;
 mod tool;
 mod view;
 

@@ -4,6 +4,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::modes::tui::plugins::stored_rows;
+
 use super::cell::{Body, Cell};
 use super::shell::ShellCell;
 use super::tool::ToolCell;
@@ -123,7 +125,12 @@ impl Strip {
                 self.push(Body::Notice(notice.clone()));
             }
             AgentMessage::Custom(message) if message.display => {
-                self.notice(Severity::Info, &message.text);
+                match stored_rows(&message.details) {
+                    Some(rows) => {
+                        self.push(Body::Lines(rows));
+                    }
+                    None => self.notice(Severity::Info, &message.text),
+                }
             }
             AgentMessage::Custom(_) => return false,
         }

@@ -7,12 +7,14 @@ use serde_json::Value;
 
 use crate::agent::{ToolResultMessage, ToolStatus, ToolUpdate};
 use crate::base::{clock, text};
+use crate::coding::subagents::TaskDetails;
 use crate::llm::{ContentBlock, ToolCall};
 use crate::term::face::{Emphasis, Face, Token};
 use crate::term::row::{Row, Span};
 use crate::term::widgets::diff;
 
 use super::cell::plain;
+use super::task;
 
 /// Rows of output shown while folded.
 const FOLDED_ROWS: usize = 5;
@@ -44,6 +46,8 @@ pub struct ToolCell {
     live: ToolUpdate,
     /// How far the running call is.
     status: String,
+    /// What happened in the agent inside of it.
+    nested: TaskDetails,
 }
 
 /// How a tool is shown.
@@ -103,6 +107,12 @@ const VIEWS: &[ToolView] = &[
         folded: Folded::Nothing,
     },
     ToolView {
+        name: "task",
+        subject: "prompt",
+        more: |_| String::new(),
+        folded: Folded::Start,
+    },
+    ToolView {
         name: "write",
         subject: "file_path",
         more: |_| String::new(),
@@ -143,6 +153,7 @@ impl ToolCell {
                 skipped: 0,
             },
             status: String::new(),
+            nested: TaskDetails::default(),
         }
     }
 
@@ -176,6 +187,7 @@ impl ToolCell {
     pub fn update(&mut self, update: &ToolUpdate) {
         match update {
             ToolUpdate::Status { text } => self.status = text::single_line(text),
+            ToolUpdate::Agent { event } => self.nested.follow(event),
             output @ ToolUpdate::Output { .. } => {
                 self.live.merge(output, LIVE_LIMIT);
             }
@@ -185,6 +197,7 @@ impl ToolCell {
     /// The call's end. Live output is no longer needed.
     pub fn finish(&mut self, result: Arc<ToolResultMessage>) {
         self.phase = Phase::Done(result);
+        self.nested = TaskDetails::default();
         self.status = String::new();
         self.live = ToolUpdate::Output {
             text: String::new(),
@@ -204,6 +217,7 @@ impl ToolCell {
         match &self.phase {
             Phase::Streaming => {}
             Phase::Running => {
+                rows.extend(task::rows(&self.nested, width, expanded));
                 let live = self.live.text();
                 rows.extend(tail_rows(live, body_width, &indent, FOLDED_ROWS));
                 if !self.status.is_empty() {
@@ -213,6 +227,9 @@ impl ToolCell {
                 }
             }
             Phase::Done(result) => {
+                if let Some(details) = task::details(result) {
+                    rows.extend(task::rows(&details, width, expanded));
+                }
                 result_rows(view, result, (body_width, expanded), &mut rows);
             }
         }

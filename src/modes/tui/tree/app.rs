@@ -139,8 +139,8 @@ impl App {
                 let state = if *enabled { "on" } else { "off" };
                 self.toast(&format!("automatic compaction is {state}"), false, now);
             }
-            TreeEvent::Context { report } => {
-                let view = overlays::context::ContextView::new((**report).clone());
+            TreeEvent::Context { report, spending } => {
+                let view = overlays::context::ContextView::new((**report).clone(), spending);
                 self.layers.push(overlays::context::ID, view);
             }
             event => self.follow_fan(event, now),
@@ -239,25 +239,6 @@ impl App {
         let picker = overlays::model::retry_picker(&self.models);
         self.layers.push(overlays::model::RETRY_ID, picker);
         self.ops.push(Op::ListModels);
-    }
-
-    /// Tells about the open session.
-    pub(crate) fn show_session(&mut self) {
-        let session = &self.session;
-        let name = session.name.as_deref().unwrap_or("(no name)");
-        let path = session.path.as_deref().unwrap_or("(not stored)");
-        let mut lines = vec![
-            format!("session {}: {name}", session.id),
-            format!("file: {path}"),
-            format!("directory: {}", session.cwd),
-        ];
-        if let Some(contents) = session.contents {
-            lines.push(format!("{} messages when it was opened", contents.messages));
-        }
-        for line in lines {
-            self.transcript.notice(Severity::Info, &line);
-        }
-        self.ops.push(Op::GetUsage);
     }
 
     /// Asks what fills the window.

@@ -276,6 +276,11 @@ impl Program {
         }
     }
 
+    /// Takes the next bytes, if some come before the deadline; false at the end of the output.
+    pub(super) fn reads_until(&mut self, deadline: Instant) -> bool {
+        self.read(deadline) || Instant::now() >= deadline
+    }
+
     /// Takes the next bytes; false when there are none any more or the time is over.
     fn read(&mut self, deadline: Instant) -> bool {
         let left = deadline.saturating_duration_since(Instant::now());

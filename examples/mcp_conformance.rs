@@ -1,0 +1,190 @@
+//! The client that the public conformance suite of the Model Context Protocol drives: it connects to the
+//! address given last, calls every tool it finds, answers what it is asked, and ends.
+
+#![allow(
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    reason = "a program for tests says why it fails"
+)]
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use osier::agent::{Severity, ToolContext, ToolSource, ToolStatus, UpdateSink};
+use osier::coding::mcp::{Logins, Mcp, McpSetup, ServerAction, ServerState, Told};
+use osier::coding::questions::{Answer, QuestionKind, Questions, Request};
+use osier::coding::tools::Workspace;
+use osier::llm::auth::CredentialFile;
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+/// Sign-ins at most: a server that always wants another one is given up.
+const SIGN_INS: usize = 2;
+const PATIENCE: Duration = Duration::from_secs(20);
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    let folder = tempfile::tempdir().unwrap();
+    let (told, mut news) = tokio::sync::mpsc::unbounded_channel();
+    let servers = Mcp::start(setup(folder.path()), told);
+    servers.settled(PATIENCE).await;
+    let mut done = Vec::new();
+    for _ in 0..=SIGN_INS {
+        if needs_login(&servers) {
+            while news.try_recv().is_ok() {}
+            servers.act("suite", ServerAction::Login);
+            let over = signed_in(&mut news);
+            if !tokio::time::timeout(PATIENCE, over).await.unwrap_or(false) {
+                break;
+            }
+        }
+        if call_all(&servers, &mut done).await {
+            break;
+        }
+        // A refusal is told a moment after the call has failed.
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        if !needs_login(&servers) {
+            break;
+        }
+    }
+    let is_ready = servers.servers().iter().all(|server| {
+        eprintln!("{}: {:?} {:?}", server.name, server.state, server.error);
+        server.state == ServerState::Ready
+    });
+    servers.end().await;
+    if is_ready {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+fn setup(folder: &Path) -> McpSetup {
+    let url = std::env::args().next_back().unwrap();
+    let context = std::env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_default();
+    let context: Value = serde_json::from_str(&context).unwrap_or_default();
+    let mut server = json!({"url": url, "timeout": 20});
+    if let Some(id) = context.get("client_id") {
+        server["oauth"] = json!({"clientId": id, "clientSecret": context.get("client_secret")});
+    }
+    let file = folder.join("mcp.json");
+    let servers = json!({"mcpServers": {"suite": server}});
+    std::fs::File::create(&file)
+        .and_then(|file| Ok(serde_json::to_writer(file, &servers)?))
+        .unwrap();
+    let (questions, asked) = Questions::new();
+    tokio::spawn(answer(asked));
+    McpSetup {
+        files: vec![file],
+        environment: std::env::vars().collect(),
+        cwd: folder.to_owned(),
+        logs: folder.to_owned(),
+        logins: Logins::new(CredentialFile::new(folder.join("auth.json"))),
+        questions,
+        workspace: Arc::new(Workspace::new(folder)),
+        wanted: None,
+        only: None,
+        trace: true,
+    }
+}
+
+/// Goes where a browser would, and accepts what else is asked.
+async fn answer(mut asked: mpsc::UnboundedReceiver<Request>) {
+    while let Some(request) = asked.recv().await {
+        let Request::Ask { question, reply } = request else {
+            continue;
+        };
+        let answer = match question.kind {
+            QuestionKind::Visit { url } => {
+                tokio::spawn(async move {
+                    let page = reqwest::get(&url).await;
+                    eprintln!("{url}: {:?}", page.map(|page| page.status()));
+                });
+                Answer::Yes
+            }
+            _ => Answer::Values { values: Map::new() },
+        };
+        let _ = reply.send(answer);
+    }
+}
+
+fn needs_login(servers: &Mcp) -> bool {
+    let servers = servers.servers();
+    let mut states = servers.iter().map(|server| server.state);
+    states.any(|state| state == ServerState::NeedsLogin)
+}
+
+/// Waits for the end of a sign-in: whether the server took it.
+async fn signed_in(news: &mut mpsc::UnboundedReceiver<Told>) -> bool {
+    let mut came_back = false;
+    while let Some(told) = news.recv().await {
+        match told {
+            Told::Servers(servers) => match servers[0].state {
+                ServerState::Ready => return true,
+                // It knows the sign-in, and wants one that allows more.
+                ServerState::NeedsLogin if came_back => return true,
+                _ => {}
+            },
+            Told::Notice { severity, text } => {
+                eprintln!("{text}");
+                came_back |= severity == Severity::Info;
+                if severity == Severity::Error {
+                    return false;
+                }
+            }
+            Told::Tools => {}
+        }
+    }
+    false
+}
+
+/// Makes the calls that the suite names, else one of every tool, unless it was answered before; whether
+/// all have been answered.
+async fn call_all(servers: &Mcp, done: &mut Vec<String>) -> bool {
+    let mut all = true;
+    for tool in servers.tools() {
+        let name = tool.spec().name.clone();
+        if done.contains(&name) {
+            continue;
+        }
+        let cx = ToolContext {
+            call_id: "call".to_owned(),
+            cancel: CancellationToken::new(),
+            updates: UpdateSink::discard(),
+        };
+        let mut arguments = sample(&tool.spec().parameters);
+        // This one wants to see the schema of the other, as it has arrived here.
+        if name.ends_with("json_schema_echo") {
+            let tools = servers.tools();
+            let other = tools.iter().find(|other| other.spec().name != name);
+            arguments["schema"] = other.map(|other| other.spec().parameters.clone()).into();
+        }
+        let output = tool.run(arguments, cx).await;
+        eprintln!("{name}: {:?}", output.status);
+        if output.status == ToolStatus::Success {
+            done.push(name);
+        } else {
+            all = false;
+        }
+    }
+    all
+}
+
+/// Arguments that fit `schema`.
+fn sample(schema: &Value) -> Value {
+    let fields = schema.get("properties").and_then(Value::as_object);
+    let fields = fields.into_iter().flatten().map(|(name, field)| {
+        let value = match field.get("type").and_then(Value::as_str) {
+            Some("number" | "integer") => json!(3),
+            Some("boolean") => json!(true),
+            Some("array") => json!([]),
+            Some("object") => json!({}),
+            _ => json!("text"),
+        };
+        (name.clone(), value)
+    });
+    Value::Object(fields.collect())
+}

@@ -1,0 +1,38 @@
+//! Opening an address in the person's browser, where there is a screen to show one.
+
+use std::time::Duration;
+
+use super::process::run_quietly;
+
+/// How long the opener may take to hand the address over.
+const OPEN_TIME: Duration = Duration::from_secs(10);
+
+/// Opens `url`; false when that is not possible: on a remote machine there is no screen, and only web
+/// addresses are opened, because they come from servers. `is_set` tells which variables have a value.
+pub async fn open(url: &str, is_set: impl Fn(&str) -> bool) -> bool {
+    let web = url.starts_with("https://") || url.starts_with("http://");
+    let remote = is_set("SSH_CONNECTION") || is_set("SSH_TTY");
+    let screen = cfg!(target_os = "macos") || is_set("DISPLAY") || is_set("WAYLAND_DISPLAY");
+    if !web || remote || !screen {
+        return false;
+    }
+    let program = if cfg!(target_os = "macos") {
+        "open"
+    } else {
+        "xdg-open"
+    };
+    let opened = run_quietly(program, [url], None, OPEN_TIME).await;
+    opened.is_ok_and(|output| output.exit.is_success())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn nothing_but_web_addresses_is_opened() {
+        for url in ["file:///etc/passwd", "--help", "ssh://host", ""] {
+            assert!(!open(url, |name| name == "DISPLAY").await, "{url}");
+        }
+    }
+}

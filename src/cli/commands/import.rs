@@ -1,0 +1,119 @@
+//! `osier import`: sessions of other programs, and of osier elsewhere.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::export::refused;
+use crate::base::{clock, text};
+use crate::cli::exit::{Exit, usage_error};
+use crate::coding::exchange::{Found, ImportOptions, Source, SourceFolders, find, import};
+use crate::coding::folders::Folders;
+
+#[derive(Debug, Clone, Args)]
+pub(in crate::cli) struct ImportArgs {
+    /// Session files of osier, pi, Claude Code or Codex
+    #[arg(value_name = "PATH", conflicts_with_all = ["pi", "claude", "codex"])]
+    pub paths: Vec<PathBuf>,
+
+    /// Those of pi that ran in this directory
+    #[arg(long)]
+    pub pi: bool,
+
+    /// Those of Claude Code
+    #[arg(long)]
+    pub claude: bool,
+
+    /// Those of Codex
+    #[arg(long)]
+    pub codex: bool,
+
+    /// Of every directory, not only this one
+    #[arg(long)]
+    pub all: bool,
+
+    /// Show what there is and import nothing
+    #[arg(long)]
+    pub list: bool,
+
+    /// Import once more what was imported before
+    #[arg(long)]
+    pub again: bool,
+}
+
+/// Imports, or lists what could be imported. The error is for whoever reads the output and has gone.
+pub(in crate::cli) fn run(
+    args: &ImportArgs,
+    (folders, cwd): (&Folders, &Path),
+    environment: &BTreeMap<String, String>,
+    out: &mut dyn Write,
+) -> io::Result<Exit> {
+    let chosen = [
+        (args.pi, Source::Pi),
+        (args.claude, Source::Claude),
+        (args.codex, Source::Codex),
+    ];
+    let any = chosen.iter().any(|(wanted, _)| *wanted);
+    if !any && !args.list && args.paths.is_empty() {
+        return Ok(usage_error(
+            "name a file, or say whose sessions: `--pi`, `--claude`, `--codex`; `--list` shows them",
+        ));
+    }
+    let mut paths: Vec<PathBuf> = args.paths.iter().map(|path| cwd.join(path)).collect();
+    if any || args.list {
+        let home = environment
+            .get("HOME")
+            .map(PathBuf::from)
+            .unwrap_or_default();
+        let sources = SourceFolders::new(&home, environment);
+        let place = (!args.all).then_some(cwd);
+        let wanted = chosen.iter().filter(|(wanted, _)| *wanted || !any);
+        let found: Vec<Found> = wanted
+            .flat_map(|(_, source)| find(&sources, *source, place))
+            .collect();
+        if found.is_empty() {
+            let elsewhere = if args.all {
+                ""
+            } else {
+                "; `--all` looks at every directory"
+            };
+            return Ok(usage_error(&format!(
+                "there are no such sessions here{elsewhere}"
+            )));
+        }
+        if args.list {
+            found.iter().try_for_each(|found| list(found, out))?;
+            return Ok(Exit::Success);
+        }
+        paths = found.into_iter().map(|found| found.path).collect();
+    }
+    let options = ImportOptions { again: args.again };
+    let mut exit = Exit::Success;
+    for path in &paths {
+        match import(&folders.data, cwd, path, options) {
+            Ok(imported) => {
+                for line in imported.described() {
+                    writeln!(out, "{line}")?;
+                }
+            }
+            Err(error) => exit = refused(&error),
+        }
+    }
+    Ok(exit)
+}
+
+fn list(found: &Found, out: &mut dyn Write) -> io::Result<()> {
+    let when = clock::rfc3339(found.modified);
+    let when = when.get(..16).unwrap_or(&when).replace('T', " ");
+    let prompt = text::single_line(found.first_prompt.as_deref().unwrap_or_default());
+    writeln!(
+        out,
+        "{:<11}  {when}  {}  {}\n             {}",
+        found.source.name(),
+        found.cwd,
+        text::truncate(&prompt, 60),
+        found.path.display()
+    )
+}

@@ -1,0 +1,125 @@
+//! Which sessions a subcommand is about.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+use super::Desk;
+use crate::base::clock;
+use crate::coding::library::{SessionFilter, Sort};
+
+/// The flags that list, search and stats share.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(in crate::cli) struct FilterArgs {
+    /// Of every directory, not only this one
+    #[arg(long, short)]
+    pub all: bool,
+
+    /// Of this directory
+    #[arg(long, value_name = "DIR", conflicts_with = "all")]
+    pub directory: Option<PathBuf>,
+
+    /// Used since a date (2026-01-31) or for as long as this (30m, 12h, 7d, 2w)
+    #[arg(long, value_name = "WHEN", value_parser = since)]
+    pub since: Option<i64>,
+
+    /// With a name that holds this
+    #[arg(long, value_name = "TEXT")]
+    pub name: Option<String>,
+
+    /// Only those with a name
+    #[arg(long)]
+    pub named: bool,
+
+    /// With a model whose PROVIDER/ID holds this
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
+}
+
+impl FilterArgs {
+    /// What is asked for; `everywhere` when a subcommand does not keep to this directory by itself.
+    pub(super) fn filter(&self, desk: &Desk<'_>, everywhere: bool) -> SessionFilter {
+        let cwd = match &self.directory {
+            Some(directory) => {
+                let path = desk.cwd.join(directory);
+                // One that is gone still has its sessions.
+                Some(path.canonicalize().unwrap_or(path))
+            }
+            None => (!self.all && !everywhere).then(|| desk.cwd.to_owned()),
+        };
+        SessionFilter {
+            cwd: cwd.map(|path| path.to_string_lossy().into_owned()),
+            since: self.since,
+            name: self.name.clone(),
+            named: self.named,
+            model: self.model.clone(),
+            ..SessionFilter::default()
+        }
+    }
+}
+
+/// An order, as it is typed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum Order {
+    #[default]
+    Used,
+    Created,
+    Cost,
+    Size,
+    Name,
+}
+
+impl From<Order> for Sort {
+    fn from(order: Order) -> Self {
+        match order {
+            Order::Used => Self::Active,
+            Order::Created => Self::Created,
+            Order::Cost => Self::Cost,
+            Order::Size => Self::Size,
+            Order::Name => Self::Name,
+        }
+    }
+}
+
+/// Milliseconds since the epoch of a date, a time, or an age.
+fn since(text: &str) -> Result<i64, String> {
+    let wrong = || "it must be a date like 2026-01-31, or an age like 30m, 12h, 7d, 2w".to_owned();
+    if let Ok(time) = text.parse::<jiff::Timestamp>() {
+        return Ok(time.as_millisecond());
+    }
+    if let Ok(date) = text.parse::<jiff::civil::Date>() {
+        let zoned = date.to_zoned(jiff::tz::TimeZone::system());
+        return zoned
+            .map(|zoned| zoned.timestamp().as_millisecond())
+            .map_err(|_| wrong());
+    }
+    let unit = text.chars().last().ok_or_else(wrong)?;
+    let minutes = match unit {
+        'm' => 1,
+        'h' => 60,
+        'd' => 24 * 60,
+        'w' => 7 * 24 * 60,
+        _ => return Err(wrong()),
+    };
+    let count: i64 = text[..text.len() - unit.len_utf8()]
+        .parse()
+        .map_err(|_| wrong())?;
+    let age = count.checked_mul(minutes * 60_000).filter(|age| *age >= 0);
+    Ok(clock::now_ms().saturating_sub(age.ok_or_else(wrong)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_ages_are_understood() {
+        assert_eq!(since("2026-01-01T00:00:00Z"), Ok(1_767_225_600_000));
+        assert!(since("2026-01-01").is_ok());
+        let week = clock::now_ms() - since("1w").unwrap();
+        assert!((604_800_000..604_860_000).contains(&week), "{week}");
+        for wrong in ["", "d", "x7", "-3d", "7 days", "9223372036854775807w", "é"] {
+            assert!(since(wrong).is_err(), "{wrong}");
+        }
+    }
+}

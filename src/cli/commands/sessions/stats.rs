@@ -1,0 +1,61 @@
+//! `osier sessions stats`: what all sessions have cost, by model.
+
+use super::filter::FilterArgs;
+use super::table::{money, plain, render, tokens};
+use super::{Answer, Desk};
+use crate::cli::exit::Exit;
+use crate::coding::library::{Depth, ModelCost};
+
+#[derive(Debug, Clone, clap::Args)]
+pub(in crate::cli) struct Options {
+    #[command(flatten)]
+    pub filter: FilterArgs,
+
+    /// One JSON object a line
+    #[arg(long)]
+    pub json: bool,
+}
+
+pub(super) fn run(options: &Options, desk: &mut Desk<'_>) -> Answer {
+    let filter = options.filter.filter(desk, false);
+    let index = desk.index(Depth::Words)?;
+    let costs = index.costs(&filter)?;
+    if options.json {
+        for cost in &costs {
+            desk.json(cost)?;
+        }
+        return Ok(Exit::Success);
+    }
+    let total = index.list(&filter, 0, 0)?.total;
+    let sum = |of: fn(&ModelCost) -> u64| costs.iter().map(of).sum::<u64>();
+    let mut rows: Vec<Vec<String>> = costs
+        .iter()
+        .map(|cost| row(&plain(&cost.model), cost))
+        .collect();
+    let all = ModelCost {
+        calls: sum(|cost| cost.calls),
+        input: sum(|cost| cost.input),
+        output: sum(|cost| cost.output),
+        cache_read: sum(|cost| cost.cache_read),
+        cache_write: sum(|cost| cost.cache_write),
+        cost: costs.iter().map(|cost| cost.cost).sum(),
+        model: String::new(),
+    };
+    rows.push(row(&format!("{total} sessions"), &all));
+    let heads = ["CALLS", "INPUT", "OUTPUT", "CACHED", "COST", "MODEL"];
+    for line in render(&heads, &[0, 1, 2, 3, 4], &rows, desk.width.unwrap_or(200)) {
+        desk.line(&line)?;
+    }
+    Ok(Exit::Success)
+}
+
+fn row(name: &str, cost: &ModelCost) -> Vec<String> {
+    vec![
+        cost.calls.to_string(),
+        tokens(cost.input + cost.cache_write),
+        tokens(cost.output),
+        tokens(cost.cache_read),
+        money(cost.cost),
+        name.to_owned(),
+    ]
+}

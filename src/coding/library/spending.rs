@@ -1,0 +1,33 @@
+//! What the sessions have cost, by model.
+
+use rusqlite::params_from_iter;
+
+use super::error::LibraryError;
+use super::list::SessionFilter;
+use super::row::ModelCost;
+use super::schema::Index;
+use super::update::models;
+
+impl Index {
+    /// What every model was used for in the sessions that match, the dearest first.
+    pub fn costs(&self, filter: &SessionFilter) -> Result<Vec<ModelCost>, LibraryError> {
+        let (condition, values) = self.condition(filter);
+        let sql = format!("SELECT models FROM sessions WHERE {condition}");
+        let mut statement = self.connection.prepare(&sql)?;
+        let rows = statement.query_map(params_from_iter(&values), |row| row.get::<_, String>(0))?;
+        let mut all: Vec<ModelCost> = Vec::new();
+        for row in rows {
+            for used in models(&row?) {
+                match all.iter_mut().find(|known| known.model == used.model) {
+                    Some(known) => known.join(&used),
+                    None => all.push(used),
+                }
+            }
+        }
+        all.sort_by(|one, other| {
+            let dearest = other.cost.total_cmp(&one.cost);
+            dearest.then_with(|| other.tokens().cmp(&one.tokens()))
+        });
+        Ok(all)
+    }
+}

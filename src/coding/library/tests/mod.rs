@@ -1,0 +1,336 @@
+//! What the index promises, tried on real files.
+
+mod files;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+use super::*;
+
+/// A data directory.
+struct Place(TempDir);
+
+/// A session file that a test writes line by line.
+struct Conversation {
+    path: PathBuf,
+    entries: usize,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self(TempDir::new().unwrap())
+    }
+
+    fn library(&self) -> Library {
+        Library::new(self.0.path())
+    }
+
+    fn begin(&self, number: usize, cwd: &str) -> Conversation {
+        let id = format!("0199b3c4-0000-7000-8000-{number:012x}");
+        let folder = self.library().directory.project(Path::new(cwd));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join(format!("2026-01-01T00-00-00-000Z_{id}.jsonl"));
+        let header = json!({"type": "session", "version": 1, "id": id,
+            "timestamp": "2026-01-01T00:00:00.000Z", "cwd": cwd});
+        let mut conversation = Conversation { path, entries: 0 };
+        conversation.line(&header.to_string());
+        conversation
+    }
+
+    fn refresh(&self) -> Outcome {
+        let cancel = CancellationToken::new();
+        self.library()
+            .refresh(Depth::Words, &cancel, &mut |_| {})
+            .unwrap()
+    }
+
+    fn list(&self, filter: &SessionFilter) -> Vec<SessionRow> {
+        self.library().list(filter, 0, 1000).unwrap().rows
+    }
+
+    fn all(&self) -> Vec<SessionRow> {
+        self.list(&SessionFilter::default())
+    }
+
+    fn find(&self, query: &str) -> Vec<(String, Source, String)> {
+        let cancel = CancellationToken::new();
+        let filter = SessionFilter::default();
+        let hits = self.library().search(query, &filter, 50, &cancel).unwrap();
+        assert!(hits.ready && !hits.cut);
+        hits.hits
+            .into_iter()
+            .map(|hit| {
+                let mut text = hit.text.text;
+                for (start, end) in hit.text.marks.into_iter().rev() {
+                    text.insert(end, ']');
+                    text.insert(start, '[');
+                }
+                (hit.session.title().to_owned(), hit.source, text)
+            })
+            .collect()
+    }
+
+    fn found(&self, query: &str) -> Vec<String> {
+        let mut titles: Vec<String> = self.find(query).into_iter().map(|hit| hit.0).collect();
+        titles.sort();
+        titles
+    }
+}
+
+impl Conversation {
+    #[expect(clippy::disallowed_methods, reason = "a test's own file")]
+    fn line(&mut self, line: &str) -> &mut Self {
+        let mut bytes = fs::read(&self.path).unwrap_or_default();
+        bytes.extend_from_slice(line.as_bytes());
+        bytes.push(b'\n');
+        fs::write(&self.path, bytes).unwrap();
+        self
+    }
+
+    fn entry(&mut self, mut fields: Value) -> &mut Self {
+        let parent = (self.entries > 0).then(|| format!("{:08x}", self.entries));
+        self.entries += 1;
+        let number = self.entries;
+        let time = format!("2026-01-01T{:02}:{:02}:00.000Z", number / 60, number % 60);
+        let mut entry =
+            json!({"id": format!("{number:08x}"), "parentId": parent, "timestamp": time});
+        entry
+            .as_object_mut()
+            .unwrap()
+            .append(fields.as_object_mut().unwrap());
+        self.line(&entry.to_string())
+    }
+
+    fn says(&mut self, text: &str) -> &mut Self {
+        self.entry(
+            json!({"type": "message", "message": {"role": "user", "text": text, "timestamp": 1}}),
+        )
+    }
+
+    fn answers(&mut self, model: &str, text: &str) -> &mut Self {
+        self.entry(json!({"type": "message", "message": {"role": "assistant",
+            "content": [{"type": "text", "text": text}], "provider": "demo", "model": model,
+            "usage": {"input": 100, "output": 20, "cost": {"total": 0.5}}, "timestamp": 2}}))
+    }
+
+    fn calls(&mut self, name: &str, arguments: &Value, output: &str) -> &mut Self {
+        self.entry(json!({"type": "message", "message": {"role": "assistant",
+            "content": [{"type": "toolCall", "id": "c", "name": name, "arguments": arguments}],
+            "provider": "demo", "model": "tour", "timestamp": 2}}));
+        self.entry(
+            json!({"type": "message", "message": {"role": "toolResult", "toolCallId": "c",
+            "toolName": name, "content": [{"type": "text", "text": output}], "isError": false,
+            "timestamp": 3}}),
+        )
+    }
+
+    fn named(&mut self, name: &str) -> &mut Self {
+        self.entry(json!({"type": "session_info", "name": name}))
+    }
+}
+
+fn titles(rows: &[SessionRow]) -> Vec<&str> {
+    rows.iter().map(SessionRow::title).collect()
+}
+
+#[test]
+fn a_row_says_what_its_session_holds() {
+    let place = Place::new();
+    let mut one = place.begin(1, "/work/a");
+    one.says("fix the parser")
+        .answers("tour", "done")
+        .calls("bash", &json!({"command": "make"}), "ok")
+        .answers("other", "really")
+        .named("Parser");
+    one.entry(json!({"type": "label", "targetId": "00000002", "label": "good"}));
+    one.line("{\"broken");
+    assert_eq!(place.refresh(), Outcome::Done { read: 1 });
+    let expected = SessionRow {
+        id: "0199b3c4-0000-7000-8000-000000000001".into(),
+        path: one.path.clone(),
+        cwd: "/work/a".into(),
+        name: Some("Parser".into()),
+        first_prompt: Some("fix the parser".into()),
+        created: 1_767_225_600_000,
+        active: 1_767_225_600_000 + 7 * 60_000,
+        size: fs::metadata(&one.path).unwrap().len(),
+        prompts: 1,
+        answers: 3,
+        tool_calls: 1,
+        damaged: 1,
+        tokens: 240,
+        cost: 1.0,
+        models: vec!["demo/tour".into(), "demo/other".into()],
+        labels: vec!["good".into()],
+        parent: None,
+        whole: true,
+    };
+    assert_eq!(place.all(), [expected]);
+    let costs = place
+        .library()
+        .open()
+        .unwrap()
+        .unwrap()
+        .costs(&SessionFilter::default())
+        .unwrap();
+    let shown: Vec<_> = costs
+        .iter()
+        .map(|cost| (cost.model.as_str(), cost.calls, cost.cost))
+        .collect();
+    assert_eq!(shown, [("demo/tour", 2, 0.5), ("demo/other", 1, 0.5)]);
+}
+
+#[test]
+fn words_are_found_wherever_they_were_said() {
+    let place = Place::new();
+    place
+        .begin(1, "/work/a")
+        .says("fix the Parser")
+        .answers("tour", "let mut lexer = Lexer::new(&source);")
+        .calls(
+            "read",
+            &json!({"file_path": "src/base/atomic_file.rs"}),
+            "fn rename_over(",
+        );
+    place
+        .begin(2, "/work/b")
+        .says("修复数据库连接")
+        .answers("tour", "数据库已修复。");
+    place
+        .begin(3, "/work/c")
+        .says("hello")
+        .named("The parser of dates");
+    place.refresh();
+
+    assert_eq!(
+        place.find("parser"),
+        [
+            (
+                "The parser of dates".into(),
+                Source::Name,
+                "The [parser] of dates".into()
+            ),
+            (
+                "fix the Parser".into(),
+                Source::Prompt,
+                "fix the [Parser]".into()
+            ),
+        ]
+    );
+    assert_eq!(place.found("Parser"), ["fix the Parser"]);
+    let lexer = "let mut lexer = [Lexer::new(&source)];";
+    assert_eq!(
+        place.find("Lexer::new(&source)"),
+        [("fix the Parser".into(), Source::Answer, lexer.into())]
+    );
+    let path = "src/base/[atomic_file.rs]";
+    assert_eq!(
+        place.find("atomic_file.rs"),
+        [("fix the Parser".into(), Source::Call, path.into())]
+    );
+    assert_eq!(place.find("rename_over")[0].1, Source::Output);
+    // Words of one exchange, in any order and any message; not those of different sessions.
+    assert_eq!(place.found("lexer parser"), ["fix the Parser"]);
+    assert_eq!(place.found("lexer hello"), [""; 0]);
+    assert_eq!(
+        place.found("\"the parser\""),
+        ["The parser of dates", "fix the Parser"]
+    );
+    // Ideographs, however few.
+    for query in ["数据库连接", "数据库", "连接", "库"] {
+        assert_eq!(place.found(query), ["修复数据库连接"], "{query}");
+    }
+    assert_eq!(place.found("据修"), [""; 0]);
+    // Too short for the index.
+    assert_eq!(place.found("fn"), ["fix the Parser"]);
+    assert_eq!(place.found("100% \"' OR NEAR("), [""; 0]);
+    assert_eq!(place.found("   "), [""; 0]);
+}
+
+/// What is asked for, and the rows it leaves, in order.
+type Case = (fn(&mut SessionFilter), &'static [&'static str]);
+
+const FILTERS: &[Case] = &[
+    (|_| {}, &["elsewhere", "Docs", "fix the parser"]),
+    (
+        |filter| filter.cwd = Some("/work/a".into()),
+        &["Docs", "fix the parser"],
+    ),
+    (|filter| filter.named = true, &["Docs"]),
+    (|filter| filter.name = Some("dOC".into()), &["Docs"]),
+    (
+        |filter| filter.model = Some("TOUR".into()),
+        &["fix the parser"],
+    ),
+    (
+        |filter| filter.since = Some(1_767_225_840_000),
+        &["elsewhere", "Docs"],
+    ),
+    (
+        |filter| filter.letters = Some("fxprs".into()),
+        &["fix the parser"],
+    ),
+    (
+        |filter| filter.sort = Sort::Cost,
+        &["Docs", "fix the parser", "elsewhere"],
+    ),
+    (
+        |filter| filter.sort = Sort::Name,
+        &["Docs", "elsewhere", "fix the parser"],
+    ),
+];
+
+#[test]
+fn a_list_is_filtered_sorted_and_narrowed() {
+    let place = Place::new();
+    place
+        .begin(1, "/work/a")
+        .says("fix the parser")
+        .answers("tour", "ok");
+    let mut docs = place.begin(2, "/work/a");
+    docs.says("write docs")
+        .answers("big", "ok")
+        .answers("big", "ok")
+        .named("Docs");
+    place
+        .begin(3, "/work/b")
+        .says("elsewhere")
+        .says("a")
+        .says("b")
+        .says("c")
+        .says("d");
+    place.refresh();
+    for (number, (change, expected)) in FILTERS.iter().enumerate() {
+        let mut filter = SessionFilter::default();
+        change(&mut filter);
+        assert_eq!(titles(&place.list(&filter)), *expected, "{number}");
+    }
+    let page = place
+        .library()
+        .list(&SessionFilter::default(), 1, 1)
+        .unwrap();
+    assert_eq!((titles(&page.rows), page.total), (vec!["Docs"], 3));
+}
+
+#[test]
+fn a_time_from_a_wrong_clock_does_not_put_a_session_first_for_ever() {
+    let place = Place::new();
+    let mut one = place.begin(1, "/work/a");
+    one.says("from the future");
+    one.line(r#"{"id":"000000ff","parentId":null,"timestamp":"2999-01-01T00:00:00.000Z","type":"message","message":{"role":"user","text":"later","timestamp":1}}"#);
+    // The clock jumps back.
+    one.says("and back");
+    place
+        .begin(2, "/work/a")
+        .says("a")
+        .says("b")
+        .says("c")
+        .says("d");
+    place.refresh();
+    assert_eq!(titles(&place.all()), ["a", "from the future"]);
+    assert_eq!(place.found("later"), ["from the future"]);
+}

@@ -1,0 +1,52 @@
+//! `${NAME}` and `${NAME:-default}` in the texts of a server's entry.
+
+use std::collections::BTreeMap;
+
+/// `text` with its variables replaced.
+///
+/// # Errors
+/// The name of a variable that is not set and has no default.
+pub(super) fn expand(text: &str, environment: &BTreeMap<String, String>) -> Result<String, String> {
+    let mut expanded = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find("${") {
+        let Some(length) = rest[start..].find('}') else {
+            break;
+        };
+        expanded.push_str(&rest[..start]);
+        let inner = &rest[start + 2..start + length];
+        let (name, default) = match inner.split_once(":-") {
+            Some((name, default)) => (name, Some(default)),
+            None => (inner, None),
+        };
+        // `${env:NAME}` is how some editors write it.
+        let name = name.strip_prefix("env:").unwrap_or(name);
+        let value = environment.get(name).map(String::as_str);
+        let value = value.filter(|value| default.is_none() || !value.is_empty());
+        expanded.push_str(value.or(default).ok_or(name)?);
+        rest = &rest[start + length + 1..];
+    }
+    expanded.push_str(rest);
+    Ok(expanded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_are_replaced() {
+        let environment = BTreeMap::from([
+            ("A".to_owned(), "1".to_owned()),
+            ("EMPTY".to_owned(), String::new()),
+        ]);
+        let expanded = |text: &str| expand(text, &environment);
+        assert_eq!(expanded("x${A}y${env:A}"), Ok("x1y1".into()));
+        assert_eq!(
+            expanded("${B:-two} ${EMPTY:-three}"),
+            Ok("two three".into())
+        );
+        assert_eq!(expanded("${B}"), Err("B".into()));
+        assert_eq!(expanded("$A ${open"), Ok("$A ${open".into()));
+    }
+}

@@ -1,0 +1,79 @@
+//! Rules that a person gave for a project "from now on". They stand in the user's own data folder: a
+//! repository cannot allow itself anything.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::atomic_file::{self, Options, WriteError};
+use crate::coding::trust::project_root;
+
+/// The file and the project that is meant.
+#[derive(Debug, Clone)]
+pub(super) struct Remembered {
+    path: PathBuf,
+    project: PathBuf,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Stored {
+    projects: BTreeMap<PathBuf, Rules>,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Rules {
+    allow: Vec<String>,
+}
+
+impl Remembered {
+    pub(super) fn new(path: PathBuf, cwd: &Path) -> Self {
+        Self {
+            path,
+            project: project_root(cwd),
+        }
+    }
+
+    /// What is allowed in this project. A file that cannot be read allows nothing.
+    pub(super) fn load(&self) -> Vec<String> {
+        let mut stored = self.read();
+        stored
+            .projects
+            .remove(&self.project)
+            .map(|rules| rules.allow)
+            .unwrap_or_default()
+    }
+
+    pub(super) fn add(&self, rule: &str) -> Result<(), WriteError> {
+        self.change(|rules| {
+            if !rules.iter().any(|known| known == rule) {
+                rules.push(rule.to_owned());
+            }
+        })
+    }
+
+    pub(super) fn remove(&self, rule: &str) -> Result<(), WriteError> {
+        self.change(|rules| rules.retain(|known| known != rule))
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Vec<String>)) -> Result<(), WriteError> {
+        let mut stored = self.read();
+        let rules = stored.projects.entry(self.project.clone()).or_default();
+        change(&mut rules.allow);
+        if rules.allow.is_empty() {
+            stored.projects.remove(&self.project);
+        }
+        let text = serde_json::to_vec_pretty(&stored).unwrap_or_default();
+        let options = Options {
+            parents: true,
+            ..Options::default()
+        };
+        atomic_file::write_with(&self.path, &text, options)
+    }
+
+    fn read(&self) -> Stored {
+        let text = fs::read(&self.path).unwrap_or_default();
+        serde_json::from_slice(&text).unwrap_or_default()
+    }
+}

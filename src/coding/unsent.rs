@@ -1,0 +1,183 @@
+//! What was typed and not sent, kept beside the sessions so that a crash, a kill or a closed window costs
+//! at most a moment of it.
+//!
+//! One file a session in `<data>/drafts`, locked as long as its osier runs, written in place with one write.
+//! It belongs to its session; that of a session which was never stored comes back in the same directory.
+
+use std::fs::{DirBuilder, File};
+use std::io::{self, Read};
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::session::{SESSION_EXTENSION, SessionDirectory};
+use crate::base::text::head_bytes;
+
+/// Bytes that are kept.
+const LIMIT: usize = 1 << 20;
+
+/// What stands in a file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnsentText {
+    /// Id of the session it was typed in.
+    pub session: String,
+    /// Where that ran.
+    pub cwd: String,
+    pub text: String,
+}
+
+/// The file of one session, open for writing.
+#[derive(Debug)]
+pub struct UnsentFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl UnsentFile {
+    /// The file of the session `id` in `folder`, made when it is not there. An error also while another
+    /// process has it.
+    pub fn open(folder: &Path, id: &str) -> io::Result<Self> {
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder)?;
+        let path = path_of(folder, id);
+        let mut options = File::options();
+        options
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600);
+        let file = options.open(&path)?;
+        file.try_lock()?;
+        Ok(Self { path, file })
+    }
+
+    /// Puts `unsent` in place of what it holds.
+    pub fn write(&self, unsent: &UnsentText) -> io::Result<()> {
+        let kept = UnsentText {
+            text: head_bytes(&unsent.text, LIMIT).to_owned(),
+            ..unsent.clone()
+        };
+        let mut bytes = serde_json::to_vec(&kept)?;
+        bytes.push(b'\n');
+        // Whoever reads takes the first value: what is left of a longer one behind it does no harm.
+        self.file.write_all_at(&bytes, 0)?;
+        self.file.set_len(bytes.len() as u64)
+    }
+
+    /// Removes it.
+    pub fn remove(self) {
+        // It may be gone already.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// What was left unsent in the session `id`; or, for one that is `new`, in one that ran in `cwd` and was
+/// never stored. It stays where it is until the text is sent, or written anew.
+pub fn find(data: &Path, folder: &Path, (id, cwd, new): (&str, &str, bool)) -> Option<UnsentText> {
+    if !new {
+        return read(&path_of(folder, id));
+    }
+    let sessions = SessionDirectory::new(data).project(Path::new(cwd));
+    let mut found: Vec<_> = std::fs::read_dir(folder)
+        .ok()?
+        .flatten()
+        .filter_map(|entry| {
+            let unsent = read(&entry.path()).filter(|unsent| unsent.cwd == cwd)?;
+            let written = entry.metadata().ok()?.modified().ok()?;
+            (!is_stored(&sessions, &unsent.session)).then_some((written, entry.path(), unsent))
+        })
+        .collect();
+    found.sort_by_key(|(written, ..)| *written);
+    let (_, path, unsent) = found.pop()?;
+    // It goes on under the new session's id.
+    let _ = std::fs::remove_file(path);
+    Some(unsent)
+}
+
+fn path_of(folder: &Path, id: &str) -> PathBuf {
+    folder.join(format!("{id}.json"))
+}
+
+/// What stands in the file, unless the osier that wrote it still runs.
+fn read(path: &Path) -> Option<UnsentText> {
+    let mut file = File::open(path).ok()?;
+    file.try_lock_shared().ok()?;
+    let mut text = String::new();
+    file.by_ref()
+        .take(8 * LIMIT as u64)
+        .read_to_string(&mut text)
+        .ok()?;
+    let mut values = serde_json::Deserializer::from_str(&text).into_iter::<UnsentText>();
+    let unsent = values.next()?.ok()?;
+    (!unsent.text.trim().is_empty()).then_some(unsent)
+}
+
+fn is_stored(project: &Path, id: &str) -> bool {
+    let ending = format!("_{id}.{SESSION_EXTENSION}");
+    let files = std::fs::read_dir(project).into_iter().flatten().flatten();
+    files
+        .into_iter()
+        .any(|entry| entry.file_name().to_string_lossy().ends_with(&ending))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unsent(text: &str) -> UnsentText {
+        UnsentText {
+            session: "1".into(),
+            cwd: "/work".into(),
+            text: text.into(),
+        }
+    }
+
+    #[test]
+    fn what_a_process_left_comes_back_and_what_one_has_does_not() {
+        let data = tempfile::tempdir().unwrap();
+        let folder = data.path().join("drafts");
+        let of = |id, new| find(data.path(), &folder, (id, "/work", new));
+        assert_eq!(of("1", false), None);
+        let file = UnsentFile::open(&folder, "1").unwrap();
+        file.write(&unsent(&"a long text ".repeat(50))).unwrap();
+        file.write(&unsent("short")).unwrap();
+        assert_eq!(of("1", false), None);
+        assert_eq!(of("2", true), None);
+        assert!(UnsentFile::open(&folder, "1").is_err());
+        drop(file);
+        assert_eq!(of("1", false), Some(unsent("short")));
+        assert_eq!(find(data.path(), &folder, ("2", "/elsewhere", true)), None);
+        assert_eq!(of("2", true), Some(unsent("short")));
+        assert_eq!(of("2", true), None);
+    }
+
+    #[test]
+    fn that_of_a_stored_session_waits_for_it() {
+        let data = tempfile::tempdir().unwrap();
+        let folder = data.path().join("drafts");
+        let project = SessionDirectory::new(data.path()).project(Path::new("/work"));
+        std::fs::create_dir_all(&project).unwrap();
+        File::create(project.join("2026_1.jsonl")).unwrap();
+        UnsentFile::open(&folder, "1")
+            .unwrap()
+            .write(&unsent("typed"))
+            .unwrap();
+        assert_eq!(find(data.path(), &folder, ("2", "/work", true)), None);
+        assert_eq!(
+            find(data.path(), &folder, ("1", "/work", false)),
+            Some(unsent("typed"))
+        );
+        // What a kill leaves of a write.
+        std::fs::OpenOptions::new()
+            .write(true)
+            .open(folder.join("1.json"))
+            .unwrap()
+            .set_len(20)
+            .unwrap();
+        assert_eq!(find(data.path(), &folder, ("1", "/work", false)), None);
+    }
+}

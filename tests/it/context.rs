@@ -1,0 +1,148 @@
+//! Instructions, skills and prompt templates in a whole host.
+
+use std::path::Path;
+
+use osier::coding::context::PartKind;
+use osier::coding::host::{Event, Op, SessionChoice};
+use osier::llm::Script;
+
+use crate::support::host::{Open, Place};
+
+fn write(path: &Path, text: &str) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    osier::base::atomic_file::write(path, text.as_bytes()).unwrap();
+}
+
+fn place() -> Place {
+    let place = Place::new();
+    let work = place.work();
+    write(&place.data().join("AGENTS.md"), "Answer in rhyme.");
+    write(&work.join("AGENTS.md"), "Use tabs.");
+    write(
+        &work.join(".osier/prompts/review.md"),
+        "---\ndescription: review a file\nargument-hint: FILE\n---\nReview $1.",
+    );
+    write(
+        &work.join(".agents/skills/pdf/SKILL.md"),
+        "---\nname: pdf\ndescription: reads PDF files\n---\nUse pdftotext.",
+    );
+    place
+}
+
+fn prompts(open: &Open) -> Vec<String> {
+    let requests = open.provider.requests();
+    let prompts = requests
+        .iter()
+        .map(|request| request.context.system_prompt.clone());
+    prompts.collect()
+}
+
+#[tokio::test]
+async fn the_first_prompt_knows_the_project_and_the_prefix_stays_the_same() {
+    let place = place();
+    let mut open = place.open(SessionChoice::New, Script::always("ok")).await;
+    open.run("one").await;
+    open.run("two").await;
+    let before = prompts(&open);
+    let prompt = &before[0];
+    let (global, near) = (prompt.find("Answer in rhyme."), prompt.find("Use tabs."));
+    assert!(global.is_some() && global < near, "{prompt}");
+    assert!(prompt.contains("- pdf: reads PDF files ("), "{prompt}");
+    assert!(!prompt.contains("pdftotext"), "{prompt}");
+    assert_eq!(before[0], before[1]);
+
+    write(&place.work().join("AGENTS.md"), "Use spaces.");
+    open.run("three").await;
+    assert_eq!(prompts(&open)[2], before[0]);
+    open.host.send(Op::Reload);
+    open.run("four").await;
+    let now = prompts(&open)[3].clone();
+    assert_eq!(now, prompt.replace("Use tabs.", "Use spaces."));
+    // A session that is opened later knows it too.
+    open.host.send(Op::NewSession);
+    open.opened().await;
+    open.run("five").await;
+    assert_eq!(prompts(&open)[4], now);
+    open.close().await;
+}
+
+#[tokio::test]
+async fn templates_and_skills_are_sent_as_what_they_stand_for() {
+    let place = place();
+    let mut open = place.open(SessionChoice::New, Script::always("ok")).await;
+    open.run("/review src/main.rs").await;
+    assert_eq!(
+        open.last_request().last().unwrap(),
+        "user: Review src/main.rs."
+    );
+    open.run("/pdf page 3").await;
+    let path = place.work().join(".agents/skills/pdf/SKILL.md");
+    let expected = format!(
+        "user: page 3\n\nFollow the skill `pdf` for this.\n\n\
+         <skill name=\"pdf\" path=\"{}\">\nUse pdftotext.\n</skill>",
+        path.display()
+    );
+    assert_eq!(open.last_request().last().unwrap(), &expected);
+    open.run("/nothing of ours").await;
+    assert_eq!(
+        open.last_request().last().unwrap(),
+        "user: /nothing of ours"
+    );
+    open.close().await;
+}
+
+#[tokio::test]
+async fn every_part_is_listed_with_its_cost_and_faults_are_told() {
+    let place = place();
+    write(
+        &place.work().join(".agents/skills/mute/SKILL.md"),
+        "---\nname: mute\n---\n",
+    );
+    let mut open = place.open(SessionChoice::New, Script::always("ok")).await;
+    let told = open
+        .until(|event| matches!(event, Event::HostNotice { .. }))
+        .await;
+    let Some(Event::HostNotice { text, .. }) = told.last() else {
+        panic!("nothing was told");
+    };
+    assert!(
+        text.contains("mute/SKILL.md:1: the skill has no description"),
+        "{text}"
+    );
+    open.host.send(Op::ListContext);
+    let seen = open
+        .until(|event| matches!(event, Event::Context { .. }))
+        .await;
+    let Some(Event::Context { parts }) = seen.last() else {
+        panic!("nothing was listed");
+    };
+    let listed: Vec<(PartKind, &str, bool)> = parts
+        .iter()
+        .map(|part| (part.kind, part.name.as_str(), part.tokens > 0))
+        .collect();
+    assert_eq!(
+        listed,
+        [
+            (PartKind::File, "AGENTS.md", true),
+            (PartKind::File, "AGENTS.md", true),
+            (PartKind::Skill, "pdf", true),
+            (PartKind::Template, "review", false),
+        ]
+    );
+    open.close().await;
+}
+
+#[tokio::test]
+async fn named_instructions_are_added() {
+    let place = place();
+    let notes = place.work().join("notes.md");
+    write(&notes, "Mind the gap.");
+    let mut open = place
+        .open_with(SessionChoice::Unstored, Script::always("ok"), |setup| {
+            setup.context = vec![notes.clone()];
+        })
+        .await;
+    open.run("one").await;
+    assert!(prompts(&open)[0].contains("Mind the gap."));
+    open.close().await;
+}

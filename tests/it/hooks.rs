@@ -1,0 +1,418 @@
+//! Hooks through a whole host, with scripts as people have them for Claude Code.
+
+mod contract;
+mod events;
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use osier::agent::{self, AgentMessage, RunOutcome, Severity};
+use osier::coding::folders::Folders;
+use osier::coding::hooks::event::reference;
+use osier::coding::host::{Event, HostSetup, Op, SessionChoice};
+use osier::coding::permission::Mode;
+use osier::coding::trust::Trust;
+use osier::llm::Script;
+use serde_json::{Value, json};
+
+use crate::support::host::{Open, Place};
+
+fn write(path: &Path, text: &str) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    osier::base::atomic_file::write(path, text.as_bytes()).unwrap();
+}
+
+/// A file that can be run.
+fn program(path: &Path, text: &str) -> String {
+    write(path, text);
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path.to_string_lossy().into_owned()
+}
+
+/// One hook without a matcher.
+fn hook(command: &str) -> Value {
+    matched("", command)
+}
+
+fn matched(matcher: &str, command: &str) -> Value {
+    json!([{"matcher": matcher, "hooks": [{"type": "command", "command": command}]}])
+}
+
+/// A place whose user has these hooks.
+fn with(hooks: &Value) -> Place {
+    let place = Place::new();
+    let text = json!({"hooks": hooks}).to_string();
+    write(&place.data().join("hooks.json"), &text);
+    place
+}
+
+async fn open(place: &Place, script: Script) -> Open {
+    place.open(SessionChoice::New, script).await
+}
+
+fn asks(setup: &mut HostSetup) {
+    setup.permissions = Some(Mode::Ask);
+    setup.answers_questions = true;
+}
+
+fn bash(command: &str) -> Value {
+    json!({"command": command})
+}
+
+/// A model that runs these commands, one an answer, and then is done.
+fn runs(commands: &[&str]) -> Script {
+    let script = commands.iter().fold(Script::new(), |script, command| {
+        script.turn(|turn| turn.tool("bash", bash(command)))
+    });
+    script.turn(|turn| turn.text("done").repeat())
+}
+
+/// What the calls gave, and whether they succeeded.
+fn results(events: &[Event]) -> Vec<(String, bool)> {
+    let results = events.iter().filter_map(|event| match event {
+        Event::Agent(agent::Event::ToolExecutionEnd { result, .. }) => {
+            let text = AgentMessage::ToolResult((**result).clone()).text();
+            Some((text, result.status.is_success()))
+        }
+        _ => None,
+    });
+    results.collect()
+}
+
+/// The only result.
+fn result(events: &[Event]) -> (String, bool) {
+    let mut results = results(events);
+    assert_eq!(results.len(), 1, "{results:?}");
+    results.remove(0)
+}
+
+fn notices(events: &[Event]) -> Vec<(Severity, String)> {
+    let notices = events.iter().filter_map(|event| match event {
+        Event::HostNotice { severity, text } => Some((*severity, text.clone())),
+        _ => None,
+    });
+    notices.collect()
+}
+
+fn outcome(events: &[Event]) -> RunOutcome {
+    match events.last() {
+        Some(Event::Agent(agent::Event::AgentSettled { outcome })) => outcome.clone(),
+        other => panic!("not settled: {other:?}"),
+    }
+}
+
+async fn noticed(open: &mut Open, part: &str) -> String {
+    let seen = open
+        .until(|event| matches!(event, Event::HostNotice { text, .. } if text.contains(part)))
+        .await;
+    notices(&seen).pop().unwrap().1
+}
+
+/// The lines of a file that hooks write.
+fn lines(path: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+fn has_python() -> bool {
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&paths).any(|path| path.join("python3").is_file());
+    if !found {
+        eprintln!("skipped: `python3` is not installed (`.ci/run` does)");
+    }
+    found
+}
+
+/// As the documentation of Claude Code has it.
+const VALIDATOR: &str = r#"#!/usr/bin/env python3
+import json, re, sys
+RULES = [
+    (r"\bgrep\b(?!.*\|)", "Use 'rg' instead of 'grep'"),
+    (r"\bfind\s+\S+\s+-name\b", "Use 'rg --files' instead of 'find -name'"),
+]
+try:
+    data = json.load(sys.stdin)
+except json.JSONDecodeError as error:
+    print(f"Error: Invalid JSON input: {error}", file=sys.stderr)
+    sys.exit(1)
+if data.get("tool_name") != "Bash" or not data.get("tool_input", {}).get("command"):
+    sys.exit(1)
+issues = [message for pattern, message in RULES if re.search(pattern, data["tool_input"]["command"])]
+if issues:
+    for message in issues:
+        print(f"• {message}", file=sys.stderr)
+    sys.exit(2)
+"#;
+
+const FORMATTER: &str = r#"#!/usr/bin/env bash
+set -euo pipefail
+file=$(python3 -c 'import json,sys; print(json.load(sys.stdin)["tool_input"]["file_path"])')
+case "$file" in
+  "$CLAUDE_PROJECT_DIR"/*.txt) python3 - "$file" <<'PY'
+import sys
+path = sys.argv[1]
+text = open(path).read()
+open(path, "w").write(text.upper())
+PY
+  echo '{"suppressOutput": true, "hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": "formatted"}}' ;;
+esac
+"#;
+
+const PROMPT_LOGGER: &str = r#"#!/usr/bin/env python3
+import json, os, sys
+data = json.load(sys.stdin)
+folder = os.path.join(os.environ["CLAUDE_PROJECT_DIR"], ".claude")
+os.makedirs(folder, exist_ok=True)
+with open(os.path.join(folder, "prompts.log"), "a") as log:
+    log.write(f'{data["hook_event_name"]} {data["prompt"]}\n')
+if "password" in data["prompt"].lower():
+    print(json.dumps({"decision": "block", "reason": "the prompt holds a password"}))
+    sys.exit(0)
+print("today is a holiday")
+"#;
+
+const NOTIFIER: &str = r#"#!/bin/sh
+python3 -c '
+import json, sys
+data = json.load(sys.stdin)
+print(data["notification_type"] + ": " + data["message"])' >> "$OSIER_PROJECT_DIR/notified.log"
+"#;
+
+#[tokio::test]
+async fn a_validator_of_commands_blocks_with_its_reason() {
+    if !has_python() {
+        return;
+    }
+    let place = Place::new();
+    let command = program(&place.data().join("hooks/validate.py"), VALIDATOR);
+    let hooks = json!({"hooks": {"PreToolUse": matched("Bash", &command)}});
+    write(&place.data().join("hooks.json"), &hooks.to_string());
+    let script = Script::new()
+        .turn(|turn| {
+            turn.tool("bash", bash("grep -r x ."))
+                .tool("bash", bash("echo fine"))
+                .tool("ls", json!({}))
+        })
+        .turn(|turn| turn.text("done"));
+    let mut open = open(&place, script).await;
+    let events = open.run("go").await;
+    let results = results(&events);
+    let reason = "This call was denied: • Use 'rg' instead of 'grep'";
+    assert!(results.contains(&(reason.to_owned(), false)), "{results:?}");
+    let fine = results.iter().filter(|(_, success)| *success).count();
+    assert_eq!((fine, notices(&events)), (2, Vec::new()));
+    open.close().await;
+}
+
+/// A project with a formatter in the place that Claude Code has for it.
+fn formatted() -> (Place, Script) {
+    let place = Place::new();
+    program(&place.work().join(".claude/hooks/format.sh"), FORMATTER);
+    let command = "\"$CLAUDE_PROJECT_DIR\"/.claude/hooks/format.sh";
+    let hooks = json!({"permissions": {"allow": []}, "hooks": {"PostToolUse": matched("Edit|MultiEdit|Write", command)}});
+    let path = place.work().join(".claude/settings.json");
+    write(&path, &hooks.to_string());
+    let script = Script::new()
+        .turn(|turn| {
+            let edits = json!([{"old_string": "a", "new_string": "one"}, {"old_string": "b", "new_string": "two"}]);
+            turn.tool("write", json!({"file_path": "a.txt", "content": "word\n"}))
+                .tool("edit", json!({"file_path": "b.txt", "edits": edits}))
+        })
+        .turn(|turn| turn.text("done"));
+    write(&place.work().join("b.txt"), "a b\n");
+    (place, script)
+}
+
+#[tokio::test]
+async fn a_formatter_of_a_trusted_project_sees_every_way_to_change_a_file() {
+    if !has_python() {
+        return;
+    }
+    let (place, script) = formatted();
+    let trust = Trust::new(&Folders::under(&place.data()));
+    trust.decide(&place.work(), true).unwrap();
+    let mut open = open(&place, script).await;
+    let events = open.run("go").await;
+    let read = |name: &str| std::fs::read_to_string(place.work().join(name)).unwrap();
+    assert_eq!(
+        (read("a.txt"), read("b.txt")),
+        ("WORD\n".into(), "ONE TWO\n".into())
+    );
+    for (text, success) in results(&events) {
+        assert!(
+            success && text.ends_with("<hook>\nformatted\n</hook>"),
+            "{text}"
+        );
+    }
+    open.close().await;
+}
+
+#[tokio::test]
+async fn hooks_of_a_project_wait_for_trust() {
+    if !has_python() {
+        return;
+    }
+    let (place, script) = formatted();
+    let mut open = open(&place, script).await;
+    open.run("go").await;
+    let read = |name: &str| std::fs::read_to_string(place.work().join(name)).unwrap();
+    assert_eq!(read("a.txt"), "word\n");
+    open.host.send(Op::ListHooks);
+    let listed = |event: &Event| matches!(event, Event::Hooks { .. });
+    let seen = open.until(listed).await;
+    assert_eq!(seen.last(), Some(&Event::Hooks { hooks: Vec::new() }));
+    // Trusted and read again, they hold.
+    let trust = Trust::new(&Folders::under(&place.data()));
+    trust.decide(&place.work(), true).unwrap();
+    open.host.send(Op::Reload);
+    open.host.send(Op::ListHooks);
+    let seen = open.until(listed).await;
+    let Some(Event::Hooks { hooks }) = seen.last() else {
+        panic!("no list");
+    };
+    assert_eq!(hooks.len(), 1);
+    assert!(hooks[0].file.ends_with(".claude/settings.json"));
+    open.close().await;
+}
+
+#[tokio::test]
+async fn a_logger_of_prompts_adds_context_and_keeps_a_password_out() {
+    if !has_python() {
+        return;
+    }
+    let place = Place::new();
+    let command = program(&place.data().join("prompts.py"), PROMPT_LOGGER);
+    let hooks = json!({"hooks": {"UserPromptSubmit": hook(&command)}});
+    write(&place.data().join("hooks.json"), &hooks.to_string());
+    let mut open = open(&place, Script::always("ok")).await;
+    open.run("hello").await;
+    let context = "<file name=\"UserPromptSubmit hook\">\ntoday is a holiday\n</file>";
+    assert_eq!(open.last_request(), [format!("user: hello|{context}")]);
+    let events = open.run("my Password is x").await;
+    let message = "a hook has refused the prompt: the prompt holds a password".to_owned();
+    assert_eq!(outcome(&events), RunOutcome::Stopped { message });
+    open.run("again").await;
+    let sent = open.last_request();
+    assert!(
+        !sent.iter().any(|line| line.contains("Password")),
+        "{sent:?}"
+    );
+    let log = lines(&place.work().join(".claude/prompts.log"));
+    let expected = ["hello", "my Password is x", "again"];
+    assert_eq!(
+        log,
+        expected.map(|prompt| format!("UserPromptSubmit {prompt}"))
+    );
+    open.close().await;
+}
+
+#[tokio::test]
+async fn a_notifier_is_told_that_somebody_is_waited_for() {
+    if !has_python() {
+        return;
+    }
+    let place = Place::new();
+    let command = program(&place.data().join("notify.sh"), NOTIFIER);
+    let hooks = json!({"hooks": {"Notification": hook(&command)}});
+    write(&place.data().join("hooks.json"), &hooks.to_string());
+    let setup = |setup: &mut HostSetup| {
+        asks(setup);
+        setup.idle_after = std::time::Duration::ZERO;
+    };
+    let mut open = place
+        .open_with(SessionChoice::New, runs(&["echo x"]), setup)
+        .await;
+    open.prompt("go");
+    let ran = |event: &Event| matches!(event, Event::HookRan { .. });
+    let seen = open.until(ran).await;
+    let id = seen.iter().find_map(|event| match event {
+        Event::QuestionAsked { question } => Some(question.id.clone()),
+        _ => None,
+    });
+    let answer = osier::coding::questions::Answer::Refuse { reason: None };
+    let id = id.unwrap();
+    open.host.send(Op::AnswerQuestion { id, answer });
+    open.settled().await;
+    open.until(ran).await;
+    let expected = [
+        "permission_prompt: osier needs your permission to use Bash",
+        "idle_prompt: osier is waiting for your input",
+    ];
+    assert_eq!(lines(&place.work().join("notified.log")), expected);
+    open.close().await;
+}
+
+#[tokio::test]
+async fn the_users_hooks_of_claude_code_run_when_a_setting_says_so() {
+    let place = Place::new();
+    let claude = place.data().join("claude");
+    let blocks = json!({"hooks": {"PreToolUse": hook("echo no >&2; exit 2")}});
+    write(&claude.join("settings.json"), &blocks.to_string());
+    for (wanted, success) in [(false, true), (true, false)] {
+        let mut open = place
+            .open_with(SessionChoice::New, runs(&["echo x"]), |setup| {
+                setup.settings.claude_hooks = wanted;
+                let folder = claude.to_string_lossy().into_owned();
+                setup
+                    .environment
+                    .insert("CLAUDE_CONFIG_DIR".to_owned(), folder);
+            })
+            .await;
+        let events = open.run("go").await;
+        assert_eq!(result(&events).1, success);
+        open.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_malformed_file_is_one_line_and_the_rest_works() {
+    let place = with(&json!({"PreToolUse": hook("echo no >&2; exit 2")}));
+    write(
+        &place.work().join(".osier/hooks.json"),
+        "{\"hooks\": {\n  \"Stop\": [},\n}}",
+    );
+    write(
+        &place.work().join(".claude/settings.json"),
+        "{\"model\": \"opus\"}",
+    );
+    let trust = Trust::new(&Folders::under(&place.data()));
+    trust.decide(&place.work(), true).unwrap();
+    let mut open = open(&place, runs(&["echo x"])).await;
+    // Told before the session opened, and again by reading it again.
+    open.host.send(Op::Reload);
+    let told = noticed(&mut open, "hooks.json").await;
+    let path: PathBuf = place
+        .work()
+        .canonicalize()
+        .unwrap()
+        .join(".osier/hooks.json");
+    let expected = format!(
+        "{}:2:12: expected value; its hooks are left out until it is mended",
+        path.display()
+    );
+    assert_eq!(told, expected);
+    let events = open.run("go").await;
+    assert_eq!(
+        result(&events),
+        ("This call was denied: no".to_owned(), false)
+    );
+    open.close().await;
+}
+
+#[test]
+fn the_documentation_has_the_table_of_events() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/hooks.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let (start, end) = ("<!-- events -->\n", "<!-- /events -->");
+    let (before, rest) = page.split_once(start).expect("where the table begins");
+    let (table, after) = rest.split_once(end).expect("where the table ends");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        let page = format!("{before}{start}{}{end}{after}", reference());
+        write(&path, &page);
+    } else {
+        assert!(
+            table == reference(),
+            "docs/hooks.md is old: run the test with UPDATE_DOCS=1"
+        );
+    }
+}

@@ -1,0 +1,374 @@
+//! What a hook may answer, and what it may do wrong.
+
+use std::time::Duration;
+
+use osier::coding::questions::{Answer, Grant, QuestionKind};
+
+use super::*;
+
+/// `hookSpecificOutput` as a command that prints it.
+fn says(output: &Value) -> String {
+    format!("echo '{}'", json!({"hookSpecificOutput": output}))
+}
+
+fn decides(decision: &str) -> String {
+    says(
+        &json!({"hookEventName": "PreToolUse", "permissionDecision": decision,
+        "permissionDecisionReason": format!("it is {decision}")}),
+    )
+}
+
+fn all(commands: &[String]) -> Value {
+    let hooks = commands.iter();
+    let hooks = hooks.map(|command| json!({"type": "command", "command": command}));
+    json!([{"hooks": hooks.collect::<Vec<_>>()}])
+}
+
+async fn call(hooks: &Value) -> (Vec<Event>, (String, bool)) {
+    let place = with(hooks);
+    let mut open = open(&place, runs(&["echo ran"])).await;
+    let events = open.run("go").await;
+    open.close().await;
+    let result = result(&events);
+    (events, result)
+}
+
+#[tokio::test]
+async fn the_strictest_of_several_hooks_wins() {
+    for (decisions, expected) in [
+        (
+            &["allow", "deny", "ask"][..],
+            "This call was denied: it is deny",
+        ),
+        (
+            &["allow", "ask"],
+            "`bash` needs a permission (a hook asks: it is ask)",
+        ),
+        (
+            &["ask", "defer", "allow"],
+            "`bash` needs a permission (a hook leaves it to you: it is defer)",
+        ),
+        (&["allow"], "ran"),
+    ] {
+        let commands: Vec<String> = decisions.iter().map(|word| decides(word)).collect();
+        let (_, (text, _)) = call(&json!({"PreToolUse": all(&commands)})).await;
+        assert!(text.contains(expected), "{decisions:?}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn a_hook_that_allows_spares_the_question_but_undoes_no_rule() {
+    let place = with(&json!({"PreToolUse": hook(&decides("allow"))}));
+    let mut open = place
+        .open_with(SessionChoice::New, runs(&["echo ran", "rm x"]), |setup| {
+            asks(setup);
+            setup.settings.deny = vec!["bash(rm *)".to_owned()];
+        })
+        .await;
+    let events = open.run("go").await;
+    let results = results(&events);
+    assert!(results[0].0.contains("ran"), "{results:?}");
+    assert!(
+        results[1].0.contains("the rule `bash(rm *)` denies it"),
+        "{results:?}"
+    );
+    open.close().await;
+}
+
+#[tokio::test]
+async fn hooks_answer_a_permission_request_in_the_persons_place() {
+    let answers = |decision: Value| {
+        says(&json!({"hookEventName": "PermissionRequest", "decision": decision}))
+    };
+    let other = json!({"command": "echo other", "description": "d"});
+    for (decision, expected) in [
+        (json!({"behavior": "allow"}), "ran"),
+        (json!({"behavior": "allow", "updatedInput": other}), "other"),
+        (
+            json!({"behavior": "deny", "message": "not at night"}),
+            "not at night",
+        ),
+        (
+            json!({"behavior": "allow", "updatedInput": {"command": "rm x"}}),
+            "the rule `bash(rm *)` denies it",
+        ),
+    ] {
+        let place = with(&json!({"PermissionRequest": matched("Bash", &answers(decision))}));
+        // Nobody else is there.
+        let mut open = place
+            .open_with(SessionChoice::New, runs(&["echo ran"]), |setup| {
+                setup.permissions = Some(Mode::Ask);
+                setup.settings.deny = vec!["bash(rm *)".to_owned()];
+            })
+            .await;
+        let events = open.run("go").await;
+        let (text, _) = result(&events);
+        assert!(text.contains(expected), "{text}");
+        open.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_hook_without_an_answer_leaves_the_question_to_the_person() {
+    let place = with(&json!({"PermissionRequest": hook("cat > /dev/null")}));
+    let mut open = place
+        .open_with(SessionChoice::New, runs(&["echo ran"]), asks)
+        .await;
+    open.prompt("go");
+    let seen = open
+        .until(|event| matches!(event, Event::QuestionAsked { .. }))
+        .await;
+    let Some(Event::QuestionAsked { question }) = seen.last() else {
+        panic!("nothing was asked");
+    };
+    assert!(matches!(question.kind, QuestionKind::Permission { .. }));
+    let answer = Answer::Allow {
+        grant: Grant::Once,
+        arguments: None,
+    };
+    let id = question.id.clone();
+    open.host.send(Op::AnswerQuestion { id, answer });
+    let events = open.settled().await;
+    assert!(result(&events).1);
+    open.close().await;
+}
+
+#[tokio::test]
+async fn arguments_and_outputs_are_rewritten_and_context_is_added() {
+    let before = says(
+        &json!({"hookEventName": "PreToolUse", "permissionDecision": "allow",
+        "updatedInput": {"command": "echo other", "timeout": 5000, "description": "says other"},
+        "additionalContext": "before"}),
+    );
+    let after = says(&json!({"hookEventName": "PostToolUse",
+        "updatedToolOutput": {"stdout": "changed", "stderr": ""}, "additionalContext": "after"}));
+    let log = "cat > \"$OSIER_PROJECT_DIR/seen.json\"";
+    let place =
+        with(&json!({"PreToolUse": hook(&before), "post_tool_use": all(&[after, log.to_owned()])}));
+    let mut open = open(&place, runs(&["echo ran"])).await;
+    let events = open.run("go").await;
+    let expected = "changed\n<hook>\nbefore\n</hook>\n<hook>\nafter\n</hook>".to_owned();
+    assert_eq!(result(&events), (expected, true));
+    // Who comes after is told of the call that was made.
+    let seen = std::fs::read_to_string(place.work().join("seen.json")).unwrap();
+    let seen: Value = serde_json::from_str(&seen).unwrap();
+    assert_eq!(
+        seen["tool_input"],
+        json!({"command": "echo other", "timeout": 5000})
+    );
+    assert_eq!(seen["tool_response"]["exitCode"], 0);
+    assert!(
+        seen["tool_response"]["stdout"]
+            .as_str()
+            .unwrap()
+            .starts_with("other")
+    );
+    open.close().await;
+}
+
+#[tokio::test]
+async fn a_reason_after_the_fact_goes_to_the_model() {
+    for command in [
+        "echo 'unused import' >&2; exit 2",
+        "echo '{\"decision\": \"block\", \"reason\": \"unused import\"}'",
+    ] {
+        let (_, (text, success)) = call(&json!({"PostToolUse": matched("Bash", command)})).await;
+        let objection = "<hook>\nA hook objects: unused import\n</hook>";
+        assert!(success && text.ends_with(objection), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_failed_call_has_an_event_of_its_own() {
+    let place = with(&json!({
+        "PostToolUse": hook("touch wrong"),
+        "PostToolUseFailure": hook("cat > failure.json; echo '{\"systemMessage\": \"seen\"}'"),
+    }));
+    let mut open = open(&place, runs(&["echo bad; exit 3"])).await;
+    let events = open.run("go").await;
+    assert!(!place.work().join("wrong").exists());
+    let failure = std::fs::read_to_string(place.work().join("failure.json")).unwrap();
+    let failure: Value = serde_json::from_str(&failure).unwrap();
+    assert_eq!(failure["is_interrupt"], false);
+    assert!(failure["error"].as_str().unwrap().starts_with("bad"));
+    assert_eq!(notices(&events), [(Severity::Info, "seen".to_owned())]);
+    open.close().await;
+}
+
+#[tokio::test]
+async fn whatever_a_hook_does_wrong_is_one_line_and_the_call_runs() {
+    for (command, expected) in [
+        (
+            "echo '{\"decision\": '",
+            "the PreToolUse hook `echo '{\"decision\": '`: its output begins like JSON and is none",
+        ),
+        ("head -c 3000 /dev/zero", ""),
+        ("printf '\\033[31m\\377\\376 red'", ""),
+        (
+            "echo first >&2; echo 'no such file' >&2; exit 1",
+            "exit code 1: no such file",
+        ),
+        ("/no/such/hook", "exit code 127: "),
+        ("kill -9 $$", "ended by a signal"),
+        ("echo '[1, 2]'", ""),
+        (
+            "echo '{\"decision\": \"perhaps\"}'",
+            "its decision is \"perhaps\"",
+        ),
+    ] {
+        let (events, (text, success)) = call(&json!({"PreToolUse": hook(command)})).await;
+        assert!(success, "{command}: {text}");
+        let notices = notices(&events);
+        match expected {
+            "" => assert_eq!(notices, []),
+            expected => {
+                assert_eq!(notices.len(), 1, "{notices:?}");
+                let (severity, text) = &notices[0];
+                assert!(text.contains(expected) && !text.contains('\n'), "{text}");
+                assert_eq!(*severity, Severity::Warning);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_hook_that_hangs_is_killed_when_its_time_is_up() {
+    let hooks = json!([{"hooks": [{"command": "sleep 600", "timeout": 0.2}]}]);
+    let (events, (_, success)) = call(&json!({"PreToolUse": hooks})).await;
+    assert!(success);
+    let expected = "the PreToolUse hook `sleep 600`: it did not end within 0.2 s and was killed";
+    assert_eq!(notices(&events), [(Severity::Warning, expected.to_owned())]);
+}
+
+#[tokio::test]
+async fn an_interrupt_ends_a_hook_that_hangs_at_any_moment() {
+    let hangs = "mkfifo waiting; echo > started; cat waiting";
+    for event in [
+        "UserPromptSubmit",
+        "PreToolUse",
+        "PostToolUse",
+        "Stop",
+        "SessionStart",
+    ] {
+        let place = with(&json!({event: hook(hangs)}));
+        let mut open = open(&place, runs(&["echo ran"])).await;
+        open.prompt("go");
+        let started = place.work().join("started");
+        while !started.exists() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        open.host.send(agent::Op::Abort.into());
+        let events = open.settled().await;
+        let ran = results(&events).iter().any(|(_, success)| *success);
+        let before = matches!(event, "UserPromptSubmit" | "PreToolUse" | "SessionStart");
+        assert_eq!(ran, !before, "{event}");
+        open.close().await;
+    }
+}
+
+#[tokio::test]
+async fn leaving_does_not_wait_for_a_hook_that_hangs() {
+    let hangs = "echo > started; exec sleep 600";
+    let place = with(&json!({"PostToolUse": hook(hangs)}));
+    let mut open = open(&place, runs(&["echo ran"])).await;
+    open.prompt("go");
+    open.until(|event| matches!(event, Event::Agent(agent::Event::ToolExecutionStart { .. })))
+        .await;
+    while !place.work().join("started").exists() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    open.close().await;
+}
+
+#[tokio::test]
+async fn hooks_of_one_event_run_side_by_side_and_the_same_one_once() {
+    // Each waits for the other: one after the other they would never end.
+    let left = "mkfifo a 2>/dev/null; echo x >> count; echo hello > a".to_owned();
+    let right = "until [ -p a ]; do :; done; cat a > heard".to_owned();
+    let twice = [left.clone(), right, left];
+    let place = with(&json!({"PreToolUse": all(&twice)}));
+    let mut open = open(&place, runs(&["echo ran"])).await;
+    let events = open.run("go").await;
+    assert!(result(&events).1);
+    assert_eq!(lines(&place.work().join("heard")), ["hello"]);
+    assert_eq!(lines(&place.work().join("count")), ["x"]);
+    open.close().await;
+}
+
+#[tokio::test]
+async fn a_hook_may_go_on_by_itself() {
+    let place = with(&json!({"PreToolUse": hook(
+        "echo '{\"async\": true}'; until [ -e go ]; do sleep 0.01; done; echo late >&2; exit 1"
+    )}));
+    let mut open = open(&place, runs(&["touch go"])).await;
+    open.prompt("go");
+    let late = noticed(&mut open, "late").await;
+    assert!(late.ends_with("exit code 1: late"), "{late}");
+    open.close().await;
+}
+
+#[tokio::test]
+async fn a_hook_may_end_everything() {
+    let stops = "echo '{\"continue\": false, \"stopReason\": \"enough for today\"}'";
+    let message = "enough for today".to_owned();
+    for event in ["PreToolUse", "PostToolUse"] {
+        let place = with(&json!({event: hook(stops)}));
+        let mut open = open(&place, runs(&["echo ran", "echo again"])).await;
+        let events = open.run("go").await;
+        let message = message.clone();
+        assert_eq!(outcome(&events), RunOutcome::Stopped { message });
+        assert_eq!(results(&events).len(), 1);
+        open.close().await;
+    }
+}
+
+#[tokio::test]
+async fn conditions_choose_among_the_calls_of_a_tool() {
+    let hooks = json!([{"matcher": "Bash", "hooks": [
+        {"command": "echo no >&2; exit 2", "if": "Bash(git push *)"}
+    ]}]);
+    let place = with(&json!({"PreToolUse": hooks}));
+    let mut open = open(&place, runs(&["echo fine", "true && git push origin"])).await;
+    let events = open.run("go").await;
+    let success: Vec<bool> = results(&events)
+        .iter()
+        .map(|(_, success)| *success)
+        .collect();
+    assert_eq!(success, [true, false]);
+    open.close().await;
+}
+
+#[tokio::test]
+async fn the_list_says_how_each_went_last() {
+    let place = with(&json!({
+        "PreToolUse": matched("Bash|Edit", "echo no >&2; exit 2"),
+        "Stop": hook("exit 3"),
+    }));
+    let mut open = open(&place, runs(&["echo x"])).await;
+    open.run("go").await;
+    open.host.send(Op::ListHooks);
+    let seen = open
+        .until(|event| matches!(event, Event::Hooks { .. }))
+        .await;
+    let Some(Event::Hooks { hooks }) = seen.last() else {
+        panic!("no list");
+    };
+    let listed: Vec<_> = hooks
+        .iter()
+        .map(|hook| {
+            let last = hook.last.as_ref().unwrap();
+            (
+                hook.event.name(),
+                hook.matcher.as_str(),
+                last.outcome.as_str(),
+                last.message.as_str(),
+            )
+        })
+        .collect();
+    let expected = [
+        ("PreToolUse", "Bash|Edit", "blocked", "no"),
+        ("Stop", "", "failed", "exit code 3"),
+    ];
+    assert_eq!(listed, expected);
+    open.close().await;
+}

@@ -1,0 +1,408 @@
+//! MCP servers through a whole host: good ones, bad ones, and the public ones.
+
+use std::path::{Path, PathBuf};
+
+use osier::agent::{self, ToolStatus, ToolUpdate};
+use osier::coding::host::{Event, Op, SessionChoice};
+use osier::coding::mcp::{ServerAction, ServerInfo, ServerState};
+use osier::coding::questions::Answer;
+use osier::llm::Script;
+use serde_json::{Value, json};
+
+use crate::support::host::{Open, Place};
+
+const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/mcp_server.sh");
+
+fn write(path: &Path, text: &str) {
+    osier::base::atomic_file::write(path, text.as_bytes()).unwrap();
+}
+
+fn config(place: &Place, servers: &Value) {
+    std::fs::create_dir_all(place.data()).unwrap();
+    let text = json!({"mcpServers": servers}).to_string();
+    write(&place.data().join("mcp.json"), &text);
+}
+
+fn fake(mode: &str) -> Value {
+    json!({"command": "sh", "args": [SERVER, mode]})
+}
+
+async fn open(place: &Place, script: Script) -> Open {
+    let open = place.open_with(SessionChoice::Unstored, script, |setup| {
+        setup.answers_questions = true;
+        setup.environment = std::env::vars().collect();
+    });
+    open.await
+}
+
+/// A host with one server, once it is ready.
+async fn ready(place: &Place, mode: &str, script: Script) -> (Open, ServerInfo) {
+    config(place, &json!({"fake": fake(mode)}));
+    let mut open = open(place, script).await;
+    let server = state(&mut open, |state| state == ServerState::Ready).await;
+    (open, server)
+}
+
+/// Waits until the only server is in a state that `wanted` accepts.
+async fn state(open: &mut Open, wanted: impl Fn(ServerState) -> bool) -> ServerInfo {
+    let is_so = |event: &Event| match event {
+        Event::McpServers { servers } => servers.iter().any(|server| wanted(server.state)),
+        _ => false,
+    };
+    match open.until(is_so).await.pop() {
+        Some(Event::McpServers { servers }) => servers.into_iter().next().unwrap(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// One call and then a word.
+fn calling(tool: &str) -> Script {
+    let arguments = json!({});
+    Script::new()
+        .turn(|turn| turn.tool(tool, arguments).with_id("c"))
+        .turn(|turn| turn.text("done"))
+}
+
+fn status(events: &[Event]) -> ToolStatus {
+    let mut ends = events.iter().filter_map(|event| match event {
+        Event::Agent(agent::Event::ToolExecutionEnd { result, .. }) => Some(result.status.clone()),
+        _ => None,
+    });
+    ends.next().expect("a call")
+}
+
+fn offered(open: &Open) -> Vec<String> {
+    let request = open.provider.last_request().expect("a request");
+    let names = request.context.tools.iter().map(|tool| tool.name.clone());
+    names.filter(|name| name.contains("__")).collect()
+}
+
+fn notices(events: &[Event]) -> Vec<String> {
+    let texts = events.iter().filter_map(|event| match event {
+        Event::HostNotice { text, .. } => Some(text.clone()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+#[tokio::test]
+async fn a_servers_tools_are_offered_and_called() {
+    let place = Place::new();
+    let (mut open, server) = ready(&place, "good", calling("fake__echo")).await;
+    assert_eq!(server.version.as_deref(), Some("fake 1"));
+    assert_eq!(server.protocol.as_deref(), Some("2025-11-25"));
+    let events = open.run("go").await;
+    assert_eq!(status(&events), ToolStatus::Success);
+    assert_eq!(open.last_request().last().unwrap(), "result c: echoed");
+    let names = ["echo", "die", "wait", "ask", "flood", "grow"];
+    assert_eq!(offered(&open), names.map(|name| format!("fake__{name}")));
+    open.close().await;
+}
+
+#[tokio::test]
+async fn a_server_that_hangs_at_its_start_delays_no_prompt() {
+    let place = Place::new();
+    config(&place, &json!({"slow": fake("hang")}));
+    let script = Script::new().turn(|turn| turn.text("here"));
+    let mut open = open(&place, script).await;
+    open.run("go").await;
+    assert_eq!(offered(&open), [""; 0]);
+    open.close().await;
+}
+
+#[tokio::test]
+async fn a_server_that_dies_during_a_call_ends_it_and_comes_back() {
+    let place = Place::new();
+    let (mut open, _) = ready(&place, "good", calling("fake__die")).await;
+    let events = open.run("go").await;
+    let lost =
+        matches!(status(&events), ToolStatus::ConnectionError { server, .. } if server == "fake");
+    assert!(lost, "{:?}", status(&events));
+    let back = state(&mut open, |state| state == ServerState::Ready).await;
+    assert_eq!(back.tools.len(), 6);
+    open.close().await;
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_start_is_left_alone_and_can_be_told_to() {
+    let place = Place::new();
+    config(&place, &json!({"none": {"command": "/no/such/program"}}));
+    let mut open = open(&place, Script::default()).await;
+    let server = state(&mut open, |state| state == ServerState::Failed).await;
+    let error = server.error.unwrap();
+    assert!(
+        error.starts_with("`/no/such/program` cannot be started"),
+        "{error}"
+    );
+    let name = "none".to_owned();
+    let action = ServerAction::Restart;
+    open.host.send(Op::McpServer { name, action });
+    state(&mut open, |state| state == ServerState::Starting).await;
+    state(&mut open, |state| state == ServerState::Failed).await;
+    open.close().await;
+}
+
+#[tokio::test]
+async fn what_is_no_message_is_passed_over_and_kept_in_the_log() {
+    let place = Place::new();
+    let (mut open, server) = ready(&place, "garbage", calling("fake__echo")).await;
+    let events = open.run("go").await;
+    assert_eq!(status(&events), ToolStatus::Success);
+    let log = std::fs::read_to_string(server.log).unwrap();
+    assert!(
+        log.contains("stdout, which is no message: Welcome!"),
+        "{log}"
+    );
+    open.close().await;
+}
+
+#[tokio::test]
+async fn a_hundred_megabytes_end_as_an_error_of_their_call() {
+    let place = Place::new();
+    let (mut open, _) = ready(&place, "good", calling("fake__flood")).await;
+    let events = open.run("go").await;
+    let ToolStatus::McpServerError { message, .. } = status(&events) else {
+        panic!("{:?}", status(&events));
+    };
+    assert!(message.contains("bytes, and the limit is"), "{message}");
+    open.close().await;
+}
+
+#[tokio::test]
+async fn of_a_thousand_tools_the_first_are_offered_and_it_is_told() {
+    let place = Place::new();
+    config(&place, &json!({"fake": fake("many")}));
+    let script = Script::new().turn(|turn| turn.text("done"));
+    let mut open = open(&place, script).await;
+    let ready = |event: &Event| match event {
+        Event::McpServers { servers } => servers[0].state == ServerState::Ready,
+        _ => false,
+    };
+    let events = open.until(ready).await;
+    let told = notices(&events);
+    assert!(
+        told[0].contains("lists 1000 tools, and the first 128 are offered"),
+        "{told:?}"
+    );
+    open.run("go").await;
+    assert_eq!(offered(&open).len(), 128);
+    open.close().await;
+}
+
+#[tokio::test]
+async fn a_tool_that_joins_later_is_offered_then() {
+    let place = Place::new();
+    let (mut open, _) = ready(&place, "good", calling("fake__grow")).await;
+    open.host.send(Op::Agent(agent::Op::Prompt {
+        text: "go".into(),
+        attachments: Vec::new(),
+    }));
+    let grown = |event: &Event| match event {
+        Event::Agent(agent::Event::Tools { tools }) => {
+            tools.iter().any(|tool| tool.name == "fake__grown")
+        }
+        _ => false,
+    };
+    open.until(grown).await;
+    open.close().await;
+}
+
+#[tokio::test]
+async fn progress_is_shown_and_an_interrupt_reaches_the_server() {
+    let place = Place::new();
+    let notes = place.work().join("notes");
+    let mut server = fake("good");
+    server["env"] = json!({"MCP_NOTES": notes});
+    config(&place, &json!({"fake": server}));
+    let mut open = open(&place, calling("fake__wait")).await;
+    state(&mut open, |state| state == ServerState::Ready).await;
+    open.prompt("go");
+    let update = ToolUpdate::Status {
+        text: "1/4 copying".into(),
+    };
+    open.until(|event| match event {
+        Event::Agent(agent::Event::ToolExecutionUpdate { update: told, .. }) => *told == update,
+        _ => false,
+    })
+    .await;
+    open.host.send(Op::Agent(agent::Op::Abort));
+    let events = open.settled().await;
+    assert_eq!(status(&events), ToolStatus::Aborted);
+    open.close().await;
+    assert_eq!(
+        std::fs::read_to_string(notes).unwrap(),
+        "start good\ncancelled\n"
+    );
+}
+
+#[tokio::test]
+async fn a_server_asks_the_person_during_a_call() {
+    let place = Place::new();
+    let (mut open, _) = ready(&place, "good", calling("fake__ask")).await;
+    open.prompt("go");
+    let events = open
+        .until(|event| matches!(event, Event::QuestionAsked { .. }))
+        .await;
+    let Some(Event::QuestionAsked { question }) = events.last() else {
+        panic!("a question");
+    };
+    assert_eq!(question.origin, "the MCP server `fake`");
+    assert_eq!(question.title, "Which size?");
+    let values = json!({"size": "large"}).as_object().unwrap().clone();
+    open.host.send(Op::AnswerQuestion {
+        id: question.id.clone(),
+        answer: Answer::Values { values },
+    });
+    open.settled().await;
+    assert_eq!(open.last_request().last().unwrap(), "result c: a large one");
+    open.close().await;
+}
+
+#[tokio::test]
+async fn resources_and_prompts_are_used_from_the_prompt() {
+    let place = Place::new();
+    let script = Script::new()
+        .turn(|turn| turn.text("one"))
+        .turn(|turn| turn.text("two"));
+    let (mut open, server) = ready(&place, "good", script).await;
+    assert_eq!(server.resources[0].uri, "memo://one");
+    open.run("what is in @fake:memo://one?").await;
+    assert!(open.last_request().join("\n").contains("remember the milk"));
+    open.run("/mcp__fake__greet \"the whole team\"").await;
+    let request = open.last_request();
+    assert!(
+        request
+            .last()
+            .unwrap()
+            .contains("Greet the whole team warmly"),
+        "{request:?}"
+    );
+    open.close().await;
+}
+
+#[tokio::test]
+async fn a_broken_file_is_one_line() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.data()).unwrap();
+    write(
+        &place.data().join("mcp.json"),
+        "{\n  \"mcpServers\": {,}\n}\n",
+    );
+    let script = Script::new().turn(|turn| turn.text("here"));
+    let mut open = open(&place, script).await;
+    let events = open
+        .until(|event| matches!(event, Event::HostNotice { .. }))
+        .await;
+    let told = notices(&events);
+    assert!(told[0].contains("mcp.json:2:18: "), "{told:?}");
+    open.run("go").await;
+    open.close().await;
+}
+
+#[tokio::test]
+async fn files_that_change_are_read_again() {
+    let place = Place::new();
+    let (mut open, server) = ready(&place, "good", Script::always("ok")).await;
+    assert_eq!(server.name, "fake");
+    config(&place, &json!({"other": fake("good")}));
+    open.host.send(Op::Reload);
+    let named = |event: &Event| match event {
+        Event::McpServers { servers } => servers
+            .iter()
+            .all(|server| server.name == "other" && server.state == ServerState::Ready),
+        _ => false,
+    };
+    open.until(named).await;
+    open.run("go").await;
+    let offered = offered(&open);
+    assert!(!offered.is_empty(), "nothing is offered");
+    assert!(
+        offered.iter().all(|name| name.starts_with("other__")),
+        "{offered:?}"
+    );
+    open.close().await;
+}
+
+#[tokio::test]
+async fn servers_of_a_project_start_once_it_is_trusted() {
+    let place = Place::new();
+    let servers = json!({"mcpServers": {"fake": fake("good")}}).to_string();
+    write(&place.work().join(".mcp.json"), &servers);
+    let mut open = open(&place, Script::always("ok")).await;
+    let asked = open
+        .until(|event| matches!(event, Event::QuestionAsked { .. }))
+        .await;
+    let Some(Event::QuestionAsked { question }) = asked.last() else {
+        panic!("{asked:?}");
+    };
+    let started =
+        |event: &Event| matches!(event, Event::McpServers { servers } if !servers.is_empty());
+    assert!(!asked.iter().any(started), "{asked:?}");
+    let (id, answer) = (question.id.clone(), Answer::Yes);
+    open.host.send(Op::AnswerQuestion { id, answer });
+    let server = state(&mut open, |state| state == ServerState::Ready).await;
+    assert_eq!(server.name, "fake");
+    open.close().await;
+}
+
+/// Where `.ci/run` puts the public servers.
+fn peer(program: &str) -> Option<PathBuf> {
+    let folder = std::env::var("OSIER_MCP_PEERS").unwrap_or_else(|_| "target/mcp-peers".into());
+    let places = ["node_modules/.bin", "venv/bin"];
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let found = places.map(|place| folder.join(place).join(program));
+    let found = found.into_iter().find(|path| path.exists());
+    if found.is_none() {
+        eprintln!("skipped: `{program}` is not installed (`.ci/run` does)");
+    }
+    found
+}
+
+/// Calls `tool` of a public server and gives what the model is told.
+async fn call_peer(program: &str, args: &[&str], tool: &str, arguments: Value) -> Option<String> {
+    let program = peer(program)?;
+    let place = Place::new();
+    write(&place.work().join("a.txt"), "inside");
+    config(&place, &json!({"peer": {"command": program, "args": args}}));
+    let work = place.work().to_string_lossy().into_owned();
+    let arguments = arguments.to_string().replace("$WORK", &work);
+    let arguments: Value = serde_json::from_str(&arguments).unwrap();
+    let script = Script::new()
+        .turn(|turn| turn.tool(tool, arguments).with_id("c"))
+        .turn(|turn| turn.text("done"));
+    let mut open = open(&place, script).await;
+    state(&mut open, |state| state == ServerState::Ready).await;
+    let events = open.run("go").await;
+    assert_eq!(
+        status(&events),
+        ToolStatus::Success,
+        "{:?}",
+        open.last_request()
+    );
+    let told = open.last_request().pop();
+    open.close().await;
+    told
+}
+
+#[tokio::test]
+async fn the_public_servers_answer() {
+    let echo = json!({"message": "hello"});
+    if let Some(told) = call_peer("mcp-server-everything", &[], "peer__echo", echo).await {
+        assert_eq!(told, "result c: Echo: hello");
+    }
+    // It allows what the client names as its root, and that is the working directory.
+    let path = json!({"path": "$WORK/a.txt"});
+    let tool = "peer__read_text_file";
+    if let Some(told) = call_peer("mcp-server-filesystem", &["/"], tool, path).await {
+        assert_eq!(told, "result c: inside");
+    }
+    let zone = json!({"timezone": "UTC"});
+    let tool = "peer__get_current_time";
+    if let Some(told) = call_peer("mcp-server-time", &[], tool, zone).await {
+        assert!(told.contains("\"timezone\": \"UTC\""), "{told}");
+    }
+    let repository = json!({"repo_path": env!("CARGO_MANIFEST_DIR"), "max_count": 1});
+    if let Some(told) = call_peer("mcp-server-git", &[], "peer__git_log", repository).await {
+        assert!(told.contains("Commit"), "{told}");
+    }
+}

@@ -1,0 +1,302 @@
+//! Permissions and trust through a whole host: what is asked, what runs, what the model is told.
+
+#![expect(clippy::disallowed_methods, reason = "a test writes its own files")]
+
+use osier::agent::{self, ToolStatus};
+use osier::coding::host::{Event, HostSetup, Op, SessionChoice};
+use osier::coding::permission::Mode;
+use osier::coding::questions::{Answer, Grant, Question, QuestionKind, Subject};
+use osier::llm::Script;
+use serde_json::json;
+
+use crate::support::cli::Home;
+use crate::support::host::{Open, Place};
+
+/// A model that calls `bash` with each command, one answer each, and then says that it is done.
+fn runs(commands: &[&str]) -> Script {
+    let script = commands.iter().fold(Script::new(), |script, command| {
+        let arguments = json!({"command": command});
+        script.turn(|turn| turn.tool("bash", arguments))
+    });
+    script.turn(|turn| turn.text("done").repeat())
+}
+
+fn asks(setup: &mut HostSetup) {
+    setup.permissions = Some(Mode::Ask);
+    setup.answers_questions = true;
+}
+
+async fn question(open: &mut Open) -> Question {
+    let seen = open
+        .until(|event| matches!(event, Event::QuestionAsked { .. }))
+        .await;
+    match seen.last() {
+        Some(Event::QuestionAsked { question }) => (**question).clone(),
+        _ => panic!("nothing was asked"),
+    }
+}
+
+fn answer(open: &Open, question: &Question, answer: Answer) {
+    let id = question.id.clone();
+    open.host.send(Op::AnswerQuestion { id, answer });
+}
+
+fn allow(grant: Grant) -> Answer {
+    Answer::Allow {
+        grant,
+        arguments: None,
+    }
+}
+
+/// How the calls of a run ended, in order.
+fn statuses(events: &[Event]) -> Vec<ToolStatus> {
+    let ends = events.iter().filter_map(|event| match event {
+        Event::Agent(agent::Event::ToolExecutionEnd { result, .. }) => Some(result.status.clone()),
+        _ => None,
+    });
+    ends.collect()
+}
+
+#[tokio::test]
+async fn a_call_waits_for_its_permission_and_a_pattern_covers_the_next() {
+    let place = Place::new();
+    let script = runs(&["echo a >> log", "echo a >> log", "echo b >> log"]);
+    let mut open = place.open_with(SessionChoice::Unstored, script, asks).await;
+    open.prompt("go");
+    let first = question(&mut open).await;
+    assert!(!place.work().join("log").exists());
+    let expected = Subject::Command {
+        command: "echo a >> log".into(),
+        cwd: place.work().display().to_string(),
+    };
+    assert_eq!(first.subject, Some(expected));
+    let QuestionKind::Permission { patterns, .. } = &first.kind else {
+        panic!("{first:?}");
+    };
+    let pattern = patterns[0].clone();
+    answer(&open, &first, allow(Grant::Session { pattern }));
+    // The same command runs without asking; another one is asked again.
+    let other = question(&mut open).await;
+    assert_eq!(
+        std::fs::read_to_string(place.work().join("log")).unwrap(),
+        "a\na\n"
+    );
+    let reason = Some("enough".to_owned());
+    answer(&open, &other, Answer::Refuse { reason });
+    let events = open.settled().await;
+    let reason = "the user refused: enough".to_owned();
+    assert_eq!(statuses(&events), [ToolStatus::Denied { reason }]);
+    assert_eq!(
+        std::fs::read_to_string(place.work().join("log")).unwrap(),
+        "a\na\n"
+    );
+}
+
+#[tokio::test]
+async fn what_the_person_edits_is_what_runs() {
+    let place = Place::new();
+    let mut open = place
+        .open_with(SessionChoice::Unstored, runs(&["touch wrong"]), asks)
+        .await;
+    open.prompt("go");
+    let asked = question(&mut open).await;
+    let edited = Answer::Allow {
+        grant: Grant::Once,
+        arguments: Some(json!({"command": "touch right"})),
+    };
+    answer(&open, &asked, edited);
+    open.settled().await;
+    assert!(place.work().join("right").exists());
+    assert!(!place.work().join("wrong").exists());
+}
+
+#[tokio::test]
+async fn an_edit_is_asked_with_its_diff() {
+    let place = Place::new();
+    std::fs::write(place.work().join("a.txt"), "one\ntwo\n").unwrap();
+    let script = Script::new()
+        .turn(|turn| {
+            let arguments = json!({"file_path": "a.txt", "old_string": "two", "new_string": "2"});
+            turn.tool("edit", arguments)
+        })
+        .turn(|turn| turn.text("done"));
+    let mut open = place.open_with(SessionChoice::Unstored, script, asks).await;
+    open.prompt("go");
+    let asked = question(&mut open).await;
+    let Some(Subject::Diff { path, diff }) = &asked.subject else {
+        panic!("{asked:?}");
+    };
+    assert_eq!(path, "a.txt");
+    assert!(diff.contains("-two\n+2\n"), "{diff}");
+    assert_eq!(
+        std::fs::read_to_string(place.work().join("a.txt")).unwrap(),
+        "one\ntwo\n"
+    );
+    answer(&open, &asked, allow(Grant::Once));
+    open.settled().await;
+    assert_eq!(
+        std::fs::read_to_string(place.work().join("a.txt")).unwrap(),
+        "one\n2\n"
+    );
+}
+
+#[tokio::test]
+async fn an_interrupt_takes_the_question_back() {
+    let place = Place::new();
+    let mut open = place
+        .open_with(SessionChoice::Unstored, runs(&["touch x"]), asks)
+        .await;
+    open.prompt("go");
+    let asked = question(&mut open).await;
+    open.host.send(agent::Op::Abort.into());
+    let events = open.settled().await;
+    let closed = events
+        .iter()
+        .any(|event| matches!(event, Event::QuestionClosed { id } if *id == asked.id));
+    assert!(closed);
+    assert!(!place.work().join("x").exists());
+}
+
+#[tokio::test]
+async fn plan_mode_writes_nothing_by_any_tool() {
+    let place = Place::new();
+    let script = Script::new()
+        .turn(|turn| {
+            turn.tool("write", json!({"file_path": "a", "content": "x"}))
+                .tool(
+                    "edit",
+                    json!({"file_path": "b", "old_string": "x", "new_string": "y"}),
+                )
+                .tool("bash", json!({"command": "touch c"}))
+                .tool("bash", json!({"command": "touch d", "background": true}))
+        })
+        .turn(|turn| turn.text("done"));
+    let mut open = place
+        .open_with(SessionChoice::Unstored, script, |setup| {
+            setup.permissions = Some(Mode::Plan);
+            setup.settings.allow = vec!["bash".into(), "write".into(), "edit".into()];
+        })
+        .await;
+    std::fs::write(place.work().join("b"), "x").unwrap();
+    let events = open.run("go").await;
+    let statuses = statuses(&events);
+    assert_eq!(statuses.len(), 4);
+    // Commands may run where the sandbox keeps them from writing.
+    for status in &statuses[..2] {
+        assert!(matches!(status, ToolStatus::Denied { .. }), "{status:?}");
+    }
+    let names = std::fs::read_dir(place.work()).unwrap();
+    let names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["b"]);
+    assert_eq!(
+        std::fs::read_to_string(place.work().join("b")).unwrap(),
+        "x"
+    );
+}
+
+#[tokio::test]
+async fn modes_and_rules_are_told_and_changed() {
+    let place = Place::new();
+    let mut open = place
+        .open_with(SessionChoice::Unstored, Script::new(), asks)
+        .await;
+    let told = |event: &Event| matches!(event, Event::Permissions { .. });
+    open.host.send(Op::CyclePermissions);
+    let seen = open.until(told).await;
+    let rules = Vec::new();
+    let mode = Mode::Plan;
+    assert_eq!(seen.last(), Some(&Event::Permissions { mode, rules }));
+    let pattern = "bash(make *)".to_owned();
+    let grant = Grant::Project { pattern };
+    open.host.send(Op::AddPermission { grant });
+    let seen = open.until(told).await;
+    let Some(Event::Permissions { rules, .. }) = seen.last() else {
+        panic!("nothing was told");
+    };
+    assert_eq!(rules[0].rule, "bash(make *)");
+    // Another host in the same project has it too.
+    let mut other = place
+        .open_with(SessionChoice::Unstored, Script::new(), |_| ())
+        .await;
+    other.host.send(Op::ListPermissions);
+    let seen = other.until(told).await;
+    let Some(Event::Permissions { rules, .. }) = seen.last() else {
+        panic!("nothing was told");
+    };
+    assert_eq!(rules.len(), 1);
+    let rule = "bash(make *)".to_owned();
+    open.host.send(Op::RemovePermission { rule });
+    let seen = open.until(told).await;
+    assert_eq!(
+        seen.last(),
+        Some(&Event::Permissions {
+            mode,
+            rules: Vec::new()
+        })
+    );
+}
+
+#[tokio::test]
+async fn a_project_is_asked_about_once_and_may_only_tighten() {
+    let place = Place::new();
+    let file = place.work().join(".osier/settings.toml");
+    std::fs::create_dir(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, "permissions = \"ask\"\ndeny = [\"bash(rm *)\"]\n").unwrap();
+    let mut open = place
+        .open_with(SessionChoice::Unstored, Script::new(), |setup| {
+            setup.answers_questions = true;
+        })
+        .await;
+    let asked = question(&mut open).await;
+    assert_eq!(asked.kind, QuestionKind::Confirm);
+    let text = ".osier/settings.toml".to_owned();
+    assert_eq!(asked.subject, Some(Subject::Text { text }));
+    answer(&open, &asked, Answer::Yes);
+    let seen = open
+        .until(|event| matches!(event, Event::ProjectTrusted))
+        .await;
+    let told = seen.iter().rev().find_map(|event| match event {
+        Event::Permissions { mode, rules } => Some((*mode, rules.len())),
+        _ => None,
+    });
+    assert_eq!(told, Some((Mode::Ask, 1)));
+}
+
+#[test]
+fn without_anybody_a_permission_is_refused_and_the_flag_named() {
+    let home = Home::new();
+    let turns = json!([
+        {"steps": [{"tool": "bash", "arguments": {"command": "touch x"}}]},
+        {"steps": [{"text": "I could not"}]},
+    ]);
+    let run = home
+        .scripted(&turns)
+        .args(["--permissions", "ask", "--json", "go"])
+        .run();
+    assert!(!home.work().join("x").exists());
+    let text = run.stdout;
+    assert!(text.contains("--permissions yolo"), "{text}");
+}
+
+#[test]
+fn a_client_of_json_mode_answers_a_question() {
+    let home = Home::new();
+    let turns = json!([
+        {"steps": [{"tool": "bash", "arguments": {"command": "touch x"}}]},
+        {"steps": [{"text": "done"}]},
+    ]);
+    let mut running = home
+        .scripted(&turns)
+        .args(["--permissions", "ask", "--json", "--answers"])
+        .start();
+    running.say(r#"{"type":"message","content":"go"}"#);
+    let events = running.until(|event| event["type"] == "question_asked");
+    let id = &events.last().unwrap()["question"]["id"];
+    let line =
+        json!({"type": "answer", "id": id, "answer": {"type": "allow", "grant": {"type": "once"}}});
+    running.say(&line.to_string());
+    running.until(|event| event["type"] == "agent_settled");
+    running.close_input();
+    running.end();
+    assert!(home.work().join("x").exists());
+}

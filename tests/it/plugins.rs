@@ -1,0 +1,479 @@
+//! Plug-ins in a whole host with a scripted model.
+
+use std::path::Path;
+
+use osier::agent::{self, AgentMessage, RunOutcome, Severity};
+use osier::coding::host::{Event, Op, SessionChoice};
+use osier::coding::plugins::api;
+use osier::coding::questions::{Answer, QuestionKind};
+use osier::coding::trust::Trust;
+use osier::llm::Script;
+use serde_json::{Value, json};
+
+use crate::support::host::{Open, Place};
+
+fn write(path: &Path, text: &str) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    osier::base::atomic_file::write(path, text.as_bytes()).unwrap();
+}
+
+/// A place whose user has this plug-in as `test.lua`.
+fn with(code: &str) -> Place {
+    let place = Place::new();
+    write(&place.data().join("plugins/test.lua"), code);
+    place
+}
+
+async fn open(place: &Place, script: Script) -> Open {
+    place
+        .open_with(SessionChoice::New, script, |setup| {
+            setup.answers_questions = true;
+        })
+        .await
+}
+
+/// The notices among events, with their severities.
+fn notices(events: &[Event]) -> Vec<(Severity, String)> {
+    let notices = events.iter().filter_map(|event| match event {
+        Event::HostNotice { severity, text } => Some((*severity, text.clone())),
+        _ => None,
+    });
+    notices.collect()
+}
+
+fn results(events: &[Event]) -> Vec<(String, bool)> {
+    let results = events.iter().filter_map(|event| match event {
+        Event::Agent(agent::Event::ToolExecutionEnd { result, .. }) => {
+            let text = AgentMessage::ToolResult((**result).clone()).text();
+            Some((text, result.status.is_success()))
+        }
+        _ => None,
+    });
+    results.collect()
+}
+
+fn bash(command: &str) -> Value {
+    json!({"command": command})
+}
+
+async fn noticed(open: &mut Open, part: &str) -> String {
+    let seen = open
+        .until(|event| matches!(event, Event::HostNotice { text, .. } if text.contains(part)))
+        .await;
+    notices(&seen).pop().unwrap().1
+}
+
+#[tokio::test]
+async fn events_are_rewritten_and_refused() {
+    let place = with(
+        r#"
+        osier.on("input", function(message)
+          if message.text == "forbidden" then return { block = "not today" } end
+          return { text = message.text .. "!" }
+        end)
+        osier.on("input", function(message) return { text = message.text .. "?" } end)
+        osier.on("before_request", function(request)
+          return { system_prompt = "Pirate. " .. #request.messages .. " " .. request.tools[1] }
+        end)
+        osier.on("tool_call", function(call)
+          if call.arguments.command == "one" then return { block = "not one" } end
+          return { arguments = { command = "echo rewritten" } }
+        end)
+        osier.on("tool_result", function(result)
+          if not result.is_error then return { text = "seen: " .. result.text } end
+        end)
+        local asked = false
+        osier.on("before_settle", function()
+          if not asked then
+            asked = true
+            return { message = "go on" }
+          end
+        end)
+        osier.on("settled", function(run) print("over", run.outcome.type) end)
+        "#,
+    );
+    let script = Script::new()
+        .turn(|turn| turn.tool("bash", bash("one")).tool("bash", bash("two")))
+        .turn(|turn| turn.text("done"))
+        .turn(|turn| turn.text("more"));
+    let mut open = open(&place, script).await;
+    let events = open.run("hello").await;
+    let results = results(&events);
+    assert_eq!(
+        results[0],
+        ("This call was denied: not one".to_owned(), false)
+    );
+    assert!(results[1].0.starts_with("seen: rewritten"), "{results:?}");
+    let request = &open.provider.requests()[0];
+    assert_eq!(request.context.system_prompt, "Pirate. 1 read");
+    let sent = open.last_request();
+    assert_eq!(
+        (sent[0].as_str(), sent.last().unwrap().as_str()),
+        ("user: hello!?", "user: go on!?")
+    );
+    assert!(notices(&events).contains(&(Severity::Info, "test: over completed".to_owned())));
+    let events = open.run("forbidden").await;
+    let Some(Event::Agent(agent::Event::AgentSettled { outcome })) = events.last() else {
+        panic!("not settled");
+    };
+    let stopped = RunOutcome::Stopped {
+        message: "not today".to_owned(),
+    };
+    assert_eq!(outcome, &stopped);
+    open.close().await;
+}
+
+#[tokio::test]
+async fn a_tool_streams_ends_fails_and_is_interrupted() {
+    let place = with(
+        r#"
+        osier.tool {
+          name = "count", description = "counts",
+          parameters = { type = "object", properties = { to = { type = "integer" } }, required = { "to" } },
+          run = function(arguments, cx)
+            if arguments.to == 0 then error("nothing to count") end
+            if arguments.to < 0 then cx.update("half\n") while true do osier.sleep(1000) end end
+            cx.update("half\n")
+            return { text = "counted " .. arguments.to, details = { to = arguments.to } }
+          end,
+        }
+        "#,
+    );
+    let count = |to: i32| json!({"to": to});
+    let script = Script::new()
+        .turn(|turn| {
+            turn.tool("count", count(3))
+                .tool("count", count(0))
+                .tool("count", json!({"to": "x"}))
+        })
+        .turn(|turn| turn.text("done"))
+        .turn(|turn| turn.tool("count", count(-1)));
+    let mut open = open(&place, script).await;
+    let events = open.run("count").await;
+    let mut results = results(&events);
+    results.sort();
+    assert_eq!(results[1], ("counted 3".to_owned(), true));
+    let failure = "the plug-in `test` failed: test.lua:6: nothing to count";
+    assert_eq!(results[2], (failure.to_owned(), false));
+    assert!(
+        results[0].0.contains("do not fit its schema"),
+        "{results:?}"
+    );
+    let streamed = events.iter().any(|event| {
+        serde_json::to_string(event).is_ok_and(|event| event.contains(r#""text":"half\n""#))
+    });
+    assert!(streamed);
+    let details = events.iter().find_map(|event| match event {
+        Event::Agent(agent::Event::ToolExecutionEnd { result, .. })
+            if result.status.is_success() =>
+        {
+            Some(result.details.clone())
+        }
+        _ => None,
+    });
+    assert_eq!(details, Some(count(3)));
+    open.prompt("again");
+    open.until(|event| {
+        let update = matches!(
+            event,
+            Event::Agent(agent::Event::ToolExecutionUpdate { .. })
+        );
+        update && serde_json::to_string(event).is_ok_and(|event| event.contains("half"))
+    })
+    .await;
+    open.host.send(agent::Op::Abort.into());
+    let events = open.settled().await;
+    assert_eq!(self::results(&events), [("interrupted".to_owned(), false)]);
+    open.close().await;
+}
+
+#[tokio::test]
+async fn commands_keys_questions_status_and_widgets_reach_the_person() {
+    let place = with(
+        r#"
+        local function ask()
+          local colour = osier.ui.select("Which?", { "red", { value = "b", label = "blue" } })
+          local sure = osier.ui.confirm("Sure?", "of " .. tostring(colour))
+          local name = osier.ui.input("Name?", { placeholder = "a name" })
+          osier.ui.notify(colour .. " " .. tostring(sure) .. " " .. tostring(name), "warning")
+          osier.status("asked")
+          osier.widget({ "plain", { { text = "styled", style = "accent" } } })
+        end
+        osier.command { name = "ask", argument = "[X]", description = "asks", values = { "x" }, run = ask }
+        osier.keymap("ctrl+x q", "asks", ask)
+        "#,
+    );
+    let mut open = open(&place, Script::always("ok")).await;
+    let seen = open
+        .until(|event| matches!(event, Event::Commands { .. }))
+        .await;
+    let told = serde_json::to_value(&seen).unwrap().to_string();
+    assert!(
+        told.contains(r#""keys":"ctrl+x q","description":"asks","plugin":"test""#),
+        "{told}"
+    );
+    assert!(told.contains(
+        r#""name":"ask","argument":"[X]","description":"asks","origin":"test","values":["x"]"#
+    ));
+    open.prompt("/ask");
+    for answer in [
+        Answer::Text { text: "b".into() },
+        Answer::Yes,
+        Answer::Dismissed,
+    ] {
+        let seen = open
+            .until(|event| matches!(event, Event::QuestionAsked { .. }))
+            .await;
+        let Some(Event::QuestionAsked { question }) = seen.last() else {
+            panic!("nothing was asked");
+        };
+        assert_eq!(question.origin, "the plug-in `test`");
+        if let QuestionKind::Select { choices } = &question.kind {
+            assert_eq!(
+                (choices[1].value.as_str(), choices[1].label.as_str()),
+                ("b", "blue")
+            );
+        }
+        let id = question.id.clone();
+        open.host.send(Op::AnswerQuestion { id, answer });
+    }
+    let seen = open
+        .until(|event| matches!(event, Event::PluginWidget { .. }))
+        .await;
+    assert_eq!(
+        notices(&seen),
+        [(Severity::Warning, "test: b true nil".to_owned())]
+    );
+    assert!(seen.contains(&Event::PluginStatus {
+        plugin: "test".into(),
+        text: Some("asked".into())
+    }));
+    let widget = serde_json::to_value(seen.last().unwrap()).unwrap();
+    assert_eq!(
+        widget["lines"],
+        json!([[{"text": "plain"}], [{"text": "styled", "style": "accent"}]])
+    );
+    open.host.send(Op::PressPluginKey {
+        plugin: "test".into(),
+        keys: "ctrl+x q".into(),
+    });
+    open.until(|event| matches!(event, Event::QuestionAsked { .. }))
+        .await;
+    open.close().await;
+}
+
+#[tokio::test]
+async fn messages_and_entries_are_stored_with_their_looks() {
+    let place = with(
+        r#"
+        osier.renderer("note", function(data) return { { { text = data.title, style = "title" } } } end)
+        osier.command { name = "note", run = function(argument)
+          osier.append_entry("note", { title = argument })
+          osier.append_entry("hidden", { 1, 2 })
+          osier.send_message("Remember " .. argument, { kind = "note", data = { title = "sent" }, trigger_turn = true })
+        end }
+        osier.command { name = "read", run = function()
+          local hidden = osier.entries("hidden")
+          print(#osier.entries("note"), osier.json.encode(hidden), osier.session().cwd == osier.cwd)
+        end }
+        "#,
+    );
+    let mut open = open(&place, Script::always("ok")).await;
+    open.prompt("/note milk");
+    open.settled().await;
+    assert_eq!(open.last_request(), ["user: Remember milk"]);
+    open.prompt("/read");
+    assert_eq!(noticed(&mut open, "test: ").await, "test: 2 [[1,2]] true");
+    let path = open.path();
+    open.close().await;
+    // They show when the session is opened again, with the plug-in or without.
+    let stored = std::fs::read_to_string(path).unwrap();
+    let lines = r#""lines":[[{"text":"milk","style":"title"}]]"#;
+    assert!(stored.contains(lines), "{stored}");
+}
+
+#[tokio::test]
+async fn programs_run_in_the_folder_and_end_with_their_time() {
+    let place = with(
+        r#"
+        osier.command { name = "run", run = function()
+          local made = osier.exec("sh", { "-c", "cat; pwd; echo problem >&2; exit 3" }, { stdin = "in " })
+          print(made.code, (made.stdout:gsub("\n", "")), (made.stderr:gsub("\n", "")))
+          print(pcall(osier.exec, "sleep", { "60" }, { timeout_ms = 20 }))
+          print(pcall(osier.exec, "no-such-program"))
+        end }
+        "#,
+    );
+    let mut open = open(&place, Script::always("ok")).await;
+    open.prompt("/run");
+    let work = place.work().canonicalize().unwrap();
+    let expected = format!("test: 3 in {} problem", work.display());
+    assert_eq!(noticed(&mut open, "test: 3").await, expected);
+    assert!(
+        noticed(&mut open, "test: false")
+            .await
+            .contains("did not end within 20 ms")
+    );
+    assert!(
+        noticed(&mut open, "test: false")
+            .await
+            .contains("is not installed")
+    );
+    open.close().await;
+}
+
+#[tokio::test]
+async fn what_goes_wrong_is_a_line_and_the_rest_works() {
+    let place = with("osier.command { name = 'good', run = function() print('still here') end }");
+    let plugins = place.data().join("plugins");
+    write(&plugins.join("a_syntax.lua"), "local x = 1\nlocal = 2\n");
+    write(&plugins.join("b_endless.lua"), "\nwhile true do end\n");
+    write(
+        &plugins.join("c_memory.lua"),
+        "local t = {}\nwhile true do t[#t + 1] = string.rep('x', 2 ^ 20) .. #t end\n",
+    );
+    write(
+        &plugins.join("d_event.lua"),
+        "osier.on('tool_cal', print)\n",
+    );
+    write(
+        &plugins.join("e_late.lua"),
+        "osier.command { name = 'late', run = function()\n  osier.on('input', print)\nend }\n",
+    );
+    write(&plugins.join("f_tool.lua"), "osier.tool { name = 'x y' }\n");
+    write(
+        &plugins.join("g_loop.lua"),
+        "osier.on('tool_call', function() while true do end end)\n",
+    );
+    let script = Script::new()
+        .turn(|turn| turn.tool("bash", bash("true")))
+        .turn(|turn| turn.tool("bash", bash("true")))
+        .turn(|turn| turn.text("done"));
+    let mut open = open(&place, script).await;
+    let events = open.run("hello").await;
+    let folder = format!("{}/", plugins.display());
+    let told: Vec<String> = notices(&events)
+        .into_iter()
+        .map(|(_, text)| text.replace(&folder, ""))
+        .collect();
+    let stopped = "ran for 50 million instructions without a pause and was stopped; it is left alone until it is reloaded";
+    assert_eq!(
+        told,
+        [
+            "a_syntax.lua:2: <name> expected near '='".to_owned(),
+            format!("b_endless.lua:2: {stopped}"),
+            "c_memory.lua: ran out of memory (64 MiB)".to_owned(),
+            "d_event.lua:1: there is no event `tool_cal`: did you mean `tool_call`?".to_owned(),
+            "f_tool.lua:1: `x y` is no name of a tool: use a-z, 0-9, _ and -".to_owned(),
+            format!("g_loop.lua:1: {stopped}"),
+        ]
+    );
+    // Whoever judged calls and was stopped lets none pass.
+    let refused: Vec<bool> = results(&events)
+        .into_iter()
+        .map(|(_, success)| success)
+        .collect();
+    assert_eq!(refused, [false, false]);
+    open.prompt("/late");
+    assert!(
+        noticed(&mut open, "e_late.lua:2")
+            .await
+            .contains("only for while the file loads")
+    );
+    open.prompt("/good");
+    assert_eq!(noticed(&mut open, "still").await, "test: still here");
+    open.close().await;
+}
+
+#[tokio::test]
+async fn a_changed_file_is_loaded_again_and_a_folder_requires_its_own() {
+    let place = with("osier.command { name = 'one', run = function() end }");
+    let mut open = open(&place, Script::always("ok")).await;
+    open.until(|event| matches!(event, Event::Commands { .. }))
+        .await;
+    write(
+        &place.data().join("plugins/test.lua"),
+        "osier.command { name = 'two', run = function() end }",
+    );
+    let seen = open
+        .until(|event| matches!(event, Event::Commands { .. }))
+        .await;
+    let Some(Event::Commands { commands }) = seen.last() else {
+        panic!("no commands");
+    };
+    assert_eq!((commands.len(), commands[0].name.as_str()), (1, "two"));
+    let folder = place.data().join("plugins/more");
+    write(&folder.join("words.lua"), "return { name = 'three' }");
+    write(
+        &folder.join("init.lua"),
+        "osier.command { name = require('words').name, run = function() end }",
+    );
+    open.host.send(Op::Reload);
+    let seen = open
+        .until(|event| matches!(event, Event::Commands { .. }))
+        .await;
+    assert!(serde_json::to_string(&seen).unwrap().contains("\"three\""));
+    open.close().await;
+}
+
+#[tokio::test]
+async fn plug_ins_of_a_project_need_trust() {
+    for trusts in [false, true] {
+        let place = Place::new();
+        write(
+            &place.work().join(".osier/plugins/mine.lua"),
+            "osier.on('input', function() return { text = 'mine' } end)",
+        );
+        let mut open = place
+            .open_with(SessionChoice::Unstored, Script::always("ok"), |setup| {
+                if trusts {
+                    let trust = Trust::new(&setup.folders);
+                    trust.decide(&setup.cwd, true).unwrap();
+                }
+            })
+            .await;
+        open.run("yours").await;
+        let expected = if trusts { "user: mine" } else { "user: yours" };
+        assert_eq!(open.last_request(), [expected]);
+        open.close().await;
+    }
+}
+
+#[tokio::test]
+async fn what_happens_is_told() {
+    let place = with(
+        r#"
+        osier.on("session_opened", function(event) print("opened", event.session.cwd == osier.cwd) end)
+        osier.on("message_end", function(event) print("message", event.message.role) end)
+        "#,
+    );
+    let mut open = open(&place, Script::always("ok")).await;
+    assert_eq!(noticed(&mut open, "opened").await, "test: opened true");
+    open.prompt("hello");
+    assert_eq!(noticed(&mut open, "message").await, "test: message user");
+    assert_eq!(
+        noticed(&mut open, "message").await,
+        "test: message assistant"
+    );
+    open.close().await;
+}
+
+#[test]
+fn the_page_is_made_from_the_table() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/plugins.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let (before, rest) = page.split_once("<!-- api -->\n").unwrap();
+    let (_, after) = rest.split_once("<!-- end -->\n").unwrap();
+    let expected = format!(
+        "{before}<!-- api -->\n{}<!-- end -->\n{after}",
+        api::reference()
+    );
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        osier::base::atomic_file::write(&path, expected.as_bytes()).unwrap();
+    } else {
+        assert!(
+            page == expected,
+            "docs/plugins.md is old: run the test with UPDATE_DOCS=1"
+        );
+    }
+}

@@ -1,0 +1,291 @@
+//! What a confined command can and cannot do, tried with real processes: each escape against each way of
+//! confining that this machine has.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a test writes its own files and starts programs"
+)]
+
+use std::fs;
+use std::net::{TcpListener, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use osier::base::process::Invocation;
+use osier::coding::sandbox::{Backend, Confinement, SandboxMode};
+use tempfile::TempDir;
+
+/// A project and a place outside of it that is no temporary folder.
+struct Yard {
+    _folder: TempDir,
+    work: PathBuf,
+    outside: PathBuf,
+}
+
+impl Yard {
+    fn new() -> Self {
+        // Temporary folders may be written: the yard stands elsewhere.
+        let home = std::env::var("HOME").unwrap_or_default();
+        let roots = [env!("CARGO_TARGET_TMPDIR"), home.as_str(), "/var/lib"];
+        let is_kept = |root: &&str| {
+            !["/tmp", "/var/tmp"]
+                .iter()
+                .any(|open| root.starts_with(open))
+        };
+        let root = Path::new(roots.into_iter().find(is_kept).unwrap());
+        fs::create_dir_all(root).unwrap();
+        let folder = tempfile::Builder::new()
+            .prefix("yard")
+            .tempdir_in(root)
+            .unwrap();
+        let work = folder.path().join("work");
+        let outside = folder.path().join("outside");
+        fs::create_dir_all(work.join(".git/hooks")).unwrap();
+        fs::create_dir(work.join(".osier")).unwrap();
+        fs::create_dir(&outside).unwrap();
+        fs::write(work.join(".git/config"), "kept").unwrap();
+        fs::write(outside.join("file"), "kept").unwrap();
+        Self {
+            work: work.canonicalize().unwrap(),
+            outside: outside.canonicalize().unwrap(),
+            _folder: folder,
+        }
+    }
+}
+
+/// The ways there are, forced one after the other; says which is missing and why.
+async fn ways(yard: &Yard) -> Vec<(&'static str, Confinement)> {
+    let helper = PathBuf::from(env!("CARGO_BIN_EXE_osier"));
+    let mut ways = Vec::new();
+    for (name, bubblewrap) in [("bubblewrap", true), ("landlock", false)] {
+        let confinement = Confinement::new(&yard.work, Some(helper.clone()));
+        confinement.prefer(bubblewrap);
+        match confinement.ready().await {
+            Ok(Backend::Bubblewrap(_)) if bubblewrap => ways.push((name, confinement)),
+            Ok(Backend::Landlock(version)) if !bubblewrap && version >= 6 => {
+                ways.push((name, confinement));
+            }
+            found => eprintln!("skipped {name}: {found:?}"),
+        }
+    }
+    ways
+}
+
+/// Runs `script` confined; whether it succeeded, and what it said.
+fn run(confinement: &Confinement, yard: &Yard, script: &str) -> (bool, String) {
+    let invocation = Invocation {
+        cwd: Some(yard.work.clone()),
+        ..Invocation::new("/bin/bash", ["-c", script])
+    };
+    let dressed = confinement.dress(invocation).unwrap();
+    let output = Command::new(&dressed.program)
+        .args(&dressed.args)
+        .envs(dressed.env)
+        .current_dir(&yard.work)
+        .env("OUT", &yard.outside)
+        .output()
+        .unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    (
+        output.status.success(),
+        String::from_utf8_lossy(&said).into_owned(),
+    )
+}
+
+#[tokio::test]
+async fn work_goes_on_inside() {
+    let yard = Yard::new();
+    for (name, confinement) in ways(&yard).await {
+        confinement.set(SandboxMode::Workspace, false, Vec::new());
+        for script in [
+            "echo x > new && mkdir -p a/b && mv new a/b && rm -r a",
+            "echo x > /tmp/osier-$$ && rm /tmp/osier-$$",
+            "echo x > $TMPDIR/y && rm $TMPDIR/y",
+            "echo x > /dev/null; cat /etc/passwd > /dev/null",
+            "test \"$OSIER_SANDBOX\" = workspace",
+        ] {
+            let (ok, said) = run(&confinement, &yard, script);
+            assert!(ok, "{name}: {script}: {said}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn nothing_outside_is_written() {
+    let yard = Yard::new();
+    for (name, confinement) in ways(&yard).await {
+        confinement.set(SandboxMode::Workspace, false, Vec::new());
+        for script in [
+            "echo x > $OUT/new",
+            "echo x >> $OUT/file",
+            ": > $OUT/file",
+            "truncate -s 0 $OUT/file",
+            "rm $OUT/file",
+            "mv $OUT/file .",
+            "mv $OUT $OUT.gone",
+            "mkdir $OUT/folder",
+            "ln -s x $OUT/link",
+            "ln -s $OUT through && echo x > through/file",
+            "ln $OUT/file hard && echo x > hard",
+            "ln .git/config $OUT/hard",
+            "cd $OUT && echo x > file",
+            "(bash -c 'bash -c \"echo x > $OUT/new\"')",
+            "setsid bash -c 'echo x > $OUT/new' & wait $!",
+            "echo x > /proc/self/root$OUT/new",
+            "echo x > /proc/$$/cwd/../outside/new",
+            "exec 9<$OUT/file; echo x > /proc/self/fd/9",
+            "python3 -c \"import os; os.open('$OUT/file', os.O_WRONLY|os.O_TRUNC)\"",
+            "mknod $OUT/device p",
+        ] {
+            let (ok, said) = run(&confinement, &yard, script);
+            let kept = fs::read_to_string(yard.outside.join("file")).unwrap();
+            let names = fs::read_dir(&yard.outside).unwrap().count();
+            assert_eq!(
+                (kept.as_str(), names),
+                ("kept", 1),
+                "{name}: {script}: {said}"
+            );
+            assert!(!ok, "{name}: {script}: {said}");
+            let _ = fs::remove_file(yard.work.join("through"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_repository_and_the_settings_stay_where_bubblewrap_is() {
+    let yard = Yard::new();
+    for (name, confinement) in ways(&yard).await {
+        if name != "bubblewrap" {
+            eprintln!(
+                "skipped {name}: Landlock cannot keep a folder inside one that may be written"
+            );
+            continue;
+        }
+        confinement.set(SandboxMode::Workspace, false, Vec::new());
+        for script in [
+            "echo x > .git/config",
+            "echo x > .git/hooks/pre-commit",
+            "echo x > .osier/settings.toml",
+            "mv .git away",
+            "rm -rf .git/hooks",
+            "umount .git",
+            "mount -o remount,rw .git",
+        ] {
+            let (ok, said) = run(&confinement, &yard, script);
+            assert!(!ok, "{name}: {script}: {said}");
+        }
+        assert_eq!(
+            fs::read_to_string(yard.work.join(".git/config")).unwrap(),
+            "kept"
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_network_is_out_of_reach() {
+    let yard = Yard::new();
+    let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+    let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let (tcp_port, udp_port) = (
+        tcp.local_addr().unwrap().port(),
+        udp.local_addr().unwrap().port(),
+    );
+    udp.set_nonblocking(true).unwrap();
+    tcp.set_nonblocking(true).unwrap();
+    let name = format!("osier-test-{}", std::process::id());
+    let address = {
+        use std::os::linux::net::SocketAddrExt as _;
+        std::os::unix::net::SocketAddr::from_abstract_name(name.as_bytes()).unwrap()
+    };
+    let hidden = std::os::unix::net::UnixListener::bind_addr(&address).unwrap();
+    hidden.set_nonblocking(true).unwrap();
+    for (way, confinement) in ways(&yard).await {
+        confinement.set(SandboxMode::Workspace, false, Vec::new());
+        for script in [
+            format!("exec 3<>/dev/tcp/127.0.0.1/{tcp_port}"),
+            format!("(exec 3<>/dev/tcp/127.0.0.1/{tcp_port})"),
+            format!(
+                "python3 -c \"import socket; s=socket.socket(socket.AF_UNIX); s.connect('\\0{name}')\""
+            ),
+        ] {
+            let (ok, said) = run(&confinement, &yard, &script);
+            assert!(!ok, "{way}: {script}: {said}");
+        }
+        let script = format!("echo x > /dev/udp/127.0.0.1/{udp_port}");
+        run(&confinement, &yard, &script);
+        assert!(udp.recv(&mut [0; 8]).is_err(), "{way}");
+        assert!(tcp.accept().is_err(), "{way}");
+        assert!(hidden.accept().is_err(), "{way}");
+        // Allowed, it is there.
+        confinement.set(SandboxMode::Workspace, true, Vec::new());
+        let (ok, said) = run(
+            &confinement,
+            &yard,
+            &format!("exec 3<>/dev/tcp/127.0.0.1/{tcp_port}"),
+        );
+        assert!(ok, "{way}: {said}");
+        let _ = tcp.accept();
+    }
+}
+
+#[tokio::test]
+async fn other_processes_are_out_of_reach() {
+    let yard = Yard::new();
+    let mut other = Command::new("sleep").arg("600").spawn().unwrap();
+    let pid = other.id();
+    for (way, confinement) in ways(&yard).await {
+        confinement.set(SandboxMode::Workspace, false, Vec::new());
+        for script in [
+            format!("kill -9 {pid}"),
+            format!("echo x > /proc/{pid}/cwd/escaped"),
+            format!(
+                "python3 -c \"import ctypes,sys; sys.exit(0 if ctypes.CDLL(None).ptrace(16, {pid}, 0, 0) == 0 else 1)\""
+            ),
+            format!("python3 -c \"open('/proc/{pid}/mem','r+b').read(1)\""),
+        ] {
+            let (ok, said) = run(&confinement, &yard, &script);
+            assert!(!ok, "{way}: {script}: {said}");
+        }
+        assert_eq!(other.try_wait().unwrap(), None, "{way}");
+    }
+    other.kill().unwrap();
+    other.wait().unwrap();
+}
+
+#[tokio::test]
+async fn read_only_writes_nothing_but_its_own_temporary_folder() {
+    let yard = Yard::new();
+    for (way, confinement) in ways(&yard).await {
+        confinement.set(SandboxMode::ReadOnly, true, Vec::new());
+        for script in [
+            "echo x > new",
+            "echo x > /tmp/osier-new",
+            "rm -r .git",
+            "chmod 777 ../outside/file && echo x > ../outside/file",
+        ] {
+            let (ok, said) = run(&confinement, &yard, script);
+            assert!(!ok, "{way}: {script}: {said}");
+        }
+        let (ok, said) = run(&confinement, &yard, "echo x > $TMPDIR/x && cat .git/config");
+        assert!(ok, "{way}: {said}");
+        assert!(!yard.work.join("new").exists());
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_confined_does_not_run() {
+    let yard = Yard::new();
+    let confinement = Confinement::new(&yard.work, Some("/does/not/exist".into()));
+    confinement.set(SandboxMode::Workspace, false, Vec::new());
+    let invocation = Invocation::new("/bin/true", [""; 0]);
+    // Nobody has looked for a way yet: it is refused, not run as it is.
+    let error = confinement.dress(invocation).unwrap_err();
+    assert!(error.to_string().contains("nothing was run"), "{error}");
+    let broken = Command::new(env!("CARGO_BIN_EXE_osier"))
+        .args(["__sandbox", "{", "--", "/bin/sh", "-c", "touch ran"])
+        .current_dir(&yard.work)
+        .output()
+        .unwrap();
+    assert_eq!(broken.status.code(), Some(126));
+    assert!(!yard.work.join("ran").exists());
+}

@@ -1,0 +1,205 @@
+//! Sub-agents in a whole host: what they see, what is told of them, what they cost.
+
+use osier::agent::{self, ToolUpdate};
+use osier::coding::host::{Event, Op, SessionChoice};
+use osier::llm::scripted::Gate;
+use osier::llm::{Script, Usage};
+use serde_json::{Value, json};
+
+use crate::support::host::{Open, Place};
+
+async fn open(place: &Place, script: Script) -> Open {
+    place
+        .open_with(SessionChoice::New, script, |setup| {
+            setup.settings.subagents = true;
+        })
+        .await
+}
+
+fn task(prompt: &str) -> Value {
+    json!({"prompt": prompt})
+}
+
+/// The result of the call of `task`: its text, its details, its status.
+fn result(events: &[Event]) -> (String, Value, String) {
+    let found = events.iter().find_map(|event| match event {
+        Event::Agent(agent::Event::ToolExecutionEnd {
+            tool_name, result, ..
+        }) if tool_name == "task" => {
+            let text = agent::AgentMessage::ToolResult((**result).clone()).text();
+            let status = result.status.name().to_owned();
+            Some((text, result.details.clone(), status))
+        }
+        _ => None,
+    });
+    found.expect("a task that ended")
+}
+
+#[tokio::test]
+#[expect(clippy::too_many_lines, reason = "one story, told in order")]
+async fn a_task_runs_on_its_own_is_told_under_its_call_and_counts() {
+    let place = Place::new();
+    let used = |input: u64| Usage {
+        input,
+        ..Usage::default()
+    };
+    let script = Script::new()
+        .turn(|turn| {
+            turn.when_user("go")
+                .tool("task", task("count the files"))
+                .usage(used(100))
+        })
+        .turn(|turn| {
+            turn.when_user("count the files")
+                .tool("bash", json!({"command": "echo 7"}))
+                .usage(used(20))
+        })
+        .turn(|turn| {
+            turn.when_result("7")
+                .text("There are seven.")
+                .usage(used(3))
+        })
+        .turn(|turn| {
+            turn.when_result("seven")
+                .text("Seven files.")
+                .usage(used(1000))
+        });
+    let mut open = open(&place, script).await;
+    let events = open.run("go").await;
+    let (text, details, status) = result(&events);
+    assert_eq!(
+        (text.as_str(), status.as_str()),
+        ("There are seven.", "success")
+    );
+    assert_eq!(details["turns"], 2);
+    assert_eq!(details["steps"][0]["tool"], "bash");
+    assert_eq!(details["steps"][0]["status"], "success");
+    // It saw its task and nothing else, and cannot give tasks itself.
+    let requests = open.provider.requests();
+    let inner = &requests[1];
+    assert_eq!(
+        crate::support::agent::sent(inner),
+        ["user: count the files"]
+    );
+    let tools = |place: usize| {
+        let tools = requests[place].context.tools.iter();
+        tools.map(|tool| tool.name.clone()).collect::<Vec<_>>()
+    };
+    assert!(tools(0).contains(&"task".to_owned()));
+    assert!(!tools(1).contains(&"task".to_owned()));
+    let nested: Vec<&str> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::Agent(agent::Event::ToolExecutionUpdate {
+                update: ToolUpdate::Agent { event },
+                ..
+            }) => match &**event {
+                agent::Event::ToolExecutionStart { tool_name, .. } => Some(tool_name.as_str()),
+                _ => None,
+            },
+            _ => None,
+        })
+        .collect();
+    assert_eq!(nested, ["bash"]);
+    // Nothing of it stands in the conversation but the result.
+    let sent = open.last_request();
+    assert_eq!(sent.len(), 3, "{sent:?}");
+    let total = async |open: &mut Open| {
+        open.host.send(Op::GetUsage);
+        let seen = open
+            .until(|event| matches!(event, Event::Usage { .. }))
+            .await;
+        match seen.last() {
+            Some(Event::Usage { spending }) => spending.total.input,
+            _ => panic!("no usage"),
+        }
+    };
+    assert_eq!(total(&mut open).await, 1123);
+    let path = open.path();
+    open.close().await;
+    let choice = SessionChoice::Resume(path.to_string_lossy().into_owned());
+    let mut again = place.open(choice, Script::always("ok")).await;
+    assert_eq!(total(&mut again).await, 1123);
+    again.close().await;
+}
+
+#[tokio::test]
+async fn an_interrupt_ends_the_task_and_keeps_what_it_did() {
+    let place = Place::new();
+    let gate = Gate::new();
+    let held = gate.clone();
+    let script = Script::new()
+        .turn(|turn| turn.when_user("go").tool("task", task("wait")))
+        .turn(|turn| turn.when_user("wait").text("So far").gate(&held));
+    let mut open = open(&place, script).await;
+    open.prompt("go");
+    open.until(|event| {
+        matches!(
+            event,
+            Event::Agent(agent::Event::ToolExecutionUpdate {
+                update: ToolUpdate::Agent { .. },
+                ..
+            })
+        )
+    })
+    .await;
+    open.host.send(agent::Op::Abort.into());
+    let events = open.settled().await;
+    let (text, _, status) = result(&events);
+    assert_eq!(status, "aborted");
+    assert!(text.starts_with("interrupted"), "{text}");
+    open.close().await;
+}
+
+#[tokio::test]
+async fn named_agents_have_their_prompt_their_tools_and_their_guards() {
+    let place = Place::new();
+    let folder = place.data().join("agents");
+    std::fs::create_dir_all(&folder).unwrap();
+    let reader = "---\ndescription: reads\ntools: read\n---\nOnly look.\n";
+    osier::base::atomic_file::write(&folder.join("reader.md"), reader.as_bytes()).unwrap();
+    let script = Script::new()
+        .turn(|turn| {
+            turn.when_user("go")
+                .tool("task", json!({"prompt": "look", "agent": "reader"}))
+        })
+        .turn(|turn| turn.when_user("look").text("Seen."))
+        .turn(|turn| turn.text("done").repeat());
+    let mut open = open(&place, script).await;
+    open.run("go").await;
+    let requests = open.provider.requests();
+    let tools: Vec<&str> = requests[1]
+        .context
+        .tools
+        .iter()
+        .map(|tool| tool.name.as_str())
+        .collect();
+    assert_eq!(tools, ["read"]);
+    assert!(
+        requests[1]
+            .context
+            .system_prompt
+            .contains("\n\nOnly look.\n")
+    );
+    let offered = requests[0]
+        .context
+        .tools
+        .iter()
+        .find(|tool| tool.name == "task")
+        .unwrap();
+    assert_eq!(
+        offered.parameters["properties"]["agent"]["enum"],
+        json!(["reader"])
+    );
+    open.close().await;
+}
+
+#[tokio::test]
+async fn without_the_setting_there_is_no_task() {
+    let place = Place::new();
+    let mut open = place.open(SessionChoice::New, Script::always("ok")).await;
+    open.run("go").await;
+    let request = open.provider.last_request().unwrap();
+    assert!(request.context.tools.iter().all(|tool| tool.name != "task"));
+    open.close().await;
+}

@@ -1,0 +1,55 @@
+//! What plug-ins show on the screen.
+
+use osier::llm::scripted::Script;
+
+use super::support::Screen;
+
+const PLUGIN: &str = r#"
+osier.renderer("note", function(data)
+  return { { { text = "✎ ", style = "accent" }, { text = data, bold = true } } }
+end)
+osier.command {
+  name = "note",
+  argument = "TEXT",
+  description = "keep a note",
+  run = function(text)
+    osier.append_entry("note", text)
+    osier.widget({ "one note", { { text = text, style = "muted" } } })
+    osier.status("noted")
+  end,
+}
+osier.keymap("alt+k n", "a note of the key", function() osier.append_entry("note", "by key") end)
+osier.keymap("ctrl+l", "taken", function() end)
+"#;
+
+#[tokio::test]
+async fn commands_keys_widgets_status_and_entries_are_on_the_screen() {
+    let mut screen = Screen::new(80, 24)
+        .script(Script::always("Done."))
+        .home_file("plugins/note.lua", PLUGIN)
+        .start()
+        .await;
+    screen
+        .send("hello")
+        .shows("the key `ctrl+l` of `note`: `ctrl+l` is `model_picker`")
+        .await;
+    screen.settled().await;
+    screen.type_text("/no");
+    assert!(
+        screen.screen().contains("/note TEXT"),
+        "{}",
+        screen.screen()
+    );
+    screen.press("tab").type_text("buy milk").press("enter");
+    screen.shows("noted").await;
+    screen.shows("✎ buy milk").await;
+    insta::assert_snapshot!("plugins", screen.styled());
+    screen.press("alt+k").press("n").shows("✎ by key").await;
+    screen.press("f1").shows("Keys").await;
+    screen.press("end");
+    assert!(
+        screen.screen().contains("/note TEXT"),
+        "{}",
+        screen.screen()
+    );
+}

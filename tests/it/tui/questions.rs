@@ -1,0 +1,368 @@
+//! Questions that wait above the editor, and their dialogs.
+
+use osier::coding::host::Event;
+use osier::coding::questions::{Answer, Choice, Grant, Question, QuestionKind, Subject};
+use osier::modes::tui::Effect;
+use osier::term::input::InputEvent;
+use serde_json::json;
+
+use super::support::Screen;
+
+fn question(kind: QuestionKind) -> Question {
+    Question {
+        id: String::new(),
+        origin: "the tool `bash`".into(),
+        title: "Run this command?".into(),
+        subject: None,
+        kind,
+    }
+}
+
+fn permission() -> Question {
+    let kind = QuestionKind::Permission {
+        call_id: "c1".into(),
+        tool: "bash".into(),
+        arguments: json!({"command": "rm -r target", "timeout": 5}),
+        patterns: vec!["bash(rm -r target)".into(), "bash(rm *)".into()],
+    };
+    let subject = Some(Subject::Command {
+        command: "rm -r target".into(),
+        cwd: "~/work".into(),
+    });
+    Question {
+        subject,
+        ..question(kind)
+    }
+}
+
+async fn start() -> Screen {
+    Screen::new(80, 24).start().await
+}
+
+/// Asks and waits until the line of the question is there.
+async fn asked(screen: &mut Screen, question: Question) -> tokio::task::JoinHandle<Answer> {
+    let answer = screen.ask(question);
+    screen
+        .until(|event| matches!(event, Event::QuestionAsked { .. }))
+        .await;
+    answer
+}
+
+async fn closed(screen: &mut Screen) {
+    screen
+        .until(|event| matches!(event, Event::QuestionClosed { .. }))
+        .await;
+}
+
+/// Asks, enters the dialog, lets it be drawn, presses `keys`, and gives the answer.
+async fn answered(question: Question, keys: &str) -> Answer {
+    let mut screen = start().await;
+    let answer = asked(&mut screen, question).await;
+    screen.press("alt+a").screen();
+    for key in keys.split(' ') {
+        screen.press(key).screen();
+    }
+    closed(&mut screen).await;
+    answer.await.unwrap()
+}
+
+#[tokio::test]
+async fn a_question_waits_above_the_editor_and_leaves_the_draft_alone() {
+    let mut screen = start().await;
+    screen.type_text("half a though");
+    let first = asked(&mut screen, permission()).await;
+    let second = asked(&mut screen, question(QuestionKind::Confirm)).await;
+    screen.type_text("t, y");
+    assert_eq!(screen.editor(), "half a thought, y");
+    insta::assert_snapshot!("question_waits", screen.styled());
+    screen.press("alt+a");
+    insta::assert_snapshot!("question_permission", screen.styled());
+    screen.press("y");
+    closed(&mut screen).await;
+    let grant = Grant::Once;
+    let expected = Answer::Allow {
+        grant,
+        arguments: None,
+    };
+    assert_eq!(first.await.unwrap(), expected);
+    assert_eq!(screen.editor(), "half a thought, y");
+    screen.press("alt+a").screen();
+    screen.press("n");
+    closed(&mut screen).await;
+    assert_eq!(second.await.unwrap(), Answer::Refuse { reason: None });
+    assert!(!screen.screen().contains("answers"));
+}
+
+#[tokio::test]
+async fn no_key_answers_before_the_dialog_was_on_the_screen() {
+    let mut screen = start().await;
+    let answer = asked(&mut screen, permission()).await;
+    // Typed before the dialog was entered, and in one burst with the key that enters it.
+    screen
+        .type_text("yy")
+        .press("alt+a")
+        .type_text("ysp")
+        .press("enter ctrl+x");
+    assert!(screen.screen().contains("Allow once"));
+    assert!(!answer.is_finished());
+    screen.press("y");
+    closed(&mut screen).await;
+    assert!(matches!(answer.await.unwrap(), Answer::Allow { .. }));
+    assert_eq!(screen.editor(), "yy");
+    // The next question has its own dialog: a key that bounces does not reach it.
+    let next = asked(&mut screen, permission()).await;
+    screen.type_text("y");
+    assert!(!next.is_finished());
+    assert_eq!(screen.editor(), "yyy");
+}
+
+#[tokio::test]
+async fn a_permission_is_given_once_for_the_session_or_for_the_project() {
+    let allow = |grant| Answer::Allow {
+        grant,
+        arguments: None,
+    };
+    assert_eq!(answered(permission(), "enter").await, allow(Grant::Once));
+    let pattern = "bash(rm -r target)".to_owned();
+    assert_eq!(
+        answered(permission(), "s").await,
+        allow(Grant::Session { pattern })
+    );
+    let pattern = "bash(rm *)".to_owned();
+    assert_eq!(
+        answered(permission(), "right p").await,
+        allow(Grant::Project { pattern })
+    );
+    assert_eq!(answered(permission(), "ctrl+x").await, Answer::Dismissed);
+}
+
+#[tokio::test]
+async fn a_refusal_has_a_reason_and_a_command_can_be_edited() {
+    let mut screen = start().await;
+    let answer = asked(&mut screen, permission()).await;
+    screen.press("alt+a").screen();
+    screen.press("n").screen();
+    // One step back, then again.
+    screen.press("esc").screen();
+    screen.press("n").screen();
+    screen.type_text("not the target").press("enter");
+    closed(&mut screen).await;
+    let reason = Some("not the target".to_owned());
+    assert_eq!(answer.await.unwrap(), Answer::Refuse { reason });
+
+    let answer = asked(&mut screen, permission()).await;
+    screen.press("alt+a").screen();
+    screen.press("e").screen();
+    screen.press("ctrl+w").type_text("build").press("enter");
+    closed(&mut screen).await;
+    let expected = Answer::Allow {
+        grant: Grant::Once,
+        arguments: Some(json!({"command": "rm -r build", "timeout": 5})),
+    };
+    assert_eq!(answer.await.unwrap(), expected);
+}
+
+#[tokio::test]
+async fn arguments_that_are_no_command_are_edited_as_json() {
+    let kind = QuestionKind::Permission {
+        call_id: "c1".into(),
+        tool: "write".into(),
+        arguments: json!({"file_path": "a"}),
+        patterns: Vec::new(),
+    };
+    let mut screen = start().await;
+    let diff = "--- a\n+++ b\n@@ -1,1 +1,1 @@\n-old\n+new\n".to_owned();
+    let subject = Some(Subject::Diff {
+        path: "a".into(),
+        diff,
+    });
+    let answer = asked(
+        &mut screen,
+        Question {
+            subject,
+            ..question(kind)
+        },
+    )
+    .await;
+    assert!(screen.screen().contains("a +1 -1"));
+    screen.press("alt+a");
+    insta::assert_snapshot!("question_diff", screen.screen());
+    screen.press("e").screen();
+    screen
+        .type_text("x")
+        .press("enter")
+        .shows("the arguments are no JSON")
+        .await;
+    screen.press("backspace ctrl+u");
+    screen
+        .press("enter")
+        .shows("the arguments are no JSON")
+        .await;
+    screen.type_text("}").press("enter");
+    closed(&mut screen).await;
+    let expected = Answer::Allow {
+        grant: Grant::Once,
+        arguments: None,
+    };
+    assert_eq!(answer.await.unwrap(), expected);
+}
+
+#[tokio::test]
+async fn leaving_keeps_the_question_and_what_was_written() {
+    let mut screen = start().await;
+    let kind = QuestionKind::Input {
+        placeholder: "a name".into(),
+        prefill: "main".into(),
+        multiline: false,
+        secret: false,
+    };
+    let answer = asked(&mut screen, question(kind)).await;
+    screen.press("alt+a").screen();
+    screen.type_text("-2").press("esc");
+    assert!(screen.screen().contains("alt+a answers"));
+    screen.type_text("draft");
+    assert_eq!(screen.editor(), "draft");
+    screen.press("alt+a");
+    assert!(screen.screen().contains("main-2"));
+    screen.press("enter");
+    closed(&mut screen).await;
+    let text = "main-2".to_owned();
+    assert_eq!(answer.await.unwrap(), Answer::Text { text });
+}
+
+#[tokio::test]
+async fn a_secret_is_never_drawn() {
+    let mut screen = start().await;
+    let kind = QuestionKind::Input {
+        placeholder: String::new(),
+        prefill: String::new(),
+        multiline: false,
+        secret: true,
+    };
+    let answer = asked(&mut screen, question(kind)).await;
+    screen.press("alt+a").screen();
+    screen.paste("hunter2\n");
+    let shown = screen.screen();
+    assert!(
+        shown.contains("•••••••") && !shown.contains("hunter"),
+        "{shown}"
+    );
+    screen.press("enter");
+    closed(&mut screen).await;
+    let text = "hunter2".to_owned();
+    assert_eq!(answer.await.unwrap(), Answer::Text { text });
+}
+
+#[tokio::test]
+async fn one_of_several_is_chosen_by_number_or_with_the_arrows() {
+    let choices = ["red", "green", "blue"].map(|name| Choice {
+        value: name.into(),
+        label: name.to_uppercase(),
+        description: String::new(),
+    });
+    let select = || {
+        question(QuestionKind::Select {
+            choices: choices.to_vec(),
+        })
+    };
+    let text = |text: &str| Answer::Text { text: text.into() };
+    assert_eq!(answered(select(), "2").await, text("green"));
+    assert_eq!(answered(select(), "up enter").await, text("blue"));
+    assert_eq!(
+        answered(question(QuestionKind::Confirm), "y").await,
+        Answer::Yes
+    );
+}
+
+#[tokio::test]
+async fn a_form_has_a_line_a_field_and_says_what_is_wrong() {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "title": "Name", "description": "As on the door"},
+            "age": {"type": "integer", "title": "Age", "minimum": 1},
+            "news": {"type": "boolean", "title": "News"},
+            "size": {"type": "string", "title": "Size", "enum": ["s", "m"], "default": "s"},
+        },
+        "required": ["name"],
+    });
+    let mut screen = start().await;
+    let answer = asked(&mut screen, question(QuestionKind::Form { schema })).await;
+    screen.press("alt+a").screen();
+    // The name is missing: sending goes back to it.
+    screen
+        .press("tab")
+        .type_text("x")
+        .press("tab space tab right tab enter");
+    insta::assert_snapshot!("question_form", screen.screen());
+    screen
+        .type_text("Ada")
+        .press("enter backspace")
+        .type_text("36");
+    screen.press("enter enter enter enter");
+    closed(&mut screen).await;
+    let values = json!({"name": "Ada", "age": 36, "news": true, "size": "m"});
+    let values = values.as_object().unwrap().clone();
+    assert_eq!(answer.await.unwrap(), Answer::Values { values });
+}
+
+#[tokio::test]
+async fn an_address_is_opened_or_copied_and_then_confirmed() {
+    let mut screen = start().await;
+    let url = "https://example.org/consent".to_owned();
+    let kind = QuestionKind::Visit { url: url.clone() };
+    let answer = asked(&mut screen, question(kind)).await;
+    screen.press("alt+a");
+    assert!(screen.screen().contains(&url));
+    screen.press("c o");
+    let wanted = [Effect::Copy(url.clone()), Effect::Open(url)];
+    assert_eq!(screen.effects, wanted);
+    screen.press("y");
+    closed(&mut screen).await;
+    assert_eq!(answer.await.unwrap(), Answer::Yes);
+}
+
+#[tokio::test]
+async fn a_question_that_is_taken_back_closes_its_dialog() {
+    let mut screen = start().await;
+    let answer = asked(&mut screen, permission()).await;
+    screen.press("alt+a").screen();
+    answer.abort();
+    closed(&mut screen).await;
+    let shown = screen.screen();
+    assert!(
+        shown.contains("taken back") && !shown.contains("Allow once"),
+        "{shown}"
+    );
+}
+
+#[tokio::test]
+async fn a_terminal_without_focus_is_told() {
+    let mut screen = start().await;
+    screen.event(InputEvent::FocusLost);
+    let _answer = asked(&mut screen, permission()).await;
+    let text = "osier waits: the tool `bash`: Run this command? $ rm -r target".to_owned();
+    assert_eq!(screen.effects, [Effect::Notify(text)]);
+}
+
+#[tokio::test]
+async fn the_smallest_screen_shows_what_is_asked_and_what_can_be_answered() {
+    let mut screen = Screen::new(40, 10).start().await;
+    let _answer = asked(&mut screen, permission()).await;
+    screen.press("alt+a");
+    insta::assert_snapshot!("question_smallest", screen.screen());
+}
+
+#[tokio::test]
+async fn control_sequences_of_whoever_asks_are_not_drawn() {
+    let mut screen = start().await;
+    let asked_so = Question {
+        title: "Go\u{1b}[2J on?".into(),
+        origin: "the server `\u{1b}]0;x\u{7}evil`".into(),
+        ..permission()
+    };
+    let _answer = asked(&mut screen, asked_so).await;
+    assert!(screen.screen().contains("the server `evil`: Go on?"));
+    screen.press("alt+a");
+    assert!(screen.screen().contains("the server `evil` asks"));
+}

@@ -1,0 +1,57 @@
+//! Skills and prompt templates on the screen.
+
+use osier::llm::scripted::Script;
+
+use super::support::Screen;
+
+const SKILL: &str = "---\nname: pdf\ndescription: reads PDF files\n---\nUse pdftotext.";
+const PROMPT: &str = "---\ndescription: review a file\nargument-hint: FILE\n---\nReview $1.";
+
+#[tokio::test]
+async fn skills_and_prompts_complete_list_and_run() {
+    let mut screen = Screen::new(80, 24)
+        .script(Script::always("Done."))
+        .file(".agents/skills/pdf/SKILL.md", SKILL)
+        .file(".osier/prompts/review.md", PROMPT)
+        .start()
+        .await;
+    // The commands are known once a prompt has been answered.
+    screen.send("hello").settled().await;
+    screen.type_text("/rev");
+    assert!(
+        screen.screen().contains("/review FILE"),
+        "{}",
+        screen.screen()
+    );
+    screen.press("tab").type_text("a.rs").press("enter");
+    screen.settled().await;
+    assert_eq!(screen.last_prompt(), "Review a.rs.");
+    screen.send("/skills").shows("when called").await;
+    // The cost depends on where the skill lies.
+    let shown = screen.screen();
+    let (before, after) = shown.split_once(" tokens,").unwrap();
+    let before = before.trim_end_matches(|char: char| char.is_ascii_digit());
+    insta::assert_snapshot!("skills", format!("{before}NN tokens,{after}"));
+    screen.type_text("pdf").press("enter");
+    assert_eq!(screen.editor(), "/skill:pdf");
+    screen.type_text("page 3").press("enter");
+    screen.settled().await;
+    assert!(
+        screen
+            .last_prompt()
+            .starts_with("page 3\n\nFollow the skill `pdf`")
+    );
+}
+
+#[tokio::test]
+async fn a_command_of_ours_is_not_hidden() {
+    let mut screen = Screen::new(100, 24)
+        .script(Script::always("Done."))
+        .file(".osier/prompts/model.md", "Mine.")
+        .start()
+        .await;
+    screen
+        .send("hello")
+        .shows("`/model` of `prompt` is hidden by osier's own: rename it")
+        .await;
+}
