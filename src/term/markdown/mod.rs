@@ -14,6 +14,7 @@ mod parts;
 mod pieces;
 mod render;
 mod scan;
+mod sections;
 mod split;
 mod table;
 mod table_block;
@@ -59,6 +60,8 @@ pub struct Markdown {
     /// Bytes of text that were laid out so far.
     laid: Cell<usize>,
     finished: bool,
+    /// Its blocks were not looked for yet.
+    unread: bool,
     definitions: Definitions,
     width: usize,
     /// Where the rows of each block end, as far as they are laid out for `width`.
@@ -98,6 +101,7 @@ impl Markdown {
             uncut: 0,
             laid: Cell::new(0),
             finished: false,
+            unread: false,
             definitions: HashMap::new(),
             width: 0,
             ends: Vec::new(),
@@ -293,6 +297,7 @@ impl Markdown {
     }
 
     fn lay_out(&mut self, width: usize) {
+        self.read_section();
         if self.width != width {
             self.width = width;
             // Rows begin elsewhere.

@@ -48,6 +48,8 @@ pub struct Cell {
     pub entry: Option<Arc<str>>,
     /// The entry that a call's result is stored as.
     pub result_entry: Option<Arc<str>>,
+    /// It goes on with the text of the cell above.
+    pub continues: bool,
     /// Overrides the look for this cell; toggled by a click.
     pub expanded: Option<bool>,
     /// Rows of the bodies that do not keep their own, for a width and look.
@@ -60,6 +62,7 @@ impl Cell {
             body,
             entry: None,
             result_entry: None,
+            continues: false,
             expanded: None,
             cache: None,
         }
