@@ -1,6 +1,7 @@
 //! The cell of a tool call, from the moment its name streams in to its result. One table says how each
 //! tool's call and result are shown; a tool that is not in it shows its arguments and its text.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -20,6 +21,8 @@ use super::task;
 const FOLDED_ROWS: usize = 5;
 /// Rows of a diff shown while folded.
 const FOLDED_DIFF_ROWS: usize = 16;
+/// Rows of a diff shown while unfolded; the view of changes shows all of it.
+const EXPANDED_DIFF_ROWS: usize = 1000;
 /// Bytes of live output kept; the result brings what matters.
 const LIVE_LIMIT: usize = 64 * 1024;
 /// Bytes of a result that are laid out when unfolded.
@@ -354,7 +357,7 @@ fn result_rows(
     let indent = [Span::new("  ", Token::ToolOutput)];
     if let Some(patch) = result.details.get("diff").and_then(Value::as_str) {
         let limit = if expanded {
-            usize::MAX
+            EXPANDED_DIFF_ROWS
         } else {
             FOLDED_DIFF_ROWS
         };
@@ -482,14 +485,17 @@ fn compact(arguments: &Value) -> String {
         .join(", ")
 }
 
-fn result_text(result: &ToolResultMessage) -> String {
+fn result_text(result: &ToolResultMessage) -> Cow<'_, str> {
+    if let [ContentBlock::Text { text }] = result.result.content.as_slice() {
+        return Cow::Borrowed(text);
+    }
     let parts = result.result.content.iter().map(|block| match block {
         ContentBlock::Text { text } => text.clone(),
         ContentBlock::Image { mime_type, data } => {
             format!("[{mime_type}, {} bytes]", data.len() / 4 * 3)
         }
     });
-    parts.collect::<Vec<_>>().join("\n")
+    Cow::Owned(parts.collect::<Vec<_>>().join("\n"))
 }
 
 #[cfg(test)]
