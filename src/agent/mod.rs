@@ -21,7 +21,6 @@ pub mod queue;
 mod recorder;
 pub mod result;
 pub mod retry;
-mod schema;
 pub mod state;
 pub mod tool;
 mod tool_run;

@@ -1,4 +1,4 @@
-//! The tools of one agent with the schemas of their arguments. A box never changes: when tools come or
+//! The tools of one agent with their compiled argument schemas. A box never changes: when tools come or
 //! go another takes its place, between two requests, so that a call always finds the tools its request
 //! offered.
 
@@ -6,13 +6,13 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use jsonschema::Validator;
 use serde_json::Value;
 
-use super::schema::Schema;
 use super::tool::{Tool, ToolInfo, ToolSet, ToolStatus};
 use crate::llm::ToolSpec;
 
-/// Tools by name, in the order the model sees them. Schemas are read on first use.
+/// Tools by name, in the order the model sees them. Schemas compile on first use.
 #[derive(Default)]
 pub struct Toolbox {
     slots: Vec<Arc<Slot>>,
@@ -20,7 +20,7 @@ pub struct Toolbox {
 
 struct Slot {
     tool: Arc<dyn Tool>,
-    schema: OnceLock<Result<Schema, String>>,
+    validator: OnceLock<Result<Validator, String>>,
 }
 
 impl Toolbox {
@@ -29,7 +29,7 @@ impl Toolbox {
         Self::default().with(tools)
     }
 
-    /// A box of `tools`. Those that are in this one too keep their schemas.
+    /// A box of `tools`. Those that are in this one too keep their compiled schemas.
     #[must_use]
     pub fn with(&self, tools: ToolSet) -> Self {
         let known: HashMap<*const (), &Arc<Slot>> = self
@@ -41,7 +41,7 @@ impl Toolbox {
             Some(slot) => Arc::clone(slot),
             None => Arc::new(Slot {
                 tool,
-                schema: OnceLock::new(),
+                validator: OnceLock::new(),
             }),
         };
         let mut names = HashSet::new();
@@ -111,9 +111,12 @@ impl Toolbox {
         let Some(slot) = self.slots.iter().find(|slot| slot.tool.spec().name == name) else {
             return Err(ToolStatus::ToolNotFound);
         };
-        let read = || Schema::new(&slot.tool.spec().parameters);
-        let schema = match slot.schema.get_or_init(read) {
-            Ok(schema) => schema,
+        let compile = || {
+            jsonschema::validator_for(&slot.tool.spec().parameters)
+                .map_err(|error| error.to_string())
+        };
+        let validator = match slot.validator.get_or_init(compile) {
+            Ok(validator) => validator,
             Err(error) => {
                 let message = format!("the schema of `{name}` is itself invalid: {error}");
                 return Err(ToolStatus::InvalidParameters {
@@ -122,23 +125,28 @@ impl Toolbox {
                 });
             }
         };
-        let faults = schema.faults(arguments);
-        let Some(first) = faults.first() else {
-            return Ok(());
-        };
-        let path = first.schema_path.clone();
-        let messages = faults.iter().map(|fault| {
-            let place = match fault.place.as_str() {
-                "" => "arguments".to_owned(),
-                place => format!("`{place}`"),
+        let mut path = None;
+        let mut messages = Vec::new();
+        for error in validator.iter_errors(arguments) {
+            path.get_or_insert_with(|| error.schema_path().to_string());
+            let at = error.instance_path().to_string();
+            let place = if at.is_empty() {
+                "arguments".to_owned()
+            } else {
+                format!("`{at}`")
             };
-            let (message, path) = (&fault.message, &fault.schema_path);
-            format!("{place}: {message} (schema path `{path}`)")
-        });
-        Err(ToolStatus::InvalidParameters {
-            path,
-            message: messages.collect::<Vec<_>>().join("; "),
-        })
+            messages.push(format!(
+                "{place}: {error} (schema path `{}`)",
+                error.schema_path()
+            ));
+        }
+        match path {
+            None => Ok(()),
+            Some(path) => Err(ToolStatus::InvalidParameters {
+                path,
+                message: messages.join("; "),
+            }),
+        }
     }
 }
 

@@ -25,6 +25,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("reqwest", &["src/llm/", "src/coding/mcp/"]),
     ("rmcp", &["src/coding/mcp/"]),
     ("syntect", &["src/term/"]),
+    ("jsonschema", &["src/agent/"]),
     ("anyhow", &["src/cli/", "src/modes/"]),
     ("clap", &["src/cli/"]),
     ("rusqlite", &["src/coding/library/"]),

@@ -157,8 +157,6 @@ pub fn build(workspace: &Arc<Workspace>, names: Option<&[String]>) -> Result<Too
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::ToolStatus;
-    use crate::agent::Toolbox;
 
     fn names(wanted: Option<&[String]>) -> Result<Vec<String>, UnknownTool> {
         let workspace = Arc::new(Workspace::new("/"));
@@ -181,17 +179,8 @@ mod tests {
     #[test]
     fn the_schemas_are_valid() {
         let workspace = Arc::new(Workspace::new("/"));
-        let tools = Toolbox::new(build(&workspace, None).unwrap());
-        for name in tools.names() {
-            let status = tools.validate(&name, &serde_json::json!([])).unwrap_err();
-            let path = "/type".to_owned();
-            let message =
-                "arguments: [] is not of type \"object\" (schema path `/type`)".to_owned();
-            assert_eq!(
-                status,
-                ToolStatus::InvalidParameters { path, message },
-                "{name}"
-            );
+        for tool in build(&workspace, None).unwrap() {
+            jsonschema::validator_for(&tool.spec().parameters).unwrap();
         }
     }
 }

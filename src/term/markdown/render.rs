@@ -71,8 +71,8 @@ pub(super) struct Block<'a> {
 
 /// Parses `source` and lays it out. `resolve` finds the destination of a reference that the block does not
 /// define itself.
-pub(super) fn render<'s>(
-    source: &'s str,
+pub(super) fn render(
+    source: &str,
     block: Block<'_>,
     resolve: impl FnMut(&str) -> Option<String>,
 ) -> (Vec<Row>, Vec<Nested>) {

@@ -71,14 +71,13 @@ mod tests {
     }
 
     fn long() -> String {
-        let mut text = String::new();
-        for number in 0..1200 {
-            text += &format!(
+        let parts = (0..1200).map(|number| {
+            format!(
                 "## Part {number}\n\nProse with a [link] and `code`.\n\n- one\n- two\n\n  more of it\n\n1. first\n2. second\n\n\
                  > quoted\n\n```rust\nlet a = {number};\n\n# no title\n```\n\n| a | b |\n|---|---|\n| {number} | x |\n\n    indented\n\n"
-            );
-        }
-        text + "[link]: https://example.org/there\n"
+            )
+        });
+        parts.collect::<Vec<_>>().concat() + "[link]: https://example.org/there\n"
     }
 
     #[test]

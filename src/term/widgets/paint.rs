@@ -20,7 +20,9 @@ pub fn paint_rows(
     style: impl Fn(Face) -> Style,
 ) {
     let mut painter = Painter::new(area, buffer, links, style);
-    rows.iter().for_each(|row| painter.row(row));
+    for row in rows {
+        painter.row(row);
+    }
     painter.finish();
 }
 

@@ -3,7 +3,6 @@
 mod program;
 mod proxied;
 mod stalled;
-mod sweep;
 mod tmux;
 mod torture;
 

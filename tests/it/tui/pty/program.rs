@@ -21,12 +21,7 @@ pub(super) struct Setup {
     arguments: Vec<OsString>,
     typed: String,
     patience: Duration,
-    term: &'static str,
-    answers: Answers,
 }
-
-/// What a terminal is asked, and what it answers.
-pub(super) type Answers = &'static [(&'static str, &'static str)];
 
 /// A started program.
 pub(super) struct Program {
@@ -37,9 +32,6 @@ pub(super) struct Program {
     parser: vt100::Parser,
     /// Everything the program wrote.
     bytes: Vec<u8>,
-    /// How much of them was looked through for questions.
-    heard: usize,
-    answers: Answers,
     place: Rc<TempDir>,
     size: (u16, u16),
     patience: Duration,
@@ -87,13 +79,6 @@ impl Setup {
         self
     }
 
-    /// The terminal it believes to run in, and what that answers; without it there is no answer.
-    pub(super) fn terminal(mut self, term: &'static str, answers: Answers) -> Self {
-        self.term = term;
-        self.answers = answers;
-        self
-    }
-
     pub(super) fn start(self) -> Program {
         let (columns, rows) = self.size;
         let pair = native_pty_system()
@@ -104,7 +89,6 @@ impl Setup {
         for (name, value) in environment(&self.place) {
             command.env(name, value);
         }
-        command.env("TERM", self.term);
         command.cwd(self.place.path().join("work"));
         command.args(&self.arguments);
         let mut writer = pair.master.take_writer().unwrap();
@@ -128,8 +112,6 @@ impl Setup {
             output,
             parser: parser(columns, rows),
             bytes: Vec::new(),
-            heard: 0,
-            answers: self.answers,
             place: self.place,
             size: self.size,
             patience: self.patience,
@@ -156,8 +138,6 @@ impl Program {
             arguments: Vec::new(),
             typed: String::new(),
             patience: Duration::from_secs(30),
-            term: "xterm-256color",
-            answers: &[],
         }
     }
 
@@ -169,8 +149,6 @@ impl Program {
             arguments: arguments.iter().map(Into::into).collect(),
             typed: String::new(),
             patience: self.patience,
-            term: "xterm-256color",
-            answers: &[],
         }
         .start()
     }
@@ -288,46 +266,10 @@ impl Program {
             Ok(bytes) => {
                 self.parser.process(&bytes);
                 self.bytes.extend(bytes);
-                self.answer();
                 true
             }
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => false,
         }
-    }
-}
-
-impl Program {
-    /// Answers the questions in what came last, in their order.
-    fn answer(&mut self) {
-        while let Some((end, reply)) = self.question() {
-            self.heard = end;
-            self.write(reply);
-        }
-    }
-
-    fn question(&self) -> Option<(usize, &'static str)> {
-        let new = &self.bytes[self.heard..];
-        let asked = self.answers.iter().filter_map(|(question, reply)| {
-            let question = question.as_bytes();
-            let at = new
-                .windows(question.len())
-                .position(|part| part == question)?;
-            Some((self.heard + at + question.len(), *reply))
-        });
-        asked.min_by_key(|(end, _)| *end)
-    }
-
-    /// Takes what comes until nothing has come for a moment.
-    pub(super) fn settle(&mut self) {
-        while self.read(Instant::now() + Duration::from_millis(60)) {}
-    }
-
-    /// The screen with its styles.
-    pub(super) fn styled(&self) -> String {
-        let screen = self.parser.screen();
-        let (_, columns) = screen.size();
-        let rows = screen.rows_formatted(0, columns.into());
-        rows.map(|row| row + "\n").collect()
     }
 }
 

@@ -10,13 +10,13 @@ use tempfile::TempDir;
 use super::program::environment;
 
 /// A tmux server of its own; it ends with the value.
-pub(super) struct Tmux {
+struct Tmux {
     place: TempDir,
 }
 
 impl Tmux {
     /// `None` where tmux is not installed.
-    pub(super) fn start() -> Option<Self> {
+    fn start() -> Option<Self> {
         let place = tempfile::tempdir().unwrap();
         for folder in ["home", "work"] {
             fs::create_dir_all(place.path().join(folder)).unwrap();
@@ -60,33 +60,17 @@ impl Tmux {
         self.command().args(arguments).output().unwrap()
     }
 
-    pub(super) fn keys(&self, keys: &[&str]) {
+    fn keys(&self, keys: &[&str]) {
         let mut arguments = vec!["send-keys"];
         arguments.extend(keys);
         assert!(self.run(&arguments).status.success());
-    }
-
-    /// Puts a file into the working directory.
-    pub(super) fn put(&self, name: &str, text: &str) {
-        fs::write(self.place.path().join("work").join(name), text).unwrap();
-    }
-
-    pub(super) fn sized(&self, columns: u16, rows: u16) {
-        let (columns, rows) = (columns.to_string(), rows.to_string());
-        let resized = self.run(&["resize-window", "-x", &columns, "-y", &rows]);
-        assert!(resized.status.success());
-    }
-
-    /// The screen with its styles.
-    pub(super) fn styled(&self) -> String {
-        String::from_utf8(self.run(&["capture-pane", "-ep"]).stdout).unwrap()
     }
 
     fn screen(&self) -> String {
         String::from_utf8(self.run(&["capture-pane", "-p"]).stdout).unwrap()
     }
 
-    pub(super) fn until(&self, what: &str, done: impl Fn(&str) -> bool) -> String {
+    fn until(&self, what: &str, done: impl Fn(&str) -> bool) -> String {
         let deadline = Instant::now() + Duration::from_secs(30);
         loop {
             let screen = self.screen();
@@ -101,7 +85,7 @@ impl Tmux {
         }
     }
 
-    pub(super) fn shows(&self, text: &str) -> String {
+    fn shows(&self, text: &str) -> String {
         self.until(text, |screen| screen.contains(text))
     }
 }
