@@ -1,8 +1,6 @@
 //! What a streamed document promises: the same rows however it was cut, nothing lost, and what readers
 //! expect to see.
 
-use std::time::Instant;
-
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
@@ -450,42 +448,5 @@ proptest! {
         document.finish();
         let rows = all_rows(&mut document, width);
         prop_assert_eq!(rows, all_rows(&mut Markdown::from_text(&source), width));
-    }
-}
-
-#[test]
-#[ignore = "measurement"]
-fn forty_thousand_deltas() {
-    let kinds = [
-        (
-            "prose",
-            "Some words of an answer, *emphasised* at times.\n\n",
-        ),
-        ("list", "- an item with `code` in it\n"),
-        ("fence", "    let value = compute(index);\n"),
-        ("one line", "words that never end in a newline "),
-    ];
-    for (name, piece) in kinds {
-        let mut source = piece.repeat(200_000 / piece.len());
-        if name == "fence" {
-            source.insert_str(0, "```\n");
-        }
-        let mut document = Markdown::new();
-        let start = Instant::now();
-        let mut rows = Vec::new();
-        for (index, delta) in source.as_bytes().chunks(5).enumerate() {
-            document.push(std::str::from_utf8(delta).unwrap());
-            if index % 1000 == 0 {
-                let height = document.height(100);
-                rows.clear();
-                document.rows(100, height.saturating_sub(50)..height, &mut rows);
-            }
-        }
-        document.finish();
-        println!(
-            "{name}: {:?} for {} rows",
-            start.elapsed(),
-            document.height(100)
-        );
     }
 }

@@ -10,15 +10,7 @@ use super::support::Screen;
 
 #[tokio::test]
 async fn files_come_back_after_an_undo_and_go_again() {
-    let write = json!({"file_path": "notes.txt", "content": "one\n"});
-    let script = Script::new()
-        .turn(|turn| turn.when_user("hello").text("hi"))
-        .turn(|turn| turn.tool("write", write))
-        .turn(|turn| turn.text("Written."));
-    let mut screen = Screen::new(80, 24).script(script).start().await;
-    let notes = screen.work().join("notes.txt");
-    screen.send("hello").settled().await;
-    screen.send("write notes").settled().await;
+    let (mut screen, notes) = Box::pin(written()).await;
     screen
         .send("/undo")
         .until(|event| matches!(event, Event::Tree(TreeEvent::Moved { .. })))

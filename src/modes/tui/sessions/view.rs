@@ -8,6 +8,7 @@ use ratatui::layout::{Position, Rect};
 use crate::coding::host::{FoundSession, LibraryOp, Op, Opening, SessionQuery, SessionState};
 use crate::coding::library::{Preview, Sort};
 use crate::modes::tui::action::Action;
+use crate::modes::tui::beside::edit;
 use crate::modes::tui::command::Command;
 use crate::term::component::{Component, Cx, Handled, View};
 use crate::term::input::KeyPress;
@@ -333,22 +334,6 @@ impl SessionsView {
             self.ask_anew();
         }
     }
-}
-
-/// What a command does to a line of text.
-fn edit(line: &mut LineInput, command: Command) -> Handled {
-    match command {
-        Command::Left => line.left(),
-        Command::Right => line.right(),
-        Command::LineStart => line.home(),
-        Command::LineEnd => line.end(),
-        Command::DeleteBackward => line.delete_backward(),
-        Command::DeleteForward => line.delete_forward(),
-        Command::DeleteWordBackward => line.delete_word_backward(),
-        Command::KillToLineStart => line.clear(),
-        _ => return Handled::No,
-    }
-    Handled::Yes
 }
 
 impl Component<Command, Action> for SessionsView {

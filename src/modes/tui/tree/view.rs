@@ -10,6 +10,7 @@ use super::flat::{Choice, Filter, Flat};
 use crate::coding::host::{FilesAt, Op, TreeOp};
 use crate::coding::session::{Glimpse, Outline, Tag};
 use crate::modes::tui::action::Action;
+use crate::modes::tui::beside::edit;
 use crate::modes::tui::command::Command;
 use crate::modes::tui::overlays::restore;
 use crate::term::component::{Component, Cx, Handled, View};
@@ -418,14 +419,6 @@ impl TreeView {
         };
         let before = line.text().to_owned();
         match command {
-            Command::Left => line.left(),
-            Command::Right => line.right(),
-            Command::LineStart => line.home(),
-            Command::LineEnd => line.end(),
-            Command::DeleteBackward => line.delete_backward(),
-            Command::DeleteForward => line.delete_forward(),
-            Command::DeleteWordBackward => line.delete_word_backward(),
-            Command::KillToLineStart => line.clear(),
             Command::Up if is_query => self.step(-1),
             Command::Down if is_query => self.step(1),
             Command::Accept => {
@@ -448,7 +441,10 @@ impl TreeView {
                 }
                 return Handled::Yes;
             }
-            _ => return Handled::Yes,
+            command => {
+                // What the line does not know does nothing while it is typed.
+                let _ = edit(line, command);
+            }
         }
         if let Typing::Query(line) = &self.typing
             && line.text() != before
