@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::scan::Line;
+use super::scan::{Line, is_delimiter_row};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Container {
@@ -37,23 +37,31 @@ fn indented(line: &mut Line<'_>, offset: usize) -> bool {
     inside
 }
 
-/// A line inside of containers without their marks. One that goes on lazily, with fewer of them, keeps
-/// the rest.
+/// A line inside of containers without their marks. One that goes on lazily, with fewer of them, stays the
+/// text that it is in the whole, whatever it would begin inside: nothing begins so far in, but a table.
 pub(super) fn inner_line<'a>(containers: &[Container], line: &'a str) -> Cow<'a, str> {
+    const FAR: usize = 256;
     let mut left = Line::new(line);
     let goes_on = containers
         .iter()
         .all(|container| container.takes(&mut left));
-    // What is indented so far is text, whatever it looks like; inside it might be less far.
-    if !goes_on
-        && left.indent() > 3
-        && left
-            .rest()
-            .starts_with(|char: char| char.is_ascii_punctuation())
-    {
-        return Cow::Owned(format!("\\{}", left.rest()));
+    if goes_on || left.is_blank() {
+        return left.remainder();
     }
-    left.remainder()
+    let text = left.rest();
+    let (before, behind) = text.split_at(table_mark(text).unwrap_or(0));
+    let escape = if table_mark(text).is_some() { "\\" } else { "" };
+    Cow::Owned(format!("{:FAR$}{before}{escape}{behind}", ""))
+}
+
+/// What in a line makes it a row of a table.
+fn table_mark(text: &str) -> Option<usize> {
+    match text.as_bytes().first() {
+        Some(b'|') => Some(0),
+        _ if !is_delimiter_row(text.trim_end()) => None,
+        Some(b':') => Some(0),
+        _ => text.find('|'),
+    }
 }
 
 /// Whether a line goes on in all of the containers with something that shows.

@@ -284,6 +284,10 @@ mod tests {
             "hard  ",
             "> - item",
             "  ```",
+            "===",
+            "   ===",
+            ":--|--",
+            "a | b",
         ]);
         let lines = prop::collection::vec(line, 1..24);
         let outer = prop::sample::select(vec![
@@ -309,17 +313,40 @@ mod tests {
         })
     }
 
+    fn assert_parts_give_the_whole(source: &str, width: usize) {
+        let whole = whole(source, width);
+        let mut document = parted(source);
+        let groups = groups(&mut document, width);
+        for ((text, whole), parts) in whole.iter().zip(&groups) {
+            let show = |rows: &[Row]| rows.iter().map(Row::text).collect::<Vec<_>>().join("\n");
+            assert!(
+                whole == parts,
+                "{text}\n--- whole\n{}\n--- parts\n{}",
+                show(whole),
+                show(parts)
+            );
+        }
+    }
+
+    #[test]
+    fn lazy_lines_stay_text() {
+        for source in [
+            "-    text\n  > [!NOTE]\n  > - item\n  | a | b |\n  |---|---|\n",
+            "-    text\n      - far in\n    ```\n    ```\n",
+            "> text\n>\n> | a | b |\n|---|---|\n",
+            "> text\n>\n> a | b\n:--|--\n",
+            "> - text\n>\n>   more\n===\n",
+            "> word |\n> |---|---|\n> ===\n> [ref]: /there\n> 7) x\n",
+        ] {
+            assert_parts_give_the_whole(source, 20);
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
         #[test]
         fn parts_give_the_rows_of_the_whole(source in nested(), width in 20usize..60) {
-            let whole = whole(&source, width);
-            let mut document = parted(&source);
-            let groups = groups(&mut document, width);
-            for ((text, whole), parts) in whole.iter().zip(&groups) {
-                let show = |rows: &[Row]| rows.iter().map(Row::text).collect::<Vec<_>>().join("\n");
-                prop_assert!(whole == parts, "{}\n--- whole\n{}\n--- parts\n{}", text, show(whole), show(parts));
-            }
+            assert_parts_give_the_whole(&source, width);
         }
     }
 

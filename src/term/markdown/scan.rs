@@ -353,5 +353,5 @@ pub(super) fn columns(rest: &str) -> usize {
         bars += usize::from(last);
         escaped = byte == b'\\' && !escaped;
     }
-    bars + 1 - usize::from(rest.starts_with('|')) - usize::from(last && bars > 1)
+    bars + 1 - usize::from(rest.starts_with('|')) - usize::from(last)
 }
