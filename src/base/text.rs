@@ -48,6 +48,25 @@ pub fn take_width(text: &str, columns: usize) -> &str {
     text
 }
 
+/// The bytes of the clusters that cover any of `columns`.
+pub fn column_range(text: &str, columns: std::ops::RangeInclusive<u16>) -> std::ops::Range<usize> {
+    let (first, last) = (usize::from(*columns.start()), usize::from(*columns.end()));
+    let mut column = 0;
+    let mut range = text.len()..text.len();
+    for (offset, cluster) in graphemes(text) {
+        let start = column;
+        column += grapheme_width(cluster);
+        if start > last {
+            range.end = offset;
+            break;
+        }
+        if column > first && range.start > offset {
+            range.start = offset;
+        }
+    }
+    range.start.min(range.end)..range.end
+}
+
 /// `text`, or its start with `…` in the last column when it is wider than `columns`.
 pub fn truncate(text: &str, columns: usize) -> Cow<'_, str> {
     if width(text) <= columns {

@@ -54,7 +54,7 @@ pub use load::{Findings, Loaded, load};
 pub(in crate::coding) use lock::{Locks, is_held};
 pub(in crate::coding) use log_file::create_directory;
 pub use outline::{Outline, OutlineEntry};
-pub use page::{Page, PageAt, StoredMessage};
+pub use page::{Landmark, Page, PageAt, StoredMessage};
 pub use reading::Reading;
 pub use rename::rename;
 pub use search::{HIT_LIMIT, Needle, SearchHit};

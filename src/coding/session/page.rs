@@ -33,10 +33,30 @@ pub enum PageAt {
     After { entry_id: String },
     /// This entry and those on both sides of it.
     Around { entry_id: String },
-    /// The prompt before this entry and what follows it; the first messages when there is none.
-    PromptBefore { entry_id: String },
-    /// The prompt after this entry and what follows it; the last messages when there is none.
-    PromptAfter { entry_id: String },
+    /// The nearest landmark before this entry and what follows it; nothing when there is none.
+    LandmarkBefore {
+        entry_id: String,
+        landmark: Landmark,
+    },
+    /// The nearest landmark after this entry and what follows it; nothing when there is none.
+    LandmarkAfter {
+        entry_id: String,
+        landmark: Landmark,
+    },
+}
+
+/// What a reader jumps to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Landmark {
+    /// What the person said.
+    Prompt,
+    /// A call of a tool, or a command of the person.
+    Call,
+    /// A call that did not succeed, or an error that was told.
+    Error,
+    /// A call that changed files and says how.
+    Edit,
 }
 
 /// A message and the entry it stands in.
@@ -90,21 +110,16 @@ impl SessionTree {
                 let place = place(entry_id)?;
                 self.backward(place, 2)..self.forward(place, 2)
             }
-            PageAt::PromptBefore { entry_id } => {
+            PageAt::LandmarkBefore { entry_id, landmark } => {
                 let before = &shown[..place(entry_id)?];
-                let start = before.iter().rposition(|number| self.is_prompt(*number));
-                let start = start.unwrap_or(0);
-                start..self.forward(start, 1)
+                let is = |number: &u32| self.is_landmark(*number, *landmark);
+                self.landmark_page(before.iter().rposition(is))
             }
-            PageAt::PromptAfter { entry_id } => {
+            PageAt::LandmarkAfter { entry_id, landmark } => {
                 let after = place(entry_id)? + 1;
-                let prompt = shown[after..]
-                    .iter()
-                    .position(|number| self.is_prompt(*number));
-                match prompt.map(|prompt| after + prompt) {
-                    Some(start) => start..self.forward(start, 1),
-                    None => self.backward(shown.len(), 1)..shown.len(),
-                }
+                let is = |number: &u32| self.is_landmark(*number, *landmark);
+                let found = shown[after..].iter().position(is);
+                self.landmark_page(found.map(|found| after + found))
             }
         };
         Some(self.plan(range))
@@ -122,8 +137,45 @@ impl SessionTree {
         }
     }
 
-    fn is_prompt(&self, number: u32) -> bool {
-        self.tag(number) == Tag::User
+    /// The page that begins with what is at `place`; with the calls, when that is a result.
+    fn landmark_page(&self, place: Option<usize>) -> Range<usize> {
+        let shown = self.shown();
+        let Some(mut start) = place else {
+            return 0..0;
+        };
+        while start > 0 && self.tag(shown[start]) == Tag::ToolResult {
+            start -= 1;
+        }
+        start..self.forward(start, 1)
+    }
+
+    /// Whether an entry is one. Only those that may be are read.
+    fn is_landmark(&self, number: u32, landmark: Landmark) -> bool {
+        let tag = self.tag(number);
+        let may_be = match landmark {
+            Landmark::Prompt => tag == Tag::User,
+            Landmark::Call | Landmark::Error => matches!(tag, Tag::ToolResult | Tag::Message),
+            Landmark::Edit => tag == Tag::ToolResult,
+        };
+        let is_known =
+            landmark == Landmark::Prompt || (landmark, tag) == (Landmark::Call, Tag::ToolResult);
+        if !may_be || is_known {
+            return may_be;
+        }
+        let entry = self.bodies().try_read(&self.record(number));
+        let Some(message) = entry.and_then(into_message) else {
+            return false;
+        };
+        match (landmark, message) {
+            (Landmark::Call, AgentMessage::ShellRun(_)) => true,
+            (Landmark::Error, AgentMessage::ToolResult(result)) => !result.status.is_success(),
+            (Landmark::Error, AgentMessage::ShellRun(run)) => run.exit_code != Some(0),
+            (Landmark::Error, AgentMessage::Notice(notice)) => notice.severity == Severity::Error,
+            (Landmark::Edit, AgentMessage::ToolResult(result)) => {
+                result.details.get("diff").is_some()
+            }
+            _ => false,
+        }
     }
 
     /// Where a page that begins at `start` ends, when it is one of `parts` parts.

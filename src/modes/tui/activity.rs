@@ -92,6 +92,11 @@ impl Activity {
     }
 
     /// The row at `now`, with `right` at its right edge.
+    /// Whether a line stands there for a moment.
+    pub fn has_toast(&self, now: Instant) -> bool {
+        self.toast.as_ref().is_some_and(|toast| toast.until > now)
+    }
+
     pub fn row(&self, now: Instant, width: u16, right: Option<&str>) -> Row {
         let mut row = Row::default();
         if let Some(since) = self.since() {

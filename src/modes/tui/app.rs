@@ -11,7 +11,7 @@ use crate::coding::permission::RuleInfo;
 use crate::llm::Usage;
 use crate::term::component::Cx;
 use crate::term::highlight::{Highlighted, Highlighter};
-use crate::term::input::{InputEvent, KeyPress, MouseEventKind, MouseInput};
+use crate::term::input::{InputEvent, KeyPress};
 use crate::term::keymap::{Keymap, Lookup};
 use crate::term::layers::Layers;
 use crate::term::theme::Theme;
@@ -22,13 +22,11 @@ use super::asking::Asking;
 use super::command::Command;
 use super::editor::Editor;
 use super::footer::Footer;
+use super::mouse::Pointer;
 use super::plugins::PluginView;
 use super::search::Search;
 use super::transcript::Transcript;
 use super::tree::TreeMemory;
-
-/// Rows a turn of the wheel scrolls.
-const WHEEL_ROWS: isize = 3;
 
 /// Keymap contexts of the main screen, innermost first.
 const MAIN_CONTEXTS: &[&str] = &["editor", "global"];
@@ -44,6 +42,11 @@ pub enum Effect {
     Suspend,
     /// Edit this text in an external editor; the answer comes back through `App::edited`.
     ExternalEditor(String),
+    /// Show this text in an external program.
+    View {
+        text: String,
+        with: Viewer,
+    },
     Repaint,
     /// A run ended or an answer is needed.
     Notify(String),
@@ -52,6 +55,15 @@ pub enum Effect {
     /// Read settings, themes and keymaps again.
     ReloadLooks,
     Quit,
+}
+
+/// A program that shows a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Viewer {
+    /// `$VISUAL` or `$EDITOR`.
+    Editor,
+    /// `$PAGER`.
+    Pager,
 }
 
 /// What waits in the queues, as it is shown.
@@ -103,6 +115,7 @@ pub struct App {
     pub(super) focused: bool,
     /// Keys belong to the transcript, not to the editor.
     pub(super) browsing: bool,
+    pub(super) pointer: Pointer,
     /// Something visible changed since the last draw.
     pub(super) dirty: bool,
 }
@@ -159,6 +172,7 @@ impl App {
             exit_armed: None,
             focused: true,
             browsing: false,
+            pointer: Pointer::default(),
             dirty: true,
         }
     }
@@ -169,7 +183,7 @@ impl App {
         match event {
             InputEvent::Key(key) => self.on_key(key, now),
             InputEvent::Paste(text) => self.on_paste(&text, now),
-            InputEvent::Mouse(mouse) => self.on_mouse(mouse),
+            InputEvent::Mouse(mouse) => self.on_mouse(mouse, now),
             InputEvent::FocusGained => self.focused = true,
             InputEvent::FocusLost => self.focused = false,
             InputEvent::Resize(..) | InputEvent::Reply(_) => {}
@@ -251,7 +265,7 @@ impl App {
     /// When the screen looks different without anything having happened.
     pub fn next_change(&self, now: Instant) -> Option<Instant> {
         let jobs = self.next_job_tick(now);
-        [self.activity.next_change(now), jobs]
+        [self.activity.next_change(now), jobs, self.next_edge_step()]
             .into_iter()
             .flatten()
             .min()
@@ -273,6 +287,9 @@ impl App {
     }
 
     fn on_key(&mut self, key: KeyPress, now: Instant) {
+        if !self.browsing {
+            self.transcript.clear_selection();
+        }
         let contexts = self.contexts();
         match self.keymap.lookup(&contexts, &self.pending_keys, key) {
             Lookup::Action(action) => {
@@ -308,7 +325,7 @@ impl App {
             );
         } else if let Some(character) = key.typed() {
             // Whoever begins to write has read enough; nothing typed is lost.
-            self.browsing = false;
+            self.leave_browsing();
             self.editor.insert_char(character);
             self.offer_completion();
         }
@@ -316,7 +333,7 @@ impl App {
 
     fn on_paste(&mut self, text: &str, now: Instant) {
         if self.layers.is_empty() {
-            self.browsing = false;
+            self.leave_browsing();
             self.editor.paste(text);
         } else {
             let _ = self.layers.on_paste(
@@ -326,19 +343,6 @@ impl App {
                     now,
                 },
             );
-        }
-    }
-
-    fn on_mouse(&mut self, mouse: MouseInput) {
-        if !self.layers.is_empty() {
-            self.dirty = false;
-            return;
-        }
-        match mouse.kind {
-            MouseEventKind::ScrollUp => self.transcript.scroll(-WHEEL_ROWS),
-            MouseEventKind::ScrollDown => self.transcript.scroll(WHEEL_ROWS),
-            MouseEventKind::Down(_) => self.dirty = self.transcript.toggle_at(mouse.row),
-            _ => self.dirty = false,
         }
     }
 }

@@ -31,7 +31,7 @@ impl App {
         if self.browsing {
             // The one word that means something else here.
             if command == Command::Cancel {
-                self.browsing = false;
+                self.step_back();
                 return true;
             }
             return self.app_command(command, now);
@@ -139,22 +139,13 @@ impl App {
             Command::ToggleTools => {
                 self.transcript.toggle_tools();
             }
-            Command::PageUp => self.transcript.page(false),
-            Command::PageDown => self.transcript.page(true),
-            Command::LineUp => self.transcript.scroll(-1),
-            Command::LineDown => self.transcript.scroll(1),
-            Command::Top => self.transcript.go_top(),
-            Command::Bottom => self.transcript.go_bottom(),
-            Command::PreviousPrompt => self.transcript.go_prompt(false),
-            Command::NextPrompt => self.transcript.go_prompt(true),
-            Command::Browse => self.browsing = true,
             Command::Answer => return self.enter_question(),
             Command::CyclePermissions => self.ops.push(Op::CyclePermissions),
             Command::Complete if self.layers.is_empty() => {
                 let missing = self.editor.complete_path();
                 self.ask_for(missing);
             }
-            command => return self.open_panel(command, now),
+            command => return self.read_command(command, now) || self.open_panel(command, now),
         }
         true
     }

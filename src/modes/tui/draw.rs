@@ -109,7 +109,9 @@ impl App {
     }
 
     fn draw_status(&self, areas: Areas, buffer: &mut Buffer, links: &Links, now: Instant) {
-        let right = self.status_right();
+        // What is told for a moment goes before the keys of browsing.
+        let told = self.browsing && self.activity.has_toast(now);
+        let right = self.status_right().filter(|_| !told);
         let row = self.activity.row(now, areas.status.width, right.as_deref());
         self.paint(&[row], areas.status, buffer, links);
     }
@@ -141,6 +143,8 @@ impl App {
             ("line_down", "down"),
             ("line_up", "up"),
             ("previous_prompt", "prompt before"),
+            ("next_block", "pick"),
+            ("copy_block", "copy"),
             ("bottom", "end"),
             ("cancel", "back"),
         ];

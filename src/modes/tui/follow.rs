@@ -21,6 +21,7 @@ impl App {
     pub fn on_event(&mut self, event: &Event, now: Instant) {
         let changed = self.transcript.apply(event);
         self.dirty |= changed;
+        self.tell_missed(now);
         match event {
             Event::Agent(event) => self.follow_agent(event, now),
             event => self.follow_host(event, now),

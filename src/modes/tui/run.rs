@@ -17,10 +17,10 @@ use super::app::{App, AppOptions, Effect};
 use super::command::Command;
 use super::looks::{Looks, terminal_kind};
 use crate::agent::{self, AgentMessage, Subscription};
+use crate::base::browser;
 use crate::base::problem::Problem;
 use crate::base::text::sanitize;
 use crate::base::watch::Watcher;
-use crate::base::{browser, foreground};
 use crate::coding::folders::Folders;
 use crate::coding::host::{Event, Host, HostSetup, Op, TreeEvent};
 use crate::coding::settings::{ExitOutput, Settings};
@@ -170,10 +170,10 @@ enum Finished {
 }
 
 /// The loop's state.
-struct Screen {
-    app: App,
+pub(super) struct Screen {
+    pub(super) app: App,
     host: Host,
-    terminal: Terminal,
+    pub(super) terminal: Terminal,
     writer: FrameWriter,
     clock: FrameClock,
     /// When the last frame was drawn.
@@ -183,7 +183,7 @@ struct Screen {
     looks: Looks,
     clipboard: Clipboard,
     results: mpsc::UnboundedSender<Finished>,
-    options: Options,
+    pub(super) options: Options,
     /// Prompts of the command line that have not been sent.
     waiting: Vec<Prompt>,
     running: bool,
@@ -398,6 +398,7 @@ impl Screen {
                 self.repaint();
             }
             Effect::ExternalEditor(text) => self.edit_externally(&text),
+            Effect::View { text, with } => self.view_externally(&text, with),
             Effect::Notify(text) => {
                 if self.options.settings.notifications {
                     self.writer
@@ -445,37 +446,16 @@ impl Screen {
         self.app.report(&problems);
     }
 
-    fn repaint(&mut self) {
+    pub(super) fn repaint(&mut self) {
         self.writer.resize(self.terminal.size());
         self.writer.repaint();
         self.clock.forget_fence();
         self.clock.request_now(Instant::now());
     }
 
-    /// Lets the user write the prompt in their editor.
-    fn edit_externally(&mut self, text: &str) {
-        let now = Instant::now();
-        let variable = |name: &str| {
-            self.options
-                .environment
-                .get(name)
-                .filter(|value| !value.is_empty())
-        };
-        let editor = variable("VISUAL").or_else(|| variable("EDITOR")).cloned();
-        let editor = editor.unwrap_or_else(|| "vi".to_owned());
-        let edited = self.terminal.with_released(|| edit(&editor, text));
-        match edited {
-            Ok(Ok(text)) => self.app.edited(text.trim_end_matches('\n')),
-            Ok(Err(error)) => self
-                .app
-                .toast(&format!("`{editor}` failed: {error}"), true, now),
-            Err(error) => self.app.toast(&error.to_string(), true, now),
-        }
-        self.repaint();
-    }
-
     fn draw(&mut self) {
         let now = Instant::now();
+        self.app.tick(now);
         // What changed until now is in this frame.
         self.app.take_dirty();
         let (canvas, links) = self.writer.canvas();
@@ -561,20 +541,6 @@ async fn sleep_to(deadline: Option<Instant>) {
         Some(deadline) => sleep_until(deadline.into()).await,
         None => std::future::pending().await,
     }
-}
-
-/// Runs the editor on a file with `text` and gives back what it holds afterwards.
-fn edit(editor: &str, text: &str) -> std::io::Result<String> {
-    let mut file = tempfile::Builder::new()
-        .prefix("osier-")
-        .suffix(".md")
-        .tempfile()?;
-    file.write_all(text.as_bytes())?;
-    file.flush()?;
-    let path = file.path().to_string_lossy().into_owned();
-    let command = format!("{editor} \"$1\"");
-    foreground::run("sh", ["-c", &command, "osier", &path])?;
-    std::fs::read_to_string(file.path())
 }
 
 /// What stays in the terminal: the answer or the transcript, and how to come back.

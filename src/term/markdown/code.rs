@@ -185,7 +185,8 @@ impl CodeBlock {
         (self.head() + end as usize + partial).max(1)
     }
 
-    fn head(&self) -> usize {
+    /// Rows above the first line.
+    pub(super) fn head(&self) -> usize {
         usize::from(!self.language.is_empty())
     }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::scan::{Line, is_delimiter_row};
+use super::scan::{Line, is_delimiter_row, is_underline};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Container {
@@ -37,21 +37,33 @@ fn indented(line: &mut Line<'_>, offset: usize) -> bool {
     inside
 }
 
-/// A line inside of containers without their marks. One that goes on lazily, with fewer of them, stays the
-/// text that it is in the whole, whatever it would begin inside: nothing begins so far in, but a table.
-pub(super) fn inner_line<'a>(containers: &[Container], line: &'a str) -> Cow<'a, str> {
-    const FAR: usize = 256;
+/// A line behind the marks of the containers, as far as it has them, and whether it goes on in all of them.
+pub(super) fn behind_marks<'a>(containers: &[Container], line: &'a str) -> (Line<'a>, bool) {
     let mut left = Line::new(line);
     let goes_on = containers
         .iter()
         .all(|container| container.takes(&mut left));
+    (left, goes_on)
+}
+
+/// A line inside of containers without their marks. One that goes on lazily, with fewer of them, stays the
+/// text that it is in the whole, whatever it would begin inside.
+pub(super) fn inner_line<'a>(containers: &[Container], line: &'a str) -> Cow<'a, str> {
+    /// Columns from which on nothing begins but a table.
+    const FAR: usize = 256;
+    let (left, goes_on) = behind_marks(containers, line);
+    let text = left.rest();
     if goes_on || left.is_blank() {
         return left.remainder();
     }
-    let text = left.rest();
-    let (before, behind) = text.split_at(table_mark(text).unwrap_or(0));
-    let escape = if table_mark(text).is_some() { "\\" } else { "" };
-    Cow::Owned(format!("{:FAR$}{before}{escape}{behind}", ""))
+    if let Some(mark) = table_mark(text) {
+        return Cow::Owned(format!("{}\\{}", &text[..mark], &text[mark..]));
+    }
+    let is_marked = text.starts_with(|char: char| char.is_ascii_punctuation());
+    if is_marked && left.indent() > 3 || is_underline(text) {
+        return Cow::Owned(format!("{:FAR$}{text}", ""));
+    }
+    Cow::Borrowed(text)
 }
 
 /// What in a line makes it a row of a table.
@@ -66,11 +78,8 @@ fn table_mark(text: &str) -> Option<usize> {
 
 /// Whether a line goes on in all of the containers with something that shows.
 pub(super) fn is_inside(containers: &[Container], line: &str) -> bool {
-    let mut left = Line::new(line);
-    containers
-        .iter()
-        .all(|container| container.takes(&mut left))
-        && !left.is_blank()
+    let (left, goes_on) = behind_marks(containers, line);
+    goes_on && !left.is_blank()
 }
 
 /// Lines inside of containers without their marks. `whole` says that the first line has none.

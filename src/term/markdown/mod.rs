@@ -25,7 +25,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use self::containers::inner_line;
+use self::containers::behind_marks;
 use self::parts::PART;
 use self::pieces::Cut;
 use self::split::{Splitter, Step};
@@ -196,6 +196,23 @@ impl Markdown {
         }
         let left = std::mem::replace(&mut self.visible, first..index);
         self.trim(left);
+    }
+
+    /// The pieces of code at `width`: their rows without the label, and their text.
+    pub fn code(&mut self, width: usize) -> Vec<(Range<usize>, String)> {
+        self.lay_out(width.max(1));
+        let mut pieces = Vec::new();
+        for (index, unit) in self.units.iter().enumerate() {
+            let Body::Code(code) = &unit.body else {
+                continue;
+            };
+            let above = index.checked_sub(1).map_or(0, |above| self.ends[above]);
+            let start = above + usize::from(self.has_gap(index)) + code.head();
+            let lines = (0..code.lines.len()).map(|line| code.line(line, &self.source));
+            let text: Vec<Cow<'_, str>> = lines.collect();
+            pieces.push((start..self.ends[index], text.join("\n")));
+        }
+        pieces
     }
 
     /// Lets the rows of blocks go that are far from what is shown and from the end: those that were shown
@@ -447,8 +464,8 @@ fn holds_back(splitter: &Splitter, unit: &Unit, partial: &str) -> bool {
 
 /// Whether a line inside of what is open may be one of a table.
 fn starts_with_bar(splitter: &Splitter, line: &str) -> bool {
-    let inner = inner_line(splitter.containers(), line);
-    inner.trim_start().starts_with('|')
+    let (left, _) = behind_marks(splitter.containers(), line);
+    left.rest().starts_with('|')
 }
 
 /// The text of an open paragraph without a last line that looks like the header of a table.

@@ -332,7 +332,7 @@ mod tests {
     fn lazy_lines_stay_text() {
         for source in [
             "-    text\n  > [!NOTE]\n  > - item\n  | a | b |\n  |---|---|\n",
-            "-    text\n      - far in\n    ```\n    ```\n",
+            "-    text\n      - far in\n    ```\n    more\n",
             "> text\n>\n> | a | b |\n|---|---|\n",
             "> text\n>\n> a | b\n:--|--\n",
             "> - text\n>\n>   more\n===\n",

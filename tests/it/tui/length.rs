@@ -54,9 +54,12 @@ async fn turn(screen: &mut Screen, key: &str) -> Vec<String> {
                 .await;
             continue;
         }
-        let moved = (1..after.len() - 1).find(|by| match key {
-            "pageup" => after[*by..] == before[..before.len() - by],
-            _ => before[*by..] == after[..after.len() - by],
+        // The first row may be the prompt that stays there.
+        let moved = [0, 1].iter().find(|covered| {
+            (1..after.len() - 1).any(|by| match key {
+                "pageup" => before[**covered..].starts_with(&after[by..]),
+                _ => after[**covered..].starts_with(&before[by..]),
+            })
         });
         assert!(moved.is_some(), "{before:#?}\n{after:#?}");
         return after;

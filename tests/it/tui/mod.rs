@@ -21,6 +21,7 @@ mod looks;
 mod overlays;
 mod plugins;
 mod questions;
+mod reading;
 mod restore;
 mod running;
 mod sessions;

@@ -189,7 +189,7 @@ async fn browsing_gives_single_keys_to_the_conversation_until_something_is_typed
     screen.type_text("draft").press("alt+v");
     let status = screen.screen();
     assert!(
-        status.contains("j down · k up · [ prompt before · G end · q back"),
+        status.contains("j down · k up · [ prompt before · } pick · y copy · G end · q back"),
         "{status}"
     );
     assert_eq!(screen.cursor(), None);
@@ -197,8 +197,8 @@ async fn browsing_gives_single_keys_to_the_conversation_until_something_is_typed
     assert!(screen.conversation().starts_with("▌ first"));
     screen.press("]");
     assert!(screen.conversation().trim_start().starts_with("▌ second"));
-    screen.press("g j j");
-    assert!(screen.conversation().starts_with("one"));
+    screen.press("g j");
+    assert!(screen.conversation().starts_with("▌ first\none\n"));
     screen.press("G");
     assert_eq!(screen.conversation(), end);
     // Esc gives the keys back; so does a character that means nothing here, and it is not lost.

@@ -4,7 +4,7 @@
 use super::damage::put;
 use super::*;
 use crate::agent::ToolResultMessage;
-use crate::coding::session::{Needle, Page, PageAt, SearchHit, load};
+use crate::coding::session::{Landmark, Needle, Page, PageAt, SearchHit, load};
 use crate::llm::{ToolCall, ToolResult};
 
 /// Opens without reading more than the end.
@@ -200,11 +200,13 @@ async fn pages_put_together_are_the_branch_and_never_part_a_call_from_its_result
             .iter()
             .any(|stored| stored.entry_id == entry_id)
     );
-    let before = PageAt::PromptBefore {
+    let landmark = Landmark::Prompt;
+    let before = PageAt::LandmarkBefore {
         entry_id: entry_id.clone(),
+        landmark,
     };
     assert_eq!(texts_of(&index.page(&before).unwrap())[0], "prompt 99");
-    let after = PageAt::PromptAfter { entry_id };
+    let after = PageAt::LandmarkAfter { entry_id, landmark };
     assert_eq!(texts_of(&index.page(&after).unwrap())[0], "prompt 101");
     // On a branch that was left, and nowhere.
     for entry_id in [entries[604].id.clone(), "ffffffff".into()] {

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use crate::agent::{Notice, Severity, UserMessage};
+use crate::base::text;
 use crate::term::face::{Emphasis, Face, Token};
 use crate::term::highlight::{Highlighted, Highlighter};
 use crate::term::markdown::Markdown;
@@ -242,6 +243,19 @@ fn user_rows(message: &UserMessage, width: u16) -> Vec<Row> {
         row.fill = Some(fill);
     }
     rows
+}
+
+/// The first line of a prompt, as it stands above what answers it.
+pub(super) fn sticky_row(text: &str, width: u16) -> Row {
+    let line = text::single_line(text::head_bytes(text.trim_start(), 4 * usize::from(width)));
+    let room = usize::from(width).saturating_sub(2);
+    let mut row = Row::new(vec![
+        Span::new("▌ ", Token::UserMarker),
+        Span::new(&*text::truncate(&line, room), Token::User),
+    ]);
+    row.decoration = 2;
+    row.fill = Some(Face::from(Token::User));
+    row
 }
 
 /// Thinking reads as one quiet voice: plain text takes its colour, the rest keeps its own.

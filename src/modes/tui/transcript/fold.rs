@@ -165,6 +165,7 @@ impl Transcript {
         let reported = std::mem::take(&mut self.near.cells);
         let keep = !std::mem::replace(&mut self.opened, true);
         self.near = Strip::of(messages, !at_start);
+        self.unmark();
         self.away = None;
         self.asked = None;
         self.shells.clear();
@@ -361,6 +362,7 @@ impl Transcript {
         if self.away.is_some() {
             return;
         }
+        self.unmark();
         if let Position::At { cell, row } = &mut self.position {
             if *cell > place {
                 *cell -= 1;

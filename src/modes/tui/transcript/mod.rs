@@ -9,7 +9,10 @@ mod below;
 mod cell;
 mod find;
 mod fold;
+mod jump;
 mod pages;
+mod pick;
+mod selection;
 mod shell;
 mod strip;
 mod task;
@@ -21,12 +24,15 @@ use std::sync::Arc;
 
 use below::Below;
 use pages::Asked;
+use pick::Pick;
+use selection::Selection;
 use strip::Strip;
 
 use crate::coding::host::Op;
 use crate::coding::session::Needle;
 
 pub use cell::{Body, Cell, Look};
+pub use selection::Unit;
 pub use tool::tail_rows;
 
 /// Where the viewport stands.
@@ -52,6 +58,12 @@ pub struct Transcript {
     ops: Vec<Op>,
     /// What is marked wherever it shows.
     needle: Option<Needle>,
+    /// What is selected, by mouse or by lines.
+    selection: Option<Selection>,
+    /// The block that is picked.
+    pick: Option<Pick>,
+    /// What was looked for in vain.
+    missed: Option<String>,
     position: Position,
     look: Look,
     /// Width and height of the last frame; scrolling is counted in its rows.
@@ -94,6 +106,9 @@ impl Transcript {
             requests: 0,
             ops: Vec::new(),
             needle: None,
+            selection: None,
+            pick: None,
+            missed: None,
             position: Position::Follow,
             look: Look {
                 show_thinking,
@@ -123,8 +138,28 @@ impl Transcript {
 
     /// Goes back to the end of the conversation; what was asked for the other place is not awaited.
     fn leave_away(&mut self) {
-        self.away = None;
+        if self.away.take().is_some() {
+            self.unmark();
+        }
         self.asked = None;
+    }
+
+    /// Forgets what is selected and picked: its cells are others now.
+    fn unmark(&mut self) {
+        self.selection = None;
+        self.pick = None;
+    }
+
+    /// The cells that are read are others by `count` places.
+    fn shift_marks(&mut self, count: isize) {
+        self.selection = self
+            .selection
+            .take()
+            .and_then(|selection| selection.shifted(count));
+        self.pick = self.pick.take().and_then(|mut pick| {
+            pick.cell = pick.cell.checked_add_signed(count)?;
+            Some(pick)
+        });
     }
 
     /// The first cell that something may still change.

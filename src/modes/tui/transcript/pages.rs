@@ -7,10 +7,11 @@
 
 use std::sync::Arc;
 
+use super::jump::is_landmark;
 use super::strip::Strip;
 use super::{Position, Transcript};
 use crate::coding::host::Op;
-use crate::coding::session::{PageAt, StoredMessage};
+use crate::coding::session::{Landmark, PageAt, StoredMessage};
 
 /// Bytes of text, about, that a strip may hold before cells far away are dropped.
 const BUDGET: usize = 2 << 20;
@@ -28,6 +29,8 @@ pub(super) enum Purpose {
     Later,
     /// Its first row goes to the top of the screen.
     Start,
+    /// Its first landmark in that direction goes to the top of the screen.
+    Landmark { landmark: Landmark, down: bool },
     /// This entry goes on the screen.
     Show { entry: Arc<str> },
 }
@@ -101,6 +104,7 @@ impl Transcript {
                 Purpose::Earlier => self.strip_mut().earlier = false,
                 Purpose::Later if came.found => self.join(),
                 Purpose::Later => self.go_bottom(),
+                Purpose::Landmark { landmark, down } => self.miss_landmark(landmark, down),
                 Purpose::Start | Purpose::Show { .. } => return false,
             }
             return true;
@@ -112,6 +116,12 @@ impl Transcript {
                 self.jump(&came);
                 self.position = Position::At { cell: 0, row: 0 };
                 self.scroll(0);
+            }
+            Purpose::Landmark { landmark, .. } => {
+                self.jump(&came);
+                let cells = &self.strip().cells;
+                let found = cells.iter().position(|cell| is_landmark(cell, landmark));
+                self.show_landmark(found.unwrap_or(0), landmark);
             }
             Purpose::Show { entry } => {
                 self.jump(&came);
@@ -143,6 +153,7 @@ impl Transcript {
             }
             *cell += count;
         }
+        self.shift_marks(count.cast_signed());
     }
 
     fn grow_down(&mut self, came: &Came<'_>) {
@@ -166,6 +177,7 @@ impl Transcript {
     /// Reads at another place: the page becomes a strip of its own, or goes on in the end of the
     /// conversation when it reaches it.
     fn jump(&mut self, came: &Came<'_>) {
+        self.unmark();
         let (messages, joins) = before_end(came, self.near.first.as_deref());
         self.away = Some(Strip::of(messages, !came.at_start));
         // Set by the caller to a row of the strip.
@@ -218,6 +230,7 @@ impl Transcript {
         {
             away.cut_before(cell);
             *at -= cell;
+            self.shift_marks(-cell.cast_signed());
         }
     }
 
@@ -249,6 +262,9 @@ impl Transcript {
             self.shift_live_down(cell);
             if let (None, Position::At { cell: at, .. }) = (&self.away, &mut self.position) {
                 *at -= cell;
+            }
+            if self.away.is_none() {
+                self.shift_marks(-cell.cast_signed());
             }
         }
         let (top, _) = self.top();

@@ -54,6 +54,17 @@ impl ShellCell {
         );
     }
 
+    /// What it printed so far.
+    pub fn output(&self) -> &str {
+        let run = self.run.as_ref();
+        run.map_or(self.live.text(), |run| &run.output)
+    }
+
+    pub fn has_failed(&self) -> bool {
+        let run = self.run.as_ref();
+        run.is_some_and(|run| run.exit_code != Some(0))
+    }
+
     pub fn rows(&self, width: u16, expanded: bool) -> Vec<Row> {
         let mark = if self.exclude_from_context {
             "!! "
@@ -65,8 +76,7 @@ impl ShellCell {
         let rest = [Span::new("  ", Token::UserMarker)];
         let mut rows = plain(&self.command, face, width, &first, &rest);
         let indent = [Span::new("  ", Token::ToolOutput)];
-        let run = self.run.as_ref();
-        let output = run.map_or(self.live.text(), |run| &run.output);
+        let output = self.output();
         if expanded {
             rows.extend(plain(
                 output.trim_end(),

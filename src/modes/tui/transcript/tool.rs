@@ -212,6 +212,32 @@ impl ToolCell {
         }
     }
 
+    /// What the call gave so far.
+    pub fn output(&self) -> Cow<'_, str> {
+        match &self.phase {
+            Phase::Done(result) => match result.details.get("diff").and_then(Value::as_str) {
+                Some(patch) => Cow::Borrowed(patch),
+                None => result_text(result),
+            },
+            Phase::Streaming | Phase::Running => Cow::Borrowed(self.live.text()),
+        }
+    }
+
+    /// What the call is about: the command, the file, the pattern.
+    pub fn command(&self) -> Option<String> {
+        let view = VIEWS.iter().find(|view| view.name == self.name)?;
+        Some(self.arguments.get(view.subject)?.as_str()?.to_owned())
+    }
+
+    pub fn has_failed(&self) -> bool {
+        matches!(&self.phase, Phase::Done(result) if !result.status.is_success())
+    }
+
+    /// Whether the call has changed files in a way that is known.
+    pub fn changed_files(&self) -> bool {
+        matches!(&self.phase, Phase::Done(result) if result.details.get("diff").is_some())
+    }
+
     pub fn rows(&self, width: u16, expanded: bool) -> Vec<Row> {
         let view = VIEWS.iter().find(|view| view.name == self.name);
         let mut rows = self.header_rows(view, width, expanded);

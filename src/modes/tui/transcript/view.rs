@@ -1,20 +1,32 @@
 //! Drawing and scrolling: both walk cells outward from the position, so their cost is bounded by the
 //! screen.
 
+use std::borrow::Cow;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
+use super::cell::{Body, Cell, sticky_row};
 use super::find::with_marks;
-use super::pages::Purpose;
+use super::pick::with_bar;
+use super::selection::with_selection;
 use super::{Position, Transcript};
-use crate::coding::session::PageAt;
 use crate::term::face::Face;
 use crate::term::frame::Links;
 use crate::term::highlight::{Highlighted, Highlighter};
 use crate::term::row::Row;
 use crate::term::theme::Theme;
 use crate::term::widgets::paint::Painter;
+
+/// What stands on a row of the screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Seen {
+    /// The blank row above a cell.
+    Gap,
+    /// A row of a cell, its gap not counted.
+    Row { cell: usize, row: usize },
+}
 
 impl Transcript {
     /// Draws the visible rows.
@@ -88,103 +100,105 @@ impl Transcript {
         self.prefetch();
     }
 
-    /// Moves by a page, keeping two rows of the old one.
+    /// Moves by a page, keeping two rows of the old one in sight beside the prompt above.
     pub fn page(&mut self, down: bool) {
         let page = isize::try_from(self.viewport.1.saturating_sub(2).max(1)).unwrap_or(1);
-        self.scroll(if down { page } else { -page });
-    }
-
-    pub fn go_top(&mut self) {
-        if self.strip().earlier && self.near.earlier {
-            self.ask(Purpose::Start, PageAt::Start);
-            return;
-        }
-        if self.strip().earlier {
-            self.leave_away();
-        }
-        self.position = Position::At { cell: 0, row: 0 };
-        self.scroll(0);
-    }
-
-    pub fn go_bottom(&mut self) {
-        self.leave_away();
-        self.position = Position::Follow;
-        self.below = None;
-    }
-
-    /// Puts the next prompt above or below the top row at the top.
-    pub fn go_prompt(&mut self, down: bool) {
-        let (cell, row) = self.top();
-        let cells = &self.strip().cells;
-        let found = if down {
-            (cell + 1..cells.len()).find(|place| cells[*place].is_prompt())
+        if down {
+            self.scroll(page);
+            if !self.follows() && self.prompt_above().is_some() {
+                self.scroll(-1);
+            }
         } else {
-            let last = if row > 0 { cell + 1 } else { cell };
-            (0..last.min(cells.len()))
-                .rev()
-                .find(|place| cells[*place].is_prompt())
-        };
-        let strip = self.strip();
-        let entry = if down { &strip.last } else { &strip.first };
-        let entry_id = entry.as_deref().unwrap_or_default().to_owned();
-        match found {
-            Some(cell) => {
-                self.position = Position::At { cell, row: 0 };
-                self.scroll(0);
-            }
-            None if down && self.away.is_some() => {
-                self.ask(Purpose::Start, PageAt::PromptAfter { entry_id });
-            }
-            None if down => self.go_bottom(),
-            None if strip.earlier => self.ask(Purpose::Start, PageAt::PromptBefore { entry_id }),
-            None => self.go_top(),
+            let covered = isize::from(self.prompt_above().is_some());
+            self.scroll(-(page - covered).max(1));
         }
     }
 
     /// Folds or unfolds what stands on screen row `y` of the viewport; false when nothing does.
     pub fn toggle_at(&mut self, y: u16) -> bool {
+        match self.seen_at(y) {
+            Some(Seen::Row { cell, .. }) => self.toggle(cell),
+            _ => false,
+        }
+    }
+
+    pub(super) fn toggle(&mut self, cell: usize) -> bool {
+        let look = self.look;
+        let cell = &mut self.strip_mut().cells[cell];
+        let open = match cell.body {
+            Body::Thinking { .. } => look.show_thinking,
+            Body::Tool(_) | Body::Shell(_) => look.expand_tools,
+            _ => return false,
+        };
+        cell.expanded = Some(!cell.expanded.unwrap_or(open));
+        cell.changed();
+        true
+    }
+
+    /// What stands on screen row `y`.
+    pub(super) fn seen_at(&mut self, y: u16) -> Option<Seen> {
         if y >= self.viewport.1 {
-            return false;
+            return None;
         }
         let (mut cell, row) = self.top();
         let mut left = usize::from(y) + row;
         while cell < self.strip().cells.len() {
             let height = self.full_height(cell);
             if left < height {
-                let look = self.look;
-                let cell = &mut self.strip_mut().cells[cell];
-                let open = match cell.body {
-                    super::Body::Thinking { .. } => look.show_thinking,
-                    super::Body::Tool(_) | super::Body::Shell(_) => look.expand_tools,
-                    _ => return false,
-                };
-                cell.expanded = Some(!cell.expanded.unwrap_or(open));
-                cell.changed();
-                return true;
+                let row = left.checked_sub(self.strip().gap(cell));
+                return Some(row.map_or(Seen::Gap, |row| Seen::Row { cell, row }));
             }
             left -= height;
             cell += 1;
         }
-        false
+        None
+    }
+
+    /// The prompt that what stands at the top answers, when it is not on the screen itself.
+    pub(super) fn prompt_above(&mut self) -> Option<usize> {
+        let (top, row) = self.top();
+        let strip = self.strip();
+        let end = strip.cells.len().min(top + 1);
+        let prompt = strip.cells[..end].iter().rposition(Cell::is_prompt)?;
+        let hidden = prompt < top || row > strip.gap(top);
+        hidden.then_some(prompt)
     }
 
     fn paint(&mut self, painter: &mut Painter<'_, impl Fn(Face) -> Style>) {
         let (mut cell, mut skip) = self.top();
         let (width, look) = (self.viewport.0, self.look);
-        let needle = self.needle.take();
+        let (needle, selected) = (self.needle.take(), self.selected());
+        let picked = self.picked_rows();
+        if let Some(prompt) = self.prompt_above() {
+            if let Body::User(message) = &self.strip().cells[prompt].body {
+                painter.row(&sticky_row(&message.text, width));
+            }
+            skip += 1;
+        }
         while cell < self.strip().cells.len() && painter.room() > 0 {
             let above = self.strip().gap(cell);
             for _ in skip..above {
                 painter.row(&Row::default());
             }
-            let start = skip.saturating_sub(above);
-            let range = start..start + painter.room();
+            let mut place = skip.saturating_sub(above);
+            let range = place..place + painter.room();
             let cells = &mut self.strip_mut().cells;
             cells[cell].each_row(width, look, range, &mut |row| {
                 let marked = needle.as_ref().and_then(|needle| with_marks(needle, row));
-                painter.row(marked.as_ref().unwrap_or(row));
+                let mut shown = Cow::Borrowed(marked.as_ref().unwrap_or(row));
+                if let Some(columns) = selected.and_then(|all| all.columns(cell, place)) {
+                    shown = Cow::Owned(with_selection(&shown, &columns));
+                }
+                if picked
+                    .as_ref()
+                    .is_some_and(|(at, rows)| *at == cell && rows.contains(&place))
+                {
+                    shown = Cow::Owned(with_bar(&shown));
+                }
+                painter.row(&shown);
+                place += 1;
             });
-            skip = 0;
+            skip = skip.saturating_sub(self.full_height(cell));
             cell += 1;
         }
         self.needle = needle;
@@ -204,7 +218,7 @@ impl Transcript {
     }
 
     /// Rows of a cell with its gap.
-    fn full_height(&mut self, cell: usize) -> usize {
+    pub(super) fn full_height(&mut self, cell: usize) -> usize {
         let (width, _) = self.viewport;
         let look = self.look;
         let strip = self.strip_mut();
@@ -233,7 +247,7 @@ impl Transcript {
         }
     }
 
-    fn moved_down(&mut self, (mut cell, row): (usize, usize), rows: usize) -> Position {
+    pub(super) fn moved_down(&mut self, (mut cell, row): (usize, usize), rows: usize) -> Position {
         let mut row = row + rows;
         while cell < self.strip().cells.len() {
             let height = self.full_height(cell);

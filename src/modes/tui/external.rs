@@ -1,0 +1,70 @@
+//! Texts in other programs: the prompt in the user's editor, a block of the conversation in an editor or a
+//! pager. They have the terminal while they run.
+
+use std::io::Write;
+use std::time::Instant;
+
+use super::app::Viewer;
+use super::run::Screen;
+use crate::base::foreground;
+
+impl Screen {
+    /// Lets the user write the prompt in their editor.
+    pub(super) fn edit_externally(&mut self, text: &str) {
+        let editor = self.program(Viewer::Editor);
+        if let Some(text) = self.run_on(&editor, text) {
+            self.app.edited(text.trim_end_matches('\n'));
+        }
+    }
+
+    /// Shows a text; what is changed in it is not taken back.
+    pub(super) fn view_externally(&mut self, text: &str, with: Viewer) {
+        let program = self.program(with);
+        self.run_on(&program, text);
+    }
+
+    fn program(&self, viewer: Viewer) -> String {
+        let (names, default): (&[&str], &str) = match viewer {
+            Viewer::Editor => (&["VISUAL", "EDITOR"], "vi"),
+            Viewer::Pager => (&["PAGER"], "less"),
+        };
+        let environment = &self.options.environment;
+        let set = names.iter().filter_map(|name| environment.get(*name));
+        let program = set.into_iter().find(|value| !value.is_empty());
+        program.map_or(default, String::as_str).to_owned()
+    }
+
+    /// What a program left in a file that had `text`; a failure is told of.
+    fn run_on(&mut self, program: &str, text: &str) -> Option<String> {
+        let now = Instant::now();
+        let edited = self.terminal.with_released(|| edit(program, text));
+        let text = match edited {
+            Ok(Ok(text)) => Some(text),
+            Ok(Err(error)) => {
+                let text = format!("`{program}` failed: {error}");
+                self.app.toast(&text, true, now);
+                None
+            }
+            Err(error) => {
+                self.app.toast(&error.to_string(), true, now);
+                None
+            }
+        };
+        self.repaint();
+        text
+    }
+}
+
+/// Runs the program on a file with `text` and gives back what it holds afterwards.
+fn edit(program: &str, text: &str) -> std::io::Result<String> {
+    let mut file = tempfile::Builder::new()
+        .prefix("osier-")
+        .suffix(".md")
+        .tempfile()?;
+    file.write_all(text.as_bytes())?;
+    file.flush()?;
+    let path = file.path().to_string_lossy().into_owned();
+    let command = format!("{program} \"$1\"");
+    foreground::run("sh", ["-c", &command, "osier", &path])?;
+    std::fs::read_to_string(file.path())
+}
