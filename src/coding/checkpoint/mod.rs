@@ -11,6 +11,7 @@
 //! where nothing is recorded at all. Each is said, none is touched.
 
 mod cache;
+mod hunk;
 mod keeper;
 mod objects;
 mod plan;
@@ -26,6 +27,7 @@ mod store;
 )]
 mod tests;
 
+pub use hunk::hunks;
 pub use keeper::{Checkpoint, Checkpointer, Moment, Notify};
 pub use plan::{ChangeKind, FileChange, Plan};
 pub use prune::{PruneError, PruneOptions, Pruned, prune};

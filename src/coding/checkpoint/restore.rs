@@ -93,7 +93,7 @@ fn missing(error: &io::Error) -> String {
 }
 
 /// Every directory on the way must be one, or not be there yet.
-fn check_parents(root: &Path, relative: &Path) -> Result<(), String> {
+pub(super) fn check_parents(root: &Path, relative: &Path) -> Result<(), String> {
     let mut folder = root.to_path_buf();
     for name in relative.parent().into_iter().flat_map(Path::iter) {
         folder.push(name);

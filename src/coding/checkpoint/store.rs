@@ -7,6 +7,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::cache::Cache;
+use super::hunk;
 use super::objects::{Hash, Objects};
 use super::plan::{self, Difference, FileChange, Ignored, Plan};
 use super::restore::{Restored, restore};
@@ -147,6 +148,11 @@ impl CheckpointStore {
     /// store: `plan.present` brings it back.
     pub fn restore(&self, plan: &Plan, by_hand: bool) -> Restored {
         restore(&self.root, &self.objects, plan, by_hand)
+    }
+
+    /// Takes pieces of diffs back, each `(path, piece)` as `hunks` gives them, in the files as they are now.
+    pub fn take_back(&self, pieces: &[(String, String)]) -> Restored {
+        hunk::take_back(&self.root, pieces)
     }
 
     /// The files in which two states differ.

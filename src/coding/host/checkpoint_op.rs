@@ -26,6 +26,28 @@ pub enum CheckpointOp {
     UndoRestore,
     /// How files changed over a part of the session. Answered by `CheckpointEvent::FileDiffs`.
     ReadFileDiffs { request: u64, range: DiffRange },
+    /// Takes the rejected pieces of diffs back, and, with `tell`, tells the model what was rejected and what
+    /// was said of the others, as one prompt. Answered by `CheckpointEvent::FilesRestored` when any was
+    /// rejected; `UndoRestore` takes it back.
+    Review {
+        pieces: Vec<Reviewed>,
+        #[serde(default)]
+        tell: bool,
+    },
+}
+
+/// What a person says of one piece of a diff.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Reviewed {
+    /// Relative to the working directory.
+    pub path: String,
+    /// The piece, from its `@@` line to the next.
+    pub hunk: String,
+    #[serde(default)]
+    pub rejected: bool,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub comment: String,
 }
 
 /// Which state of the files is meant.

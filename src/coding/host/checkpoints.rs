@@ -9,7 +9,7 @@ use super::checkpoint_op::{CheckpointEvent, CheckpointOp, DiffRange, FileDiff, F
 use super::event::Event;
 use super::host::Task;
 use super::setup::HostSetup;
-use crate::agent::{Interceptor, Publisher, Severity};
+use crate::agent::{Agent, Interceptor, Publisher, Severity};
 use crate::coding::checkpoint::{
     Checkpoint, CheckpointError, CheckpointStore, Checkpointer, Moment, Notify, Plan, Restored,
     StateId,
@@ -19,10 +19,31 @@ use crate::coding::session::{Comparison, Entry, FileChanges, SessionIndex, Sessi
 /// The files of one open session.
 #[derive(Debug, Clone)]
 pub(super) struct SessionFiles {
-    files: CheckpointStore,
+    pub(super) files: CheckpointStore,
     session: SessionStore,
     checkpointer: Arc<Checkpointer>,
     publisher: Arc<Publisher<Event>>,
+}
+
+/// Files that were changed on the person's behalf, and how they stood before and after.
+pub(super) struct Changed {
+    pub(super) restored: Restored,
+    checkpoint: Checkpoint,
+}
+
+impl Changed {
+    pub(super) fn new(restored: Restored, before: StateId, now: StateId) -> Self {
+        let checkpoint = Checkpoint {
+            state: now,
+            moment: Moment::Restore,
+            by_hand: Vec::new(),
+            from: Some(before),
+        };
+        Self {
+            restored,
+            checkpoint,
+        }
+    }
 }
 
 impl Task {
@@ -31,10 +52,11 @@ impl Task {
         let Some(session) = &self.session else {
             return self.notice(Severity::Error, "no session is open: start one with `/new`");
         };
-        let changes = matches!(
-            op,
-            CheckpointOp::RestoreFiles { .. } | CheckpointOp::UndoRestore
-        );
+        let changes = match &op {
+            CheckpointOp::RestoreFiles { .. } | CheckpointOp::UndoRestore => true,
+            CheckpointOp::Review { pieces, .. } => pieces.iter().any(|piece| piece.rejected),
+            CheckpointOp::PreviewFiles { .. } | CheckpointOp::ReadFileDiffs { .. } => false,
+        };
         if changes && session.agent.state().is_streaming {
             let text = "files are not brought back while the model works: stop it with esc first";
             return self.notice(Severity::Warning, text);
@@ -43,7 +65,7 @@ impl Task {
             let text = "this session keeps no record of files";
             return self.notice(Severity::Warning, text);
         };
-        tokio::spawn(files.serve(op));
+        tokio::spawn(files.serve(op, session.agent.clone()));
     }
 }
 
@@ -73,7 +95,7 @@ impl SessionFiles {
         Arc::clone(&self.checkpointer) as Arc<dyn Interceptor>
     }
 
-    async fn serve(self, op: CheckpointOp) {
+    async fn serve(self, op: CheckpointOp, agent: Agent) {
         // An unreadable file has told so when it was opened.
         let _ = self.session.findings().await;
         match op {
@@ -98,6 +120,7 @@ impl SessionFiles {
                 let planning = self.clone();
                 self.restore(false, move || planning.plan_back()).await;
             }
+            CheckpointOp::Review { pieces, tell } => self.review(pieces, tell, &agent).await,
             CheckpointOp::ReadFileDiffs { request, range } => {
                 let looking = self.clone();
                 self.blocking(move || {
@@ -126,7 +149,7 @@ impl SessionFiles {
         }
     }
 
-    fn tell(&self, text: String) {
+    pub(super) fn tell(&self, text: String) {
         let severity = Severity::Warning;
         self.publisher.publish(Event::HostNotice { severity, text });
     }
@@ -138,18 +161,13 @@ impl SessionFiles {
         plan: impl FnOnce() -> Result<Option<Plan>, CheckpointError> + Send + 'static,
     ) {
         let files = self.files.clone();
-        let work = move || -> Result<Option<(Restored, Checkpoint)>, CheckpointError> {
+        let work = move || -> Result<Option<Changed>, CheckpointError> {
             let Some(plan) = plan()? else {
                 return Ok(None);
             };
             let restored = files.restore(&plan, by_hand);
-            let checkpoint = Checkpoint {
-                state: files.capture()?.id,
-                moment: Moment::Restore,
-                by_hand: Vec::new(),
-                from: Some(plan.present),
-            };
-            Ok(Some((restored, checkpoint)))
+            let now = files.capture()?.id;
+            Ok(Some(Changed::new(restored, plan.present, now)))
         };
         let done = match tokio::task::spawn_blocking(work).await {
             Ok(done) => done.map_err(|error| error.to_string()),
@@ -158,19 +176,28 @@ impl SessionFiles {
         match done {
             Err(text) => self.tell(text),
             Ok(None) => self.tell("no earlier state of the files is known".to_owned()),
-            Ok(Some((restored, checkpoint))) => {
-                self.checkpointer.moved(checkpoint.state);
-                // A fact of the directory, not of a branch: the leaf stays, and what can be redone with it.
-                if Some(checkpoint.state) != checkpoint.from
-                    && let Err(error) = self.session.append_beside(None, checkpoint.entry()).await
-                {
-                    self.tell(format!("files were brought back, and not noted: {error}"));
-                }
-                let Restored { changes, left } = restored;
-                let event = CheckpointEvent::FilesRestored { changes, left };
-                self.publisher.publish(Event::Checkpoint(event));
+            Ok(Some(changed)) => {
+                self.changed(changed).await;
             }
         }
+    }
+
+    /// Remembers in the session that files were changed on the person's behalf, and says so.
+    pub(super) async fn changed(&self, changed: Changed) {
+        let Changed {
+            restored,
+            checkpoint,
+        } = changed;
+        self.checkpointer.moved(checkpoint.state);
+        // A fact of the directory, not of a branch: the leaf stays, and what can be redone with it.
+        if Some(checkpoint.state) != checkpoint.from
+            && let Err(error) = self.session.append_beside(None, checkpoint.entry()).await
+        {
+            self.tell(format!("files were brought back, and not noted: {error}"));
+        }
+        let Restored { changes, left } = restored;
+        let event = CheckpointEvent::FilesRestored { changes, left };
+        self.publisher.publish(Event::Checkpoint(event));
     }
 
     /// What going to a place would do; `None` when nothing is known of it.

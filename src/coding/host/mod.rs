@@ -27,6 +27,7 @@ pub mod op;
 mod opening;
 mod plugins;
 mod questions;
+mod review;
 mod safety;
 mod servers;
 mod session;
@@ -41,7 +42,7 @@ mod usage;
 mod wires;
 mod workspace;
 
-pub use checkpoint_op::{CheckpointEvent, CheckpointOp, DiffRange, FileDiff, FilesAt};
+pub use checkpoint_op::{CheckpointEvent, CheckpointOp, DiffRange, FileDiff, FilesAt, Reviewed};
 pub use event::{
     Event, KeyState, LoginInput, ModelInfo, SessionContents, SessionInfo, SessionSummary,
 };

@@ -2,7 +2,7 @@
 
 use super::command::Command;
 use super::tree::TreeMemory;
-use crate::coding::host::{DiffRange, Op, TreeOp};
+use crate::coding::host::{DiffRange, Op, Reviewed, TreeOp};
 use crate::coding::questions::Answer;
 
 /// One intent.
@@ -33,6 +33,13 @@ pub enum Action {
     },
     /// Shows what changed in the files.
     ShowChanges(DiffRange),
+    /// Takes rejected changes back and tells the model of the review.
+    SendReview(Vec<Reviewed>),
+    /// Opens a file of the working directory in the user's editor.
+    EditFile {
+        path: String,
+        line: usize,
+    },
     /// Tells about the open session.
     ShowSession,
     /// Keeps what the tree view looked like.

@@ -97,6 +97,19 @@ impl Activity {
         self.toast.as_ref().is_some_and(|toast| toast.until > now)
     }
 
+    /// What stands there for a moment, on a row of its own.
+    pub fn toast_row(&self, now: Instant, width: u16) -> Option<Row> {
+        let toast = self.toast.as_ref().filter(|toast| toast.until > now)?;
+        let token = if toast.error {
+            Token::Error
+        } else {
+            Token::Success
+        };
+        let text = format!(" {}", text::single_line(&toast.text));
+        let text = text::truncate(&text, usize::from(width)).into_owned();
+        Some(Row::plain(text, token))
+    }
+
     pub fn row(&self, now: Instant, width: u16, right: Option<&str>) -> Row {
         let mut row = Row::default();
         if let Some(since) = self.since() {

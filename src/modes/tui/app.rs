@@ -42,6 +42,11 @@ pub enum Effect {
     Suspend,
     /// Edit this text in an external editor; the answer comes back through `App::edited`.
     ExternalEditor(String),
+    /// Edit a file of the working directory, at a line.
+    EditFile {
+        path: String,
+        line: usize,
+    },
     /// Show this text in an external program.
     View {
         text: String,

@@ -73,6 +73,10 @@ impl App {
                 self.ops.push(Op::Tree(op));
             }
             Action::ShowChanges(range) => self.ask_changes(range),
+            Action::SendReview(pieces) => self.send_review(pieces, now),
+            Action::EditFile { path, line } => {
+                self.effects.push(Effect::EditFile { path, line });
+            }
             Action::ShowSession => self.show_session(),
             Action::RememberTree(memory) => self.tree = memory,
             Action::PickAccount { sign_out } => {

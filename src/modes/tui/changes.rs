@@ -4,12 +4,39 @@ use std::time::Instant;
 
 use super::app::App;
 use super::overlays::diff::{DiffView, ID, title};
-use crate::coding::host::{CheckpointOp, DiffRange, FileDiff, Op};
+use crate::coding::host::{CheckpointOp, DiffRange, FileDiff, Op, Reviewed};
 
 impl App {
     pub(super) fn ask_changes(&mut self, range: DiffRange) {
         let request = 0;
         let op = CheckpointOp::ReadFileDiffs { request, range };
+        self.ops.push(Op::Checkpoint(op));
+    }
+
+    fn diff_view(&mut self) -> Option<&mut DiffView> {
+        self.layers.get_mut(ID)?.as_any()?.downcast_mut()
+    }
+
+    /// The files are others: what is looked at is asked for anew.
+    pub(super) fn look_at_changes_again(&mut self) {
+        let open = self.diff_view();
+        if let Some(range) = open.map(|view| view.range().clone()) {
+            self.ask_changes(range);
+        }
+    }
+
+    /// Sends a review, unless it has to wait: files are not changed under the model's hands.
+    pub(super) fn send_review(&mut self, pieces: Vec<Reviewed>, now: Instant) {
+        if pieces.is_empty() {
+            let text = "nothing to send: reject or comment a change first";
+            return self.activity.toast(text, false, now);
+        }
+        if pieces.iter().any(|piece| piece.rejected) && !self.activity.is_idle() {
+            let text = "the model works: send the review when it is done, or stop it with esc";
+            return self.activity.toast(text, true, now);
+        }
+        self.layers.remove(ID);
+        let op = CheckpointOp::Review { pieces, tell: true };
         self.ops.push(Op::Checkpoint(op));
     }
 
@@ -22,10 +49,14 @@ impl App {
         now: Instant,
     ) {
         if known && !files.is_empty() {
-            let view = DiffView::new(range.clone(), files.to_vec());
+            let mut view = DiffView::new(range.clone(), files.to_vec());
+            if let Some(before) = self.diff_view() {
+                view = view.going_on(before);
+            }
             self.layers.remove(ID);
             return self.layers.push_modal(ID, view);
         }
+        self.layers.remove(ID);
         let text = if known {
             format!("no file changed {}", title(range))
         } else {

@@ -54,6 +54,13 @@ pub enum Command {
     PreviousHunk,
     NextHunk,
     OtherRange,
+    DiffLayout,
+    AcceptHunk,
+    RejectHunk,
+    CommentHunk,
+    RevertHunk,
+    EditHunk,
+    SendReview,
     // Stored sessions.
     SessionWords,
     SessionScope,

@@ -89,6 +89,7 @@ impl App {
             focused: self.focused,
         };
         self.layers.render(screen, buffer, &view);
+        self.draw_toast(screen, buffer, links, now);
         self.layers.cursor().map(|cursor| cursor.position)
     }
 
@@ -114,6 +115,20 @@ impl App {
         let right = self.status_right().filter(|_| !told);
         let row = self.activity.row(now, areas.status.width, right.as_deref());
         self.paint(&[row], areas.status, buffer, links);
+    }
+
+    /// A layer may cover the line where things are told for a moment: then they are told on its last row.
+    fn draw_toast(&self, screen: Rect, buffer: &mut Buffer, links: &Links, now: Instant) {
+        if let Some(row) = self.activity.toast_row(now, screen.width)
+            && self.layers.is_modal()
+        {
+            let line = Rect {
+                y: screen.bottom().saturating_sub(1),
+                height: screen.height.min(1),
+                ..screen
+            };
+            self.paint(&[row], line, buffer, links);
+        }
     }
 
     /// Keys of a begun sequence, or what stands below the viewport.

@@ -2,6 +2,7 @@
 //! pager. They have the terminal while they run.
 
 use std::io::Write;
+use std::path::Path;
 use std::time::Instant;
 
 use super::app::Viewer;
@@ -21,6 +22,25 @@ impl Screen {
     pub(super) fn view_externally(&mut self, text: &str, with: Viewer) {
         let program = self.program(with);
         self.run_on(&program, text);
+    }
+
+    /// Opens a file of the working directory at a line; what changed in it is looked at again.
+    pub(super) fn edit_file(&mut self, path: &str, line: usize) {
+        let editor = self.program(Viewer::Editor);
+        let path = Path::new(&self.app.session.cwd).join(path);
+        let path = path.to_string_lossy().into_owned();
+        let command = format!("{editor} {}", at_line(&editor, line));
+        let run = || foreground::run("sh", ["-c", &command, "osier", &path]);
+        let error = match self.terminal.with_released(run) {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(format!("`{editor}` failed: {error}")),
+            Err(error) => Some(error.to_string()),
+        };
+        if let Some(error) = error {
+            self.app.toast(&error, true, Instant::now());
+        }
+        self.app.look_at_changes_again();
+        self.repaint();
     }
 
     fn program(&self, viewer: Viewer) -> String {
@@ -52,6 +72,16 @@ impl Screen {
         };
         self.repaint();
         text
+    }
+}
+
+/// How an editor is told of a file and a line; most know `+LINE`.
+fn at_line(editor: &str, line: usize) -> String {
+    let program = editor.split_whitespace().next().unwrap_or_default();
+    match program.rsplit('/').next().unwrap_or_default() {
+        "hx" | "helix" | "zed" | "subl" => format!("\"$1:{line}\""),
+        "code" | "codium" | "cursor" => format!("--goto \"$1:{line}\""),
+        _ => format!("+{line} \"$1\""),
     }
 }
 

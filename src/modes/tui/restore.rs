@@ -38,6 +38,11 @@ impl App {
                 );
                 self.transcript.notice(Severity::Info, &text);
                 self.tell_left(left);
+                if let Some(first) = left.first() {
+                    let text = format!("{}: {}", first.path, first.reason);
+                    self.activity.toast(text, true, now);
+                }
+                self.look_at_changes_again();
             }
             CheckpointEvent::FileDiffs {
                 range,

@@ -398,6 +398,7 @@ impl Screen {
                 self.repaint();
             }
             Effect::ExternalEditor(text) => self.edit_externally(&text),
+            Effect::EditFile { path, line } => self.edit_file(&path, line),
             Effect::View { text, with } => self.view_externally(&text, with),
             Effect::Notify(text) => {
                 if self.options.settings.notifications {

@@ -118,6 +118,13 @@ const ACTIONS: &[&str] = &[
     "previous_hunk",
     "next_hunk",
     "other_range",
+    "diff_layout",
+    "accept_hunk",
+    "reject_hunk",
+    "comment_hunk",
+    "revert_hunk",
+    "edit_hunk",
+    "send_review",
 ];
 
 fn load(texts: &[&str]) -> (Keymap, Vec<String>) {

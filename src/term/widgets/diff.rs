@@ -22,11 +22,26 @@ enum Line<'a> {
     Note(&'a str),
 }
 
-/// Rows of `patch` for `width`, at most `limit` and then one that says how many lines follow.
+/// How a patch is laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// Removed lines above the added ones.
+    Unified,
+    /// The old file beside the new one.
+    Beside,
+}
+
+/// Unified rows of `patch` for `width`, at most `limit` and then one that says how many lines follow.
 pub fn rows(patch: &str, width: u16, limit: usize) -> Vec<Row> {
+    laid_out(patch, width, limit, Layout::Unified)
+}
+
+/// `rows` in a layout. Each hunk but the first begins with a row of `Token::DiffHunk`.
+pub fn laid_out(patch: &str, width: u16, limit: usize, layout: Layout) -> Vec<Row> {
     let lines: Vec<Line<'_>> = patch.lines().filter_map(read).collect();
     let mut painter = Painter {
         width: usize::from(width),
+        layout,
         digits: digits(&lines),
         old: 0,
         new: 0,
@@ -97,6 +112,7 @@ fn digits(lines: &[Line<'_>]) -> usize {
 
 struct Painter {
     width: usize,
+    layout: Layout,
     digits: usize,
     old: usize,
     new: usize,
@@ -104,9 +120,16 @@ struct Painter {
     rows: Vec<Row>,
 }
 
+/// A line of one side as it is shown.
+struct Side {
+    number: usize,
+    sign: char,
+    spans: Vec<Span>,
+    token: Token,
+}
+
 impl Painter {
-    /// Paints the first line, or a run of removed lines with the added ones that replace it; returns
-    /// how many lines that were.
+    /// Paints the first line, or a run of removed and added lines; returns how many lines that were.
     fn paint(&mut self, lines: &[Line<'_>]) -> usize {
         match lines[0] {
             Line::Hunk { old, new } => {
@@ -118,8 +141,17 @@ impl Painter {
                 self.hunks += 1;
             }
             Line::Context(text) => {
-                let number = self.new;
-                self.line(number, ' ', text, Token::DiffContext);
+                let token = Token::DiffContext;
+                let side = |number| Side {
+                    number,
+                    sign: ' ',
+                    spans: vec![Span::new(&*clean(text), token)],
+                    token,
+                };
+                match self.layout {
+                    Layout::Unified => self.push(&side(self.new)),
+                    Layout::Beside => self.pair(Some(&side(self.old)), Some(&side(self.new))),
+                }
                 self.old += 1;
                 self.new += 1;
             }
@@ -127,17 +159,13 @@ impl Painter {
                 self.rows
                     .push(Row::plain(format!("  {}", sanitize(text)), Token::Muted));
             }
-            Line::Added(text) => {
-                let number = self.new;
-                self.line(number, '+', text, Token::DiffAdded);
-                self.new += 1;
-            }
-            Line::Removed(_) => return self.replacement(lines),
+            Line::Added(_) | Line::Removed(_) => return self.change(lines),
         }
         1
     }
 
-    fn replacement(&mut self, lines: &[Line<'_>]) -> usize {
+    /// A run of removed lines and the added ones behind it.
+    fn change(&mut self, lines: &[Line<'_>]) -> usize {
         let removed: Vec<&str> = lines
             .iter()
             .map_while(|line| match line {
@@ -153,81 +181,121 @@ impl Painter {
             })
             .collect();
         let paired = removed.len() == added.len() && removed.len() <= PAIR_LIMIT;
-        for (place, text) in removed.iter().enumerate() {
-            let number = self.old;
-            match added.get(place).filter(|_| paired) {
-                Some(other) => self.marked(number, text, other, ChangeTag::Delete),
-                None => self.line(number, '-', text, Token::DiffRemoved),
+        let old = removed.iter().enumerate().map(|(place, text)| Side {
+            number: self.old + place,
+            sign: '-',
+            spans: match added.get(place).filter(|_| paired) {
+                Some(new) => words(text, new, ChangeTag::Delete),
+                None => vec![Span::new(&*clean(text), Token::DiffRemoved)],
+            },
+            token: Token::DiffRemoved,
+        });
+        let new = added.iter().enumerate().map(|(place, text)| Side {
+            number: self.new + place,
+            sign: '+',
+            spans: match removed.get(place).filter(|_| paired) {
+                Some(old) => words(old, text, ChangeTag::Insert),
+                None => vec![Span::new(&*clean(text), Token::DiffAdded)],
+            },
+            token: Token::DiffAdded,
+        });
+        let (old, new): (Vec<Side>, Vec<Side>) = (old.collect(), new.collect());
+        match self.layout {
+            Layout::Unified => old.iter().chain(&new).for_each(|side| self.push(side)),
+            Layout::Beside => {
+                for place in 0..old.len().max(new.len()) {
+                    self.pair(old.get(place), new.get(place));
+                }
             }
-            self.old += 1;
         }
-        for (place, text) in added.iter().enumerate() {
-            let number = self.new;
-            match removed.get(place).filter(|_| paired) {
-                Some(other) => self.marked(number, other, text, ChangeTag::Insert),
-                None => self.line(number, '+', text, Token::DiffAdded),
-            }
-            self.new += 1;
-        }
-        removed.len() + added.len()
+        self.old += old.len();
+        self.new += new.len();
+        old.len() + new.len()
     }
 
-    fn line(&mut self, number: usize, sign: char, text: &str, token: Token) {
-        let span = Span::new(&*clean(text), token);
-        self.spans(number, sign, &[span], token);
+    fn push(&mut self, side: &Side) {
+        let rows = self.side_rows(side, self.width);
+        self.rows.extend(rows);
     }
 
-    /// One side of a changed line, with the words that only it has marked.
-    fn marked(&mut self, number: usize, old: &str, new: &str, side: ChangeTag) {
-        let (sign, token, word) = match side {
-            ChangeTag::Delete => ('-', Token::DiffRemoved, Token::DiffRemovedWord),
-            _ => ('+', Token::DiffAdded, Token::DiffAddedWord),
+    /// The two sides of a line, of which one may be missing, beside each other.
+    fn pair(&mut self, old: Option<&Side>, new: Option<&Side>) {
+        let half = self.width.saturating_sub(1) / 2;
+        let rows = |side: Option<&Side>| match side {
+            Some(side) => self.side_rows(side, half),
+            None => Vec::new(),
         };
-        if old.len() + new.len() > WORD_LIMIT {
-            let text = if sign == '-' { old } else { new };
-            return self.line(number, sign, text, token);
-        }
-        let (old, new) = (clean(old), clean(new));
-        let diff = TextDiff::from_words(&*old, &*new);
-        // Lines that share little are clearer without marks.
-        let alike = diff.ratio() > 0.4;
-        let mut spans: Vec<Span> = Vec::new();
-        for change in diff.iter_all_changes() {
-            let own = change.tag() == side;
-            if !own && change.tag() != ChangeTag::Equal {
-                continue;
+        let (left, right) = (rows(old), rows(new));
+        for place in 0..left.len().max(right.len()) {
+            let mut row = left.get(place).cloned().unwrap_or_default();
+            let gap = half.saturating_sub(row.width());
+            let fill = row.fill.take().unwrap_or(Face::from(Token::Text));
+            row.push(" ".repeat(gap), fill);
+            row.push("│", Token::Border);
+            if let Some(right) = right.get(place) {
+                row.spans.extend(right.spans.iter().cloned());
+                row.fill = right.fill;
             }
-            let face = if own && alike {
-                Face::from(word).on(word)
-            } else {
-                Face::from(token)
-            };
-            spans.push(Span::new(change.value(), face));
+            self.rows.push(row);
         }
-        self.spans(number, sign, &spans, token);
     }
 
-    fn spans(&mut self, number: usize, sign: char, spans: &[Span], token: Token) {
+    fn side_rows(&self, side: &Side, width: usize) -> Vec<Row> {
+        let Side {
+            number,
+            sign,
+            spans,
+            token,
+        } = side;
         let gutter = Face::from(Token::DiffGutter);
         let digits = self.digits;
         let first = [
             Span::new(format!("  {number:>digits$} "), gutter),
-            Span::new(format!("{sign} "), token),
+            Span::new(format!("{sign} "), *token),
         ];
         let rest = [
             Span::new(" ".repeat(digits + 3), gutter),
-            Span::new("  ", token),
+            Span::new("  ", *token),
         ];
-        let start = self.rows.len();
-        Wrap::new(self.width)
+        let mut rows = Vec::new();
+        Wrap::new(width)
             .hanging(&first, &rest)
-            .line(spans, &mut self.rows);
-        if token != Token::DiffContext {
-            for row in &mut self.rows[start..] {
-                row.fill = Some(Face::from(token));
+            .line(spans, &mut rows);
+        if *token != Token::DiffContext {
+            for row in &mut rows {
+                row.fill = Some(Face::from(*token));
             }
         }
+        rows
     }
+}
+
+/// One side of a changed line, with the words that only it has marked.
+fn words(old: &str, new: &str, side: ChangeTag) -> Vec<Span> {
+    let (own, token, word) = match side {
+        ChangeTag::Delete => (old, Token::DiffRemoved, Token::DiffRemovedWord),
+        _ => (new, Token::DiffAdded, Token::DiffAddedWord),
+    };
+    if old.len() + new.len() > WORD_LIMIT {
+        return vec![Span::new(&*clean(own), token)];
+    }
+    let (old, new) = (clean(old), clean(new));
+    let diff = TextDiff::from_words(&*old, &*new);
+    // Lines that share little are clearer without marks.
+    let alike = diff.ratio() > 0.4;
+    let is_shown = |tag: ChangeTag| tag == side || tag == ChangeTag::Equal;
+    let changes = diff.iter_all_changes();
+    let shown = changes.filter(|change| is_shown(change.tag()));
+    shown
+        .map(|change| {
+            let face = if change.tag() == side && alike {
+                Face::from(word).on(word)
+            } else {
+                Face::from(token)
+            };
+            Span::new(change.value(), face)
+        })
+        .collect()
 }
 
 fn clean(text: &str) -> String {
@@ -273,6 +341,20 @@ mod tests {
         assert_eq!(
             (words(&rows[0]), words(&rows[1])),
             (vec!["1;".into()], vec!["2;".into()])
+        );
+    }
+
+    #[test]
+    fn the_old_file_stands_beside_the_new_one() {
+        assert_eq!(
+            shown(&laid_out(PATCH, 51, 99, Layout::Beside)),
+            [
+                "    8   same             │    8   same",
+                "    9 - let a = 1;       │    9 + let a = 2;",
+                "                         │   10 + new",
+                "    ⋮",
+                "   90   end              │   91   end",
+            ]
         );
     }
 

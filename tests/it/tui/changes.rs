@@ -58,3 +58,79 @@ async fn a_narrow_screen_shows_one_file_at_a_time() {
     screen.press("tab").shows("2/3").await;
     insta::assert_snapshot!("changes_narrow", screen.styled());
 }
+
+#[tokio::test]
+async fn changes_are_reviewed_one_by_one_and_the_model_is_told_what_happened() {
+    let reviewed = script().turn(|turn| turn.text("Understood."));
+    let mut screen = Screen::new(100, 20).script(reviewed).start().await;
+    screen.send("make").settled().await;
+    screen.send("change").settled().await;
+    screen.send("/diff last").shows("2 files changed").await;
+    screen.press("S").shows("nothing to send").await;
+    // On the text file: the first change goes, of the second something is said.
+    screen.press("tab").shows("LINE 3").await;
+    screen.press("x c").type_text("why fifty?").press("enter a");
+    insta::assert_snapshot!("review", screen.styled());
+    screen.press("S").shows("Understood.").await;
+    screen.settled().await;
+    let text = std::fs::read_to_string(screen.work().join("long.txt")).unwrap();
+    let expected: String = (1..=60)
+        .map(|line| match line {
+            50 => "line fifty\n".to_owned(),
+            line => format!("line {line}\n"),
+        })
+        .collect();
+    assert_eq!(text, expected);
+    let request = screen.provider.last_request().unwrap();
+    let told = format!("{:?}", request.context.messages.last().unwrap());
+    assert!(
+        told.contains("I rejected these changes and took them back in the files:\\n\\nlong.txt\\n"),
+        "{told}"
+    );
+    assert!(
+        told.contains(
+            "which stay for now:\\n\\nlong.txt: why fifty?\\n```diff\\n@@ -47,7 +47,7 @@"
+        ),
+        "{told}"
+    );
+    // The whole of it can be taken back, as any move of files.
+    screen
+        .send("/restore undo")
+        .shows("1 file brought back")
+        .await;
+    let text = std::fs::read_to_string(screen.work().join("long.txt")).unwrap();
+    assert!(text.contains("LINE 3\n") && text.contains("line fifty\n"));
+}
+
+#[tokio::test]
+async fn a_change_is_taken_back_at_once_and_what_was_said_of_others_stays() {
+    let mut screen = Screen::new(100, 20).script(script()).start().await;
+    screen.send("make").settled().await;
+    screen.send("change").settled().await;
+    screen.send("/diff last").shows("2 files changed").await;
+    screen.press("tab").shows("LINE 3").await;
+    screen.press("] a").shows("1 accepted").await;
+    screen.press("[").shows("LINE 3").await;
+    screen.press("X").shows("+1 -1").await;
+    let text = std::fs::read_to_string(screen.work().join("long.txt")).unwrap();
+    assert!(text.contains("line 3\n") && text.contains("line fifty\n"));
+    assert!(screen.screen().contains("1 accepted"));
+    // What somebody else has changed meanwhile is not overwritten.
+    let path = screen.work().join("long.txt");
+    std::fs::write(&path, text.replace("line fifty", "line FIFTY")).unwrap();
+    screen.press("X").shows("it has changed since").await;
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.contains("line FIFTY\n"));
+}
+
+#[tokio::test]
+async fn a_wide_screen_has_the_old_file_beside_the_new_one() {
+    let mut screen = Screen::new(170, 20).script(script()).start().await;
+    screen.send("make").settled().await;
+    screen.send("change").settled().await;
+    screen.send("/diff last").shows("2 files changed").await;
+    screen.press("tab").shows("LINE 3").await;
+    insta::assert_snapshot!("changes_beside", screen.styled());
+    screen.press("v");
+    assert!(!screen.screen().contains("│    3 + LINE 3"));
+}

@@ -158,6 +158,48 @@ pub const COMMANDS: &[CommandInfo] = &[
         false,
     ),
     info(
+        Command::DiffLayout,
+        "diff_layout",
+        "changes in one column or in two",
+        false,
+    ),
+    info(
+        Command::AcceptHunk,
+        "accept_hunk",
+        "accept the change",
+        false,
+    ),
+    info(
+        Command::RejectHunk,
+        "reject_hunk",
+        "reject the change: it is taken back when the review is sent",
+        false,
+    ),
+    info(
+        Command::CommentHunk,
+        "comment_hunk",
+        "say something of the change",
+        false,
+    ),
+    info(
+        Command::RevertHunk,
+        "revert_hunk",
+        "take the change back now",
+        false,
+    ),
+    info(
+        Command::EditHunk,
+        "edit_hunk",
+        "open the file at the change in $VISUAL or $EDITOR",
+        false,
+    ),
+    info(
+        Command::SendReview,
+        "send_review",
+        "take rejected changes back and tell the model of the review",
+        false,
+    ),
+    info(
         Command::RetryModel,
         "retry_model",
         "send the last prompt to another model, as a branch",

@@ -1,18 +1,21 @@
 //! What changed in the files: a list of them, and the changes of the one that is selected. Beside each
-//! other where the screen is wide, else one above the other.
+//! other where the screen is wide, else one above the other. Each change can be accepted, rejected and
+//! commented (`review`).
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
+use super::review::{Review, keys, mark};
 use crate::base::text;
-use crate::coding::checkpoint::ChangeKind;
-use crate::coding::host::{DiffRange, FileDiff};
+use crate::coding::checkpoint::{ChangeKind, hunks};
+use crate::coding::host::{CheckpointOp, DiffRange, FileDiff, Op};
 use crate::modes::tui::action::Action;
 use crate::modes::tui::command::Command;
 use crate::term::component::{Component, Cx, Handled, View};
 use crate::term::face::{Emphasis, Face, Token};
+use crate::term::input::KeyPress;
 use crate::term::row::Row;
-use crate::term::widgets::diff;
+use crate::term::widgets::diff::{self, Layout};
 use crate::term::widgets::paint::paint_rows;
 
 /// The layer of the overlay.
@@ -22,6 +25,8 @@ pub const ID: &str = "diff";
 const BESIDE: u16 = 90;
 /// Columns of the list.
 const LIST: u16 = 34;
+/// From this width on the old file stands beside the new one, unless the reader wants it otherwise.
+const TWO_SIDES: u16 = 130;
 /// Rows of one file; its diff is of bounded length.
 const MOST_ROWS: usize = 20_000;
 
@@ -33,13 +38,28 @@ pub struct DiffView {
     /// Added and removed lines, by file.
     counts: Vec<(usize, usize)>,
     selected: usize,
+    /// The change of that file that keys are for.
+    hunk: usize,
     /// The first row of the changes that is shown.
     top: usize,
     page: usize,
-    /// Rows of the selected file for a width, and which of them begin a hunk.
-    laid_out: Option<(usize, u16, Vec<Row>, Vec<usize>)>,
+    layout: Option<Layout>,
+    laid_out: Option<LaidOut>,
     /// Show the end of the file once it is laid out: it was entered from below.
     from_below: bool,
+    review: Review,
+    cursor: Option<Position>,
+}
+
+/// The selected file for a width.
+#[derive(Debug)]
+struct LaidOut {
+    file: usize,
+    width: u16,
+    layout: Layout,
+    rows: Vec<Row>,
+    /// Where its changes begin.
+    hunks: Vec<usize>,
 }
 
 /// What is compared, as the end of a sentence.
@@ -60,62 +80,120 @@ impl DiffView {
             files,
             counts,
             selected: 0,
+            hunk: 0,
             top: 0,
             page: 10,
+            layout: None,
             laid_out: None,
             from_below: false,
+            review: Review::default(),
+            cursor: None,
         }
+    }
+
+    pub fn range(&self) -> &DiffRange {
+        &self.range
+    }
+
+    /// Goes on where `before` was: what was said of changes that are still there is kept.
+    #[must_use]
+    pub fn going_on(mut self, before: &mut Self) -> Self {
+        let path = before.files.get(before.selected);
+        let path = path.map(|file| file.change.path.clone());
+        let same = self
+            .files
+            .iter()
+            .position(|file| Some(&file.change.path) == path.as_ref());
+        if let Some(selected) = same {
+            self.selected = selected;
+            self.hunk = before.hunk;
+            self.top = before.top;
+        }
+        self.layout = before.layout;
+        self.review = std::mem::take(&mut before.review);
+        self.review.keep(&self.files);
+        self
+    }
+
+    /// The change that keys are for: its file and its text.
+    fn current(&self) -> Option<(&str, &str)> {
+        let file = self.files.get(self.selected)?;
+        let pieces = hunks(&file.diff);
+        let piece = pieces.get(self.hunk.min(pieces.len().checked_sub(1)?))?;
+        Some((&file.change.path, piece))
     }
 
     fn select(&mut self, file: usize) {
         if file < self.files.len() && file != self.selected {
             self.selected = file;
+            self.hunk = 0;
             self.top = 0;
             self.from_below = false;
         }
     }
 
     fn count(&self) -> usize {
-        self.laid_out
-            .as_ref()
-            .map_or(0, |(_, _, rows, _)| rows.len())
+        self.laid_out.as_ref().map_or(0, |laid| laid.rows.len())
     }
 
+    fn starts(&self) -> &[usize] {
+        self.laid_out.as_ref().map_or(&[], |laid| &laid.hunks)
+    }
+
+    /// Scrolls; the change that keys are for is one on the screen.
     fn scroll(&mut self, rows: isize) {
         let last = self.count().saturating_sub(self.page);
         self.top = self.top.saturating_add_signed(rows).min(last);
+        let (top, end) = (self.top, self.top + self.page);
+        let seen = |place: usize| {
+            let starts = self.starts();
+            let below = starts.get(place + 1).copied().unwrap_or(usize::MAX);
+            starts.get(place).is_some_and(|start| *start < end) && below > top
+        };
+        if !seen(self.hunk) {
+            let found = (0..self.starts().len()).find(|place| seen(*place));
+            self.hunk = found.unwrap_or(self.hunk);
+        }
     }
 
-    /// To the next hunk, of the next file behind the last one.
-    fn next_hunk(&mut self) {
+    /// Brings the change that keys are for onto the screen.
+    fn show_hunk(&mut self) {
         let last = self.count().saturating_sub(self.page);
-        let hunks = self.laid_out.as_ref().map(|(_, _, _, hunks)| hunks);
-        let next = hunks.and_then(|hunks| hunks.iter().find(|row| **row > self.top));
-        match next {
-            Some(row) if self.top < last => self.top = (*row).min(last),
-            _ => self.select(self.selected + 1),
+        if let Some(start) = self.starts().get(self.hunk) {
+            self.top = (*start).min(last);
+        }
+    }
+
+    /// To the next change, of the next file behind the last one.
+    fn next_hunk(&mut self) {
+        if self.hunk + 1 < self.starts().len() {
+            self.hunk += 1;
+            self.show_hunk();
+        } else {
+            self.select(self.selected + 1);
         }
     }
 
     fn previous_hunk(&mut self) {
-        let hunks = self.laid_out.as_ref().map(|(_, _, _, hunks)| hunks);
-        let before = hunks.and_then(|hunks| hunks.iter().rev().find(|row| **row < self.top));
-        match before {
-            Some(row) => self.top = *row,
-            None if self.top > 0 => self.top = 0,
-            None if self.selected > 0 => {
-                self.select(self.selected - 1);
-                self.from_below = true;
-            }
-            None => {}
+        if self.hunk > 0 {
+            self.hunk -= 1;
+            self.show_hunk();
+        } else if self.selected > 0 {
+            self.select(self.selected - 1);
+            self.from_below = true;
         }
     }
 
     /// Lays the selected file out.
     fn lay_out(&mut self, width: u16) {
-        let current = |(file, old, ..): &(usize, u16, Vec<Row>, Vec<usize>)| {
-            *file == self.selected && *old == width
+        let auto = if width >= TWO_SIDES {
+            Layout::Beside
+        } else {
+            Layout::Unified
         };
+        let layout = self.layout.unwrap_or(auto);
+        let current =
+            |laid: &LaidOut| (laid.file, laid.width, laid.layout) == (self.selected, width, layout);
         if self.laid_out.as_ref().is_some_and(current) {
             return;
         }
@@ -125,14 +203,53 @@ impl DiffView {
         let rows = if file.diff.is_empty() {
             vec![Row::plain(format!("  {}", unshown(file)), Token::Muted)]
         } else {
-            diff::rows(&file.diff, width, MOST_ROWS)
+            diff::laid_out(&file.diff, width, MOST_ROWS, layout)
         };
         let begins = |(place, row): (usize, &Row)| {
             let mark = row.spans.first().map(|span| span.face.token);
             (place == 0 || mark == Some(Token::DiffHunk)).then_some(place)
         };
         let hunks = rows.iter().enumerate().filter_map(begins).collect();
-        self.laid_out = Some((self.selected, width, rows, hunks));
+        let laid = LaidOut {
+            file: self.selected,
+            width,
+            layout,
+            rows,
+            hunks,
+        };
+        let again = self
+            .laid_out
+            .replace(laid)
+            .is_some_and(|old| old.file == self.selected);
+        if again {
+            self.show_hunk();
+        }
+    }
+
+    /// The two columns in front of the rows: where keys work, and what was said of each change.
+    fn gutter(&self) -> Vec<Row> {
+        let rows = self.top..self.count().min(self.top + self.page);
+        let starts = self.starts();
+        let file = self.files.get(self.selected);
+        let pieces = file.map(|file| hunks(&file.diff)).unwrap_or_default();
+        rows.map(|row| {
+            let place = starts
+                .partition_point(|start| *start <= row)
+                .saturating_sub(1);
+            let is_current = place == self.hunk && !pieces.is_empty();
+            let mut shown = Row::plain(if is_current { "▎" } else { " " }, Token::Accent);
+            // A row of dots stands in front of all changes but the first.
+            let named = starts
+                .get(place)
+                .map(|start| start + usize::from(place > 0));
+            let said = file.zip(pieces.get(place));
+            let said = said.and_then(|(file, piece)| self.review.of(&file.change.path, piece));
+            let (sign, token) = said.map_or((" ", Token::Text), mark);
+            let sign = if named == Some(row) { sign } else { " " };
+            shown.push(sign, token);
+            shown
+        })
+        .collect()
     }
 
     /// The list of files for `width`; the part that holds the selected one.
@@ -183,8 +300,9 @@ impl DiffView {
         });
         let files = super::restore::files(self.files.len());
         let text = format!(
-            " {files} changed {}  +{added} -{removed} ",
-            title(&self.range)
+            " {files} changed {}  +{added} -{removed} {}",
+            title(&self.range),
+            self.review.summary()
         );
         let mut head = Row::plain(text::truncate(&text, width).into_owned(), bold);
         let line = width.saturating_sub(head.width());
@@ -201,6 +319,17 @@ fn unshown(file: &FileDiff) -> &'static str {
         ChangeKind::Remove => "removed; it was empty, no text, or too large to be kept",
         ChangeKind::Modify => "no text, or too large to be shown",
     }
+}
+
+/// The first changed line of the new file.
+fn first_line(piece: &str) -> usize {
+    let mut lines = piece.lines();
+    let header = lines.next().unwrap_or_default();
+    let new = header.split(" +").nth(1).unwrap_or_default();
+    let start = new.split([',', ' ']).next().unwrap_or_default();
+    let start: usize = start.parse().unwrap_or(1);
+    let before = lines.take_while(|line| line.starts_with(' '));
+    start + before.count()
 }
 
 impl Component<Command, Action> for DiffView {
@@ -244,29 +373,77 @@ impl Component<Command, Action> for DiffView {
             row.push(place, Token::Muted);
             paint(&[row], at(0, 1, area.width, 1), buffer);
         }
-        let rows = self
-            .laid_out
-            .as_ref()
-            .map_or(&[][..], |(_, _, rows, _)| rows);
+        let rows = self.laid_out.as_ref().map_or(&[][..], |laid| &laid.rows);
         let shown = &rows[self.top..rows.len().min(self.top + self.page)];
         let place = at(list, 1 + named, area.width - list, body - named);
         paint(shown, place, buffer);
-        if area.height > 1 {
-            let help = " ↑↓ scroll · [ ] change · tab file · s last prompt or session · esc back";
-            let help = text::truncate(help, width).into_owned();
-            let row = Row::plain(help, Token::Muted);
-            paint(&[row], at(0, area.height - 1, area.width, 1), buffer);
+        let gutter = self.gutter();
+        let columns = Rect {
+            width: place.width.min(2),
+            height: place.height.min(gutter.len() as u16),
+            ..place
+        };
+        paint(&gutter, columns, buffer);
+        self.cursor = None;
+        if area.height == 0 {
+            return;
+        }
+        let line = at(0, area.height - 1, area.width, 1);
+        if let Some((row, column)) = self.review.writing(width) {
+            paint(&[row], line, buffer);
+            self.cursor = Some(Position {
+                x: line.x + column.min(line.width.saturating_sub(1)),
+                y: line.y,
+            });
+            return;
+        }
+        let said = self
+            .current()
+            .and_then(|(path, piece)| self.review.of(path, piece));
+        let help = match said.filter(|said| !said.comment.is_empty()) {
+            Some(said) => format!(" ✎ {}", text::single_line(&said.comment)),
+            None => keys(view.keymap),
+        };
+        let help = text::truncate(&help, width).into_owned();
+        paint(&[Row::plain(help, Token::Muted)], line, buffer);
+    }
+
+    fn on_key(&mut self, key: KeyPress, _: &mut Cx<'_, Action>) -> Handled {
+        match key.typed() {
+            Some(character) if self.review.write(character.encode_utf8(&mut [0; 4])) => {
+                Handled::Yes
+            }
+            _ => Handled::No,
         }
     }
 
+    fn on_paste(&mut self, text: &str, _: &mut Cx<'_, Action>) -> Handled {
+        if self.review.write(text) {
+            Handled::Yes
+        } else {
+            Handled::No
+        }
+    }
+
+    fn cursor(&self) -> Option<Position> {
+        self.cursor
+    }
+
+    fn as_any(&mut self) -> Option<&mut dyn std::any::Any> {
+        Some(self)
+    }
+
     fn on_command(&mut self, command: Command, cx: &mut Cx<'_, Action>) -> Handled {
+        if self.review.is_writing() {
+            return self.review.on_command(command);
+        }
         let page = isize::try_from(self.page.saturating_sub(1).max(1)).unwrap_or(1);
         match command {
             Command::Up => self.scroll(-1),
             Command::Down => self.scroll(1),
             Command::PageUp => self.scroll(-page),
             Command::PageDown => self.scroll(page),
-            Command::First => self.top = 0,
+            Command::First => self.scroll(isize::MIN / 2),
             Command::Last => self.scroll(isize::MAX / 2),
             Command::NextFile => self.select((self.selected + 1) % self.files.len().max(1)),
             Command::PreviousFile => {
@@ -279,6 +456,41 @@ impl Component<Command, Action> for DiffView {
                 DiffRange::Session => DiffRange::LastPrompt,
                 _ => DiffRange::Session,
             })),
+            Command::DiffLayout => {
+                let shown = self.laid_out.as_ref().map(|laid| laid.layout);
+                self.layout = Some(match shown {
+                    Some(Layout::Beside) => Layout::Unified,
+                    _ => Layout::Beside,
+                });
+            }
+            Command::AcceptHunk | Command::RejectHunk | Command::CommentHunk => {
+                if let Some((path, piece)) = self.current() {
+                    let (path, piece) = (path.to_owned(), piece.to_owned());
+                    let goes_on = self.review.say(command, path, piece);
+                    if goes_on {
+                        self.next_hunk();
+                    }
+                }
+            }
+            Command::RevertHunk => {
+                if let Some((path, piece)) = self.current() {
+                    let pieces = vec![Review::rejection(path, piece)];
+                    let op = CheckpointOp::Review {
+                        pieces,
+                        tell: false,
+                    };
+                    cx.push(Action::Tell(Op::Checkpoint(op)));
+                }
+            }
+            Command::EditHunk => {
+                if let Some((path, piece)) = self.current() {
+                    cx.push(Action::EditFile {
+                        path: path.to_owned(),
+                        line: first_line(piece),
+                    });
+                }
+            }
+            Command::SendReview => cx.push(Action::SendReview(self.review.pieces())),
             Command::Accept | Command::Cancel | Command::Interrupt | Command::ClearOrExit => {
                 cx.push(Action::CloseLayer);
             }
@@ -288,6 +500,10 @@ impl Component<Command, Action> for DiffView {
     }
 
     fn context(&self) -> &'static str {
-        "diff"
+        if self.review.is_writing() {
+            "search"
+        } else {
+            "diff"
+        }
     }
 }

@@ -16,6 +16,7 @@ pub mod permissions;
 pub mod picker;
 pub mod question;
 pub mod restore;
+pub mod review;
 pub mod search;
 pub mod server;
 pub mod skill;
