@@ -16,7 +16,9 @@ pub mod editor;
 mod exchange;
 mod follow;
 pub mod footer;
+mod hints;
 mod jobs;
+mod keys;
 pub mod layout;
 mod looks;
 pub mod overlays;
@@ -33,5 +35,5 @@ pub mod tree;
 mod usage;
 
 pub use app::{App, AppOptions, Effect};
-pub use looks::{Looks, check_files};
+pub use looks::{Looks, ThemeChoice, check_files};
 pub use run::{Options, run};
