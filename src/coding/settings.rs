@@ -1,6 +1,8 @@
 //! `settings.toml`: what the user prefers. One table describes every setting; reading, checking and
 //! the documentation come from it. A wrong line is reported and skipped, the rest still counts.
 
+mod edit;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +16,8 @@ use crate::base::problem::{Problem, nearest};
 use crate::llm::auth::is_safe;
 use crate::llm::catalogue::refresh::SOURCE;
 use crate::llm::{HttpOptions, ThinkingLevel};
+
+pub use edit::{quoted, set, write};
 
 /// Every setting, resolved.
 #[derive(Debug, Clone, PartialEq)]
@@ -152,13 +156,13 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "theme",
         accepts: "the name of a theme",
-        description: "The colours: `system`, `dark`, `light`, or a file of `themes/`.",
+        description: "The colours: a theme of osier, a file of `themes/`, or `DARK/LIGHT` to follow the terminal.",
         take: |settings, value| text(value).map(|value| settings.theme = value),
     },
     Setting {
         name: "keymap",
         accepts: "the name of a keymap",
-        description: "The keys: `default`, or a file of `keymaps/` laid over it.",
+        description: "The keys: `default`, `vim`, `emacs`, or a file of `keymaps/` laid over the default.",
         take: |settings, value| text(value).map(|value| settings.keymap = value),
     },
     Setting {

@@ -129,6 +129,25 @@ impl Clipboard {
         })
     }
 
+    /// The text of the desktop's clipboard; `None` where there is none, or none that may be read.
+    pub async fn paste(&self) -> Option<String> {
+        if !self.native {
+            return None;
+        }
+        let desktop = Arc::clone(&self.desktop);
+        let work = tokio::task::spawn_blocking(move || {
+            let mut desktop = desktop.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut clipboard = match desktop.take() {
+                Some(clipboard) => clipboard,
+                None => arboard::Clipboard::new().ok()?,
+            };
+            let text = clipboard.get_text().ok();
+            *desktop = Some(clipboard);
+            text
+        });
+        tokio::time::timeout(PATIENCE, work).await.ok()?.ok()?
+    }
+
     /// On a thread of its own: a display server may answer late or never.
     async fn copy_to_desktop(&self, text: &str) -> bool {
         let desktop = Arc::clone(&self.desktop);

@@ -50,5 +50,6 @@ mod tools_loop;
 mod tree;
 mod tui;
 mod turns;
+mod vim;
 mod wire;
 mod wires;

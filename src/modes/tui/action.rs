@@ -80,6 +80,8 @@ pub enum Action {
     /// Offers the model a tool, or no longer.
     ToggleTool(String),
     SetTheme(String),
+    /// Shows a theme for now; without a name, the chosen one again.
+    PreviewTheme(Option<String>),
     /// Reads settings, themes and keymaps again.
     ReloadLooks,
     /// Shows a line above the editor for a moment.

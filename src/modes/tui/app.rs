@@ -12,7 +12,7 @@ use crate::llm::Usage;
 use crate::term::component::Cx;
 use crate::term::highlight::{Highlighted, Highlighter};
 use crate::term::input::{InputEvent, KeyPress};
-use crate::term::keymap::{Keymap, Lookup};
+use crate::term::keymap::Keymap;
 use crate::term::layers::Layers;
 use crate::term::theme::Theme;
 
@@ -28,15 +28,12 @@ use super::search::Search;
 use super::transcript::Transcript;
 use super::tree::TreeMemory;
 
-/// Keymap contexts of the main screen, innermost first.
-const MAIN_CONTEXTS: &[&str] = &["editor", "global"];
-/// The same while the conversation is browsed.
-const BROWSE_CONTEXTS: &[&str] = &["transcript", "global"];
-
 /// What the app wants from the world outside its state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     Copy(String),
+    /// Read the clipboard; its text comes back through `App::pasted`.
+    ReadClipboard,
     /// Show this address in the browser.
     Open(String),
     Suspend,
@@ -55,8 +52,12 @@ pub enum Effect {
     Repaint,
     /// A run ended or an answer is needed.
     Notify(String),
-    /// Load this theme.
+    /// Show this theme without choosing it; without a name, the chosen one again.
+    PreviewTheme(Option<String>),
+    /// Load this theme and keep it in the settings.
     LoadTheme(String),
+    /// List the themes; the answer comes back through `App::pick_theme`.
+    PickTheme,
     /// Read settings, themes and keymaps again.
     ReloadLooks,
     Quit,
@@ -142,6 +143,7 @@ impl App {
     pub fn new(options: AppOptions) -> Self {
         let mut editor = Editor::new();
         editor.set_folder(&options.cwd);
+        editor.set_modes(options.keymap.modes());
         let footer = Footer {
             cwd: options.cwd,
             model_hint: options.model_hint,
@@ -193,6 +195,7 @@ impl App {
             InputEvent::FocusLost => self.focused = false,
             InputEvent::Resize(..) | InputEvent::Reply(_) => {}
         }
+        self.serve_editor();
         self.apply_actions(now);
     }
 
@@ -245,6 +248,7 @@ impl App {
 
     pub fn set_keymap(&mut self, keymap: Keymap) {
         self.keymap = keymap;
+        self.editor.set_modes(self.keymap.modes());
         self.bind_plugin_keys();
         self.pending_keys.clear();
         self.dirty = true;
@@ -274,66 +278,6 @@ impl App {
             .into_iter()
             .flatten()
             .min()
-    }
-
-    /// The keys that can follow those of a begun sequence, for the status line.
-    pub(super) fn contexts(&self) -> Vec<&'static str> {
-        if self.layers.is_empty() {
-            let contexts = if self.browsing {
-                BROWSE_CONTEXTS
-            } else {
-                MAIN_CONTEXTS
-            };
-            return contexts.to_vec();
-        }
-        let mut contexts = self.layers.contexts();
-        contexts.extend(["editor", "global"]);
-        contexts
-    }
-
-    fn on_key(&mut self, key: KeyPress, now: Instant) {
-        if !self.browsing {
-            self.transcript.clear_selection();
-        }
-        let contexts = self.contexts();
-        match self.keymap.lookup(&contexts, &self.pending_keys, key) {
-            Lookup::Action(action) => {
-                let action = action.to_owned();
-                if self.plugin_action(&action) {
-                    self.pending_keys.clear();
-                    return;
-                }
-                let names = self.keymap.actions(&contexts, &self.pending_keys, key);
-                let commands: Vec<Command> =
-                    names.into_iter().filter_map(Command::from_name).collect();
-                self.pending_keys.clear();
-                // A context that has no use for its command leaves the key to the next one.
-                let _ = commands
-                    .into_iter()
-                    .any(|command| self.command(command, now));
-            }
-            Lookup::Prefix(_) => self.pending_keys.push(key),
-            Lookup::None if !self.pending_keys.is_empty() => self.pending_keys.clear(),
-            Lookup::None => self.on_plain_key(key, now),
-        }
-    }
-
-    /// A key that is bound to nothing: text for whoever is in front.
-    fn on_plain_key(&mut self, key: KeyPress, now: Instant) {
-        if !self.layers.is_empty() {
-            let _ = self.layers.on_key(
-                key,
-                &mut Cx {
-                    actions: &mut self.actions,
-                    now,
-                },
-            );
-        } else if let Some(character) = key.typed() {
-            // Whoever begins to write has read enough; nothing typed is lost.
-            self.leave_browsing();
-            self.editor.insert_char(character);
-            self.offer_completion();
-        }
     }
 
     fn on_paste(&mut self, text: &str, now: Instant) {

@@ -106,6 +106,7 @@ impl App {
             Action::StepSearch { older } => self.step_search(older),
             Action::EndSearch => self.end_search(),
             Action::ToggleTool(name) => self.toggle_tool(&name),
+            Action::PreviewTheme(name) => self.effects.push(Effect::PreviewTheme(name)),
             Action::SetTheme(name) => self.effects.push(Effect::LoadTheme(name)),
             Action::ReloadLooks => self.effects.push(Effect::ReloadLooks),
             Action::Toast { text, error } => self.activity.toast(text, error, now),
@@ -177,6 +178,7 @@ impl App {
                     overlays::palette::picker(&self.keymap, self.editor.commands()),
                 );
             }
+            Command::Themes => self.effects.push(Effect::PickTheme),
             Command::Help => self.layers.push(
                 overlays::help::ID,
                 overlays::help::page(&self.keymap, self.editor.commands(), &self.plugins.keys),

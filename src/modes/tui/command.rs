@@ -25,6 +25,7 @@ pub enum Command {
     NewSession,
     Jobs,
     Tools,
+    Themes,
     CopyAnswer,
     ToggleThinking,
     ToggleTools,
@@ -167,6 +168,7 @@ impl Command {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::term::widgets::textarea::modal::Edit;
 
     #[test]
     fn every_command_has_one_name_and_is_found_by_it() {
@@ -176,6 +178,7 @@ mod tests {
         assert_eq!(names.len(), COMMANDS.len());
         assert_eq!(COMMANDS.len(), Command::Cancel as usize + 1);
         for info in COMMANDS {
+            assert_eq!(Edit::from_name(info.name), None, "{}", info.name);
             assert_eq!(Command::from_name(info.name), Some(info.command));
         }
     }

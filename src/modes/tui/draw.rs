@@ -78,6 +78,7 @@ impl App {
         let footer = self.footer.row(areas.footer.width);
         self.paint(&[footer], areas.footer, buffer, links);
         self.draw_completion(areas, buffer, links);
+        self.draw_next_keys(areas, buffer, links);
         if self.layers.is_empty() {
             return (!self.browsing).then_some(cursor);
         }
@@ -93,7 +94,7 @@ impl App {
         self.layers.cursor().map(|cursor| cursor.position)
     }
 
-    fn paint(&self, rows: &[Row], area: Rect, buffer: &mut Buffer, links: &Links) {
+    pub(super) fn paint(&self, rows: &[Row], area: Rect, buffer: &mut Buffer, links: &Links) {
         paint_rows(rows, area, buffer, links, |face| self.theme.style(face));
     }
 
@@ -234,7 +235,8 @@ impl App {
             let rest = usize::from(areas.rule.width).saturating_sub(text::width(&note));
             rule = format!("{note}{}", "─".repeat(rest));
         }
-        self.paint(&[Row::plain(rule, border)], areas.rule, buffer, links);
+        let rule = self.with_mode(Row::plain(rule, border), border, areas.rule.width);
+        self.paint(&[rule], areas.rule, buffer, links);
         let mark_area = Rect {
             width: mark_width,
             height: 1,

@@ -5,18 +5,25 @@ use std::fs;
 use std::path::PathBuf;
 
 use super::command::Command;
+use crate::base::path;
 use crate::base::problem::Problem;
 use crate::coding::folders::Folders;
 use crate::coding::settings::Settings;
+use crate::term::input::TerminalReply;
 use crate::term::keymap::{self, Keymap, KeymapSource};
 use crate::term::terminal::TerminalKind;
-use crate::term::theme::{Theme, ThemeStore};
+use crate::term::theme::{TerminalColours, Theme, ThemeKind, ThemeStore};
+use crate::term::widgets::textarea::modal::EDITS;
 
 /// Keymap contexts there are.
-const CONTEXTS: &[&str] = &[
+pub(super) const CONTEXTS: &[&str] = &[
     "diff",
     "global",
     "editor",
+    "insert",
+    "normal",
+    "operator",
+    "visual",
     "list",
     "search",
     "question",
@@ -31,6 +38,17 @@ const CONTEXTS: &[&str] = &[
 pub struct Looks {
     themes: ThemeStore,
     keymaps: PathBuf,
+    /// What the terminal has said of its colours.
+    told: TerminalColours,
+}
+
+/// A theme to choose from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThemeChoice {
+    pub name: String,
+    pub kind: ThemeKind,
+    /// The file of a theme of the user.
+    pub path: Option<PathBuf>,
 }
 
 impl Looks {
@@ -39,36 +57,117 @@ impl Looks {
         Self {
             themes,
             keymaps: folders.keymaps(),
+            told: TerminalColours::default(),
         }
     }
 
-    /// The theme called `name`; what is wrong with it is told and the rest of it still counts.
+    /// The theme called `name`, or of `DARK/LIGHT` the one that suits the terminal; what is wrong with it is
+    /// told and the rest of it still counts.
     pub fn theme(&self, name: &str) -> (Theme, Vec<Problem>) {
-        self.themes.load(name)
+        let (theme, problems) = self.themes.load(self.chosen(name));
+        (theme.adapted(&self.told), problems)
     }
 
-    /// Whether there is a theme called `name`.
+    /// Which of the two in `DARK/LIGHT` is meant now.
+    fn chosen<'a>(&self, name: &'a str) -> &'a str {
+        match name.split_once('/') {
+            Some((_, light)) if self.told.is_dark() == Some(false) => light,
+            Some((dark, _)) => dark,
+            None => name,
+        }
+    }
+
+    /// Whether there is a theme called `name`, or two of `DARK/LIGHT`.
     pub fn has_theme(&self, name: &str) -> bool {
-        self.themes.entries().iter().any(|entry| entry.name == name)
+        let entries = self.themes.entries();
+        let is_there = |name: &str| entries.iter().any(|entry| entry.name == name);
+        match name.split_once('/') {
+            Some((dark, light)) => is_there(dark) && is_there(light),
+            None => is_there(name),
+        }
     }
 
-    /// The default keymap with the file `name` of the user laid over it.
+    /// Every theme, dark ones first, then light ones.
+    pub fn choices(&self) -> Vec<ThemeChoice> {
+        let entries = self.themes.entries().into_iter();
+        let mut choices: Vec<ThemeChoice> = entries
+            .map(|entry| ThemeChoice {
+                kind: self.themes.kind(&entry.name),
+                name: entry.name,
+                path: entry.path,
+            })
+            .collect();
+        choices.sort_by_key(|choice| match choice.kind {
+            ThemeKind::System => 0,
+            ThemeKind::Dark => 1,
+            ThemeKind::Light => 2,
+        });
+        choices
+    }
+
+    /// Takes note of what the terminal says of its colours. True when that changes how a theme may look.
+    pub fn on_reply(&mut self, reply: &TerminalReply) -> bool {
+        let before = self.told;
+        match reply {
+            TerminalReply::Foreground(colour) => self.told.foreground = Some(*colour),
+            TerminalReply::Background(colour) => self.told.background = Some(*colour),
+            TerminalReply::Palette(index, colour) => {
+                if let Some(place) = self.told.ansi.get_mut(usize::from(*index)) {
+                    *place = Some(*colour);
+                }
+            }
+            TerminalReply::DarkScheme(dark) => self.told.dark = Some(*dark),
+            _ => {}
+        }
+        self.told != before
+    }
+
+    /// The default keymap with what `name` means laid over it: an embedded one, and a file of the user, which
+    /// may stand on an embedded one.
     pub fn keymap(&self, name: &str) -> (Keymap, Vec<Problem>) {
         let mut sources = vec![KeymapSource::new("default.toml", keymap::DEFAULT)];
         let mut problems = Vec::new();
-        let path = self.keymaps.join(format!("{name}.toml"));
+        let embedded = |name: &str| {
+            let (name, text) = keymap::EMBEDDED.iter().find(|(known, _)| *known == name)?;
+            Some(KeymapSource::new(format!("{name}.toml"), *text))
+        };
+        let below = embedded(name);
+        let path = self.keymap_path(name);
         match fs::read_to_string(&path) {
-            Ok(text) => sources.push(KeymapSource::new(path, text)),
+            Ok(text) => {
+                let own = KeymapSource::new(path, text);
+                let inherited = keymap::inherits(&own).and_then(|name| embedded(&name));
+                sources.extend(below.or(inherited));
+                sources.push(own);
+            }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && name == "default" => {}
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && below.is_some() => {
+                sources.extend(below);
+            }
             Err(error) => {
                 let message = format!("the keymap cannot be read: {error}");
                 problems.push(Problem::of_file(path, message, "the default keys are used"));
             }
         }
-        let (keymap, mut found) = Keymap::load(&sources, CONTEXTS, &Command::names());
+        let (keymap, mut found) = Keymap::load(&sources, CONTEXTS, &action_names());
         problems.append(&mut found);
         (keymap, problems)
     }
+
+    /// The user's file of a keymap: in the folder of keymaps, or where a path leads.
+    pub fn keymap_path(&self, name: &str) -> PathBuf {
+        if name.contains('/') || name.ends_with(".toml") {
+            let home = self.keymaps.parent().unwrap_or(&self.keymaps);
+            return path::resolve(home, name);
+        }
+        self.keymaps.join(format!("{name}.toml"))
+    }
+}
+
+/// Everything a key can be bound to.
+pub(super) fn action_names() -> Vec<&'static str> {
+    let edits = EDITS.iter().map(|info| info.name);
+    Command::names().into_iter().chain(edits).collect()
 }
 
 /// What is wrong with the theme and the keymap that the settings name.

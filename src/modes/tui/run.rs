@@ -3,16 +3,19 @@
 //! While a frame is due, pieces of an answer are left in their queue, where they merge: a fast stream wakes
 //! this loop once a frame, not once a delta.
 
+mod appearance;
+mod outside;
+
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use tokio::sync::mpsc;
 use tokio::time::sleep_until;
 
+use self::outside::leave_behind;
 use super::app::{App, AppOptions, Effect};
 use super::command::Command;
 use super::looks::{Looks, terminal_kind};
@@ -20,7 +23,6 @@ use crate::agent::{self, AgentMessage, Subscription};
 use crate::base::browser;
 use crate::base::problem::Problem;
 use crate::base::text::sanitize;
-use crate::base::watch::Watcher;
 use crate::coding::folders::Folders;
 use crate::coding::host::{Event, Host, HostSetup, Op, TreeEvent};
 use crate::coding::settings::{ExitOutput, Settings};
@@ -99,6 +101,7 @@ pub async fn run(mut setup: HostSetup, options: Options) -> anyhow::Result<()> {
         running: false,
         transcript: Vec::new(),
         unsent: (Some(String::new()), false),
+        colours_told: false,
     };
     screen.clock.asked(Instant::now());
     screen.draw();
@@ -165,15 +168,17 @@ fn new_app(setup: &HostSetup, options: &Options, looks: &Looks, highlighter: Hig
 #[derive(Debug)]
 enum Finished {
     Copied(Result<Copied, ClipboardError>),
+    /// The clipboard's text, where it can be read.
+    Pasted(Option<String>),
     /// An address was shown in the browser, or could not be.
     Opened(bool),
 }
 
 /// The loop's state.
-pub(super) struct Screen {
-    pub(super) app: App,
+struct Screen {
+    app: App,
     host: Host,
-    pub(super) terminal: Terminal,
+    terminal: Terminal,
     writer: FrameWriter,
     clock: FrameClock,
     /// When the last frame was drawn.
@@ -183,7 +188,7 @@ pub(super) struct Screen {
     looks: Looks,
     clipboard: Clipboard,
     results: mpsc::UnboundedSender<Finished>,
-    pub(super) options: Options,
+    options: Options,
     /// Prompts of the command line that have not been sent.
     waiting: Vec<Prompt>,
     running: bool,
@@ -191,6 +196,8 @@ pub(super) struct Screen {
     transcript: Vec<String>,
     /// The editor's text as the host keeps it, and whether it may be another now.
     unsent: (Option<String>, bool),
+    /// The terminal has said something of its colours that no theme knows yet.
+    colours_told: bool,
 }
 
 impl Screen {
@@ -335,6 +342,11 @@ impl Screen {
         if self.terminal.on_reply(reply) {
             self.writer.set_features(self.terminal.features());
         }
+        self.colours_told |= self.looks.on_reply(reply);
+        // The answers of the start come one by one: their fence says when all are there.
+        if self.terminal.is_answered() && std::mem::take(&mut self.colours_told) {
+            self.follow_colours();
+        }
     }
 
     fn on_signal(&mut self, signal: Signal) -> anyhow::Result<bool> {
@@ -355,6 +367,11 @@ impl Screen {
     fn on_finished(&mut self, result: Finished) {
         let now = Instant::now();
         match result {
+            Finished::Pasted(Some(text)) => self.app.pasted(&text),
+            Finished::Pasted(None) => {
+                let text = "the clipboard cannot be read here: paste with the terminal's own key";
+                self.app.toast(text, true, now);
+            }
             Finished::Opened(true) => self.app.toast("opened in the browser", false, now),
             Finished::Opened(false) => {
                 let text = "no browser can be opened here: copy the address";
@@ -390,6 +407,12 @@ impl Screen {
                     let _ = results.send(Finished::Copied(clipboard.copy(&text).await));
                 });
             }
+            Effect::ReadClipboard => {
+                let (clipboard, results) = (self.clipboard.clone(), self.results.clone());
+                tokio::spawn(async move {
+                    let _ = results.send(Finished::Pasted(clipboard.paste().await));
+                });
+            }
             Effect::Open(url) => self.open(url),
             Effect::Suspend => {
                 if let Err(error) = self.terminal.suspend() {
@@ -406,48 +429,17 @@ impl Screen {
                         .queue(self.terminal.kind().notification("osier", &text));
                 }
             }
-            Effect::LoadTheme(name) => {
-                if self.looks.has_theme(&name) {
-                    let (theme, problems) = self.looks.theme(&name);
-                    self.options.settings.theme = name;
-                    self.app.set_theme(theme);
-                    self.app.report(&problems);
-                } else {
-                    self.app
-                        .toast(&format!("there is no theme `{name}`"), true, now);
-                }
-            }
+            Effect::PreviewTheme(name) => self.preview_theme(name.as_deref()),
+            Effect::LoadTheme(name) => self.keep_theme(&name),
+            Effect::PickTheme => self
+                .app
+                .pick_theme(&self.looks.choices(), &self.options.settings.theme),
             Effect::ReloadLooks => self.reload_looks(),
         }
         false
     }
 
-    /// The folders hold other files too: only what decides the looks counts.
-    fn on_files_changed(&mut self, paths: &[PathBuf]) {
-        let folders = &self.options.folders;
-        let (settings, themes, keymaps) = (folders.settings(), folders.themes(), folders.keymaps());
-        let concerns = |path: &PathBuf| {
-            *path == settings || path.starts_with(&themes) || path.starts_with(&keymaps)
-        };
-        if paths.iter().any(concerns) {
-            self.reload_looks();
-        }
-    }
-
-    fn reload_looks(&mut self) {
-        let place = PathBuf::from(&self.app.session.cwd);
-        let (settings, mut problems) = Settings::load_for(&self.options.folders, &place);
-        let (theme, found) = self.looks.theme(&settings.theme);
-        problems.extend(found);
-        let (keymap, found) = self.looks.keymap(&settings.keymap);
-        problems.extend(found);
-        self.options.settings = settings;
-        self.app.set_theme(theme);
-        self.app.set_keymap(keymap);
-        self.app.report(&problems);
-    }
-
-    pub(super) fn repaint(&mut self) {
+    fn repaint(&mut self) {
         self.writer.resize(self.terminal.size());
         self.writer.repaint();
         self.clock.forget_fence();
@@ -460,7 +452,9 @@ impl Screen {
         // What changed until now is in this frame.
         self.app.take_dirty();
         let (canvas, links) = self.writer.canvas();
-        let cursor = self.app.draw(canvas, links, now).map(Cursor::from);
+        let position = self.app.draw(canvas, links, now);
+        let shape = self.app.cursor_shape();
+        let cursor = position.map(|position| Cursor { position, shape });
         let mut frame = self.terminal.output().buffer();
         self.writer.finish(cursor, &mut frame);
         let fenced = self.clock.wants_fence(frame.len()) && self.terminal.fence(&mut frame);
@@ -471,21 +465,6 @@ impl Screen {
         let cost = self.drawn.saturating_duration_since(now);
         self.pace = (cost * DRAWING_SHARE).clamp(STREAM_FRAME, SLOWEST_STREAM_FRAME);
         self.clock.drawn(self.drawn, drain, bytes, fenced);
-    }
-
-    /// Follows theme, keymap and settings files while they are edited.
-    fn watch(&mut self) -> (Option<Watcher>, mpsc::UnboundedReceiver<Vec<PathBuf>>) {
-        let folders = &self.options.folders;
-        let paths = [
-            folders.settings(),
-            folders.themes().join("x"),
-            folders.keymaps().join("x"),
-        ];
-        match Watcher::start(&paths) {
-            Ok((watcher, changes)) => (Some(watcher), changes),
-            // Without watching, `/reload` does the same.
-            Err(_) => (None, mpsc::unbounded_channel().1),
-        }
     }
 
     /// Keeps what the scrollback and the accounting file want.
@@ -541,19 +520,5 @@ async fn sleep_to(deadline: Option<Instant>) {
         Some(deadline) if deadline <= Instant::now() => {}
         Some(deadline) => sleep_until(deadline.into()).await,
         None => std::future::pending().await,
-    }
-}
-
-/// What stays in the terminal: the answer or the transcript, and how to come back.
-fn leave_behind(settings: &Settings, transcript: &[String], path: Option<&str>, id: &str) {
-    let mut out = std::io::stdout().lock();
-    if settings.exit_output != ExitOutput::Nothing {
-        for text in transcript.iter().filter(|text| !text.trim().is_empty()) {
-            let _ = writeln!(out, "{}\n", sanitize(text).trim_end());
-        }
-    }
-    let stored = path.is_some_and(|path| std::path::Path::new(path).exists());
-    if stored {
-        let _ = writeln!(out, "to go on: osier --resume {id}");
     }
 }

@@ -1,13 +1,16 @@
 //! Slash commands: one table for dispatch, completion, the palette and the help.
 
+mod arguments;
+
 use super::action::Action;
 use super::command::Command;
 use super::overlays::restore;
 use crate::agent::Op as AgentOp;
-use crate::coding::host::{CheckpointOp, DiffRange, ExchangeOp, FilesAt, Op, Opening, TreeOp};
+use crate::coding::host::{CheckpointOp, ExchangeOp, FilesAt, Op, Opening, TreeOp};
 use crate::coding::mcp::PROMPT_PREFIX;
 use crate::coding::permission::Mode;
 use crate::llm::ThinkingLevel;
+use crate::term::theme::ThemeStore;
 
 /// One slash command.
 #[derive(Debug, Clone, Copy)]
@@ -74,7 +77,7 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
         argument: "[last|session|ENTRY|FROM TO]",
         description: "what changed in the files: in the session, since the last prompt, in one turn, between two entries",
         values: || vec!["last", "session"],
-        run: diff,
+        run: arguments::diff,
     },
     SlashCommand {
         name: "export",
@@ -100,7 +103,7 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
         argument: "MODEL MODEL … [-- PROMPT]",
         description: "send a prompt, or the last one again, to several models side by side",
         values: none,
-        run: fan,
+        run: arguments::fan,
     },
     SlashCommand {
         name: "fork",
@@ -252,7 +255,7 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
         values: none,
         run: |argument| {
             let files = Op::Checkpoint(CheckpointOp::UndoRestore);
-            step(argument, TreeOp::RedoPrompt, files)
+            arguments::step(argument, TreeOp::RedoPrompt, files)
         },
     },
     SlashCommand {
@@ -335,12 +338,14 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
     },
     SlashCommand {
         name: "theme",
-        argument: "NAME",
-        description: "change the colours",
-        values: || vec!["system", "dark", "light"],
-        run: |argument| match argument {
-            "" => Err("name a theme: `/theme dark`".to_owned()),
-            name => Ok(vec![Action::SetTheme(name.to_owned())]),
+        argument: "[NAME]",
+        description: "change the colours; without a name, from a list that shows each",
+        values: ThemeStore::embedded,
+        run: |argument| {
+            Ok(vec![match argument {
+                "" => Action::Run(Command::Themes),
+                name => Action::SetTheme(name.to_owned()),
+            }])
         },
     },
     SlashCommand {
@@ -380,7 +385,7 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
         values: none,
         run: |argument| {
             let files = restore::preview(FilesAt::LastPrompt);
-            step(argument, TreeOp::UndoPrompt, files)
+            arguments::step(argument, TreeOp::UndoPrompt, files)
         },
     },
     SlashCommand {
@@ -391,51 +396,6 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
         run: |_| Ok(vec![Action::Tell(Op::GetUsage)]),
     },
 ];
-
-/// A step of the conversation, of the files, or of both.
-fn step(argument: &str, op: TreeOp, files: Op) -> Result<Vec<Action>, String> {
-    Ok(vec![match argument.trim() {
-        "" => Action::Move { op, files: false },
-        "both" => Action::Move { op, files: true },
-        "files" => Action::Tell(files),
-        other => return Err(format!("`{other}`: say `files`, `both`, or nothing")),
-    }])
-}
-
-/// Which changes are meant; entries by their ids.
-fn diff(argument: &str) -> Result<Vec<Action>, String> {
-    let words: Vec<String> = argument.split_whitespace().map(str::to_owned).collect();
-    let range = match &words[..] {
-        [] => DiffRange::Session,
-        [word] if word == "session" => DiffRange::Session,
-        [word] if word == "last" => DiffRange::LastPrompt,
-        [entry] => DiffRange::Turn {
-            entry_id: entry.clone(),
-        },
-        [from, to] => DiffRange::Between {
-            from: Some(from.clone()),
-            to: Some(to.clone()).filter(|to| to != "now"),
-        },
-        _ => return Err("say `last`, `session`, an entry, or two".to_owned()),
-    };
-    Ok(vec![Action::ShowChanges(range)])
-}
-
-/// Models, and what to send them behind `--`.
-fn fan(argument: &str) -> Result<Vec<Action>, String> {
-    let (names, prompt) = match argument.split_once("--") {
-        Some((names, prompt)) => (names, Some(prompt.trim().to_owned())),
-        None => (argument, None),
-    };
-    let models: Vec<String> = names.split_whitespace().map(str::to_owned).collect();
-    if models.len() < 2 {
-        return Err("name two models or more: `/fan MODEL MODEL`, then `-- PROMPT`".to_owned());
-    }
-    Ok(vec![Action::Tell(Op::Tree(TreeOp::FanOut {
-        models,
-        prompt,
-    }))])
-}
 
 /// The command called `name`.
 pub fn find(name: &str) -> Option<&'static SlashCommand> {

@@ -7,6 +7,8 @@ pub enum TerminalReply {
     KeyboardFlags(u16),
     Foreground((u8, u8, u8)),
     Background((u8, u8, u8)),
+    /// One of the sixteen colours.
+    Palette(u8, (u8, u8, u8)),
     /// DECRPM: state 0 unknown, 1 set, 2 reset, 3 and 4 permanently so.
     Mode {
         mode: u16,
@@ -32,6 +34,11 @@ pub(super) fn string_reply(introducer: u8, body: &str) -> Option<TerminalReply> 
             match number {
                 "10" => colour(value).map(TerminalReply::Foreground),
                 "11" => colour(value).map(TerminalReply::Background),
+                "4" => {
+                    let (index, value) = value.split_once(';')?;
+                    let index = index.parse().ok().filter(|index| *index < 16)?;
+                    Some(TerminalReply::Palette(index, colour(value)?))
+                }
                 _ => None,
             }
         }
@@ -90,5 +97,8 @@ mod tests {
         ] {
             assert_eq!(colour(value), expected, "{value}");
         }
+        let red = TerminalReply::Palette(1, (205, 0, 0));
+        assert_eq!(string_reply(b']', "4;1;rgb:cdcd/0000/0000"), Some(red));
+        assert_eq!(string_reply(b']', "4;200;rgb:00/00/00"), None);
     }
 }

@@ -24,10 +24,35 @@ pub(super) struct Entry {
     pub(super) context: Box<str>,
     pub(super) keys: Vec<KeyPress>,
     pub(super) action: Option<Box<str>>,
+    /// From 1.
+    pub(super) line: usize,
     offset: usize,
 }
 
 type Value<'a> = Spanned<DeValue<'a>>;
+
+/// What stands at the top of a file.
+#[derive(Debug, Default)]
+pub(super) struct Head {
+    /// Whether the editor has modes.
+    pub(super) modes: Option<bool>,
+    pub(super) inherit: Option<Box<str>>,
+}
+
+/// Reads the top of a file alone; its faults are left to the reading that follows.
+pub(super) fn head(source: &KeymapSource) -> Head {
+    let (_, table) = Document::parse(&source.path, &source.text);
+    let text = |value: &Value<'_>| value.get_ref().as_str().map(Box::from);
+    Head {
+        modes: table
+            .get("modes")
+            .and_then(|value| value.get_ref().as_bool()),
+        inherit: table.get("inherit").and_then(text),
+    }
+}
+
+/// Keys that stand at the top, before any context.
+const HEAD: [&str; 3] = ["leader", "modes", "inherit"];
 
 /// The sound entries of a file in their order, and the problems of the others.
 pub(super) fn read(
@@ -48,7 +73,7 @@ pub(super) fn read(
     for (name, value) in &table {
         let context = &**name.get_ref();
         match value.get_ref().as_table() {
-            _ if context == "leader" => {}
+            _ if HEAD.contains(&context) => {}
             Some(bindings) if contexts.contains(&context) => {
                 for (keys, action) in bindings {
                     reader.read_binding(context, keys.get_ref(), keys.span().start, action);
@@ -112,10 +137,12 @@ impl Reader<'_> {
                 return self.document.report(value.span(), message, Some(hint));
             }
         };
+        let (line, _) = self.document.place(offset);
         self.entries.push(Entry {
             context: context.into(),
             keys,
             action,
+            line,
             offset,
         });
     }

@@ -6,7 +6,7 @@
 mod file;
 mod notation;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub use notation::{describe, describe_all, parse_key, parse_sequence};
 
@@ -15,6 +15,17 @@ use crate::base::problem::Problem;
 
 /// The embedded default keymap.
 pub const DEFAULT: &str = include_str!("../../../keymaps/default.toml");
+
+/// Embedded keymaps that are laid over the default one.
+pub const EMBEDDED: &[(&str, &str)] = &[
+    ("emacs", include_str!("../../../keymaps/emacs.toml")),
+    ("vim", include_str!("../../../keymaps/vim.toml")),
+];
+
+/// The keymap that a file stands on beside the default one.
+pub fn inherits(source: &KeymapSource) -> Option<Box<str>> {
+    file::head(source).inherit
+}
 
 /// The text of a keymap file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,12 +49,28 @@ struct Binding {
     context: Box<str>,
     keys: Vec<KeyPress>,
     action: Box<str>,
+    /// Which of the sources it comes from, and its line there from 1.
+    origin: (usize, usize),
 }
 
 /// All bindings.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Keymap {
     bindings: Vec<Binding>,
+    /// Where they come from.
+    paths: Vec<PathBuf>,
+    modes: bool,
+}
+
+/// A binding as it is shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bound<'a> {
+    pub context: &'a str,
+    pub keys: String,
+    pub action: &'a str,
+    pub path: &'a Path,
+    /// From 1.
+    pub line: usize,
 }
 
 /// What a key means after the keys pressed before it.
@@ -75,11 +102,56 @@ impl Keymap {
         for source in sources {
             let (entries, mut found) = file::read(source, contexts, actions);
             problems.append(&mut found);
+            if let Some(modes) = file::head(source).modes {
+                keymap.modes = modes;
+            }
+            keymap.paths.push(source.path.clone());
             for entry in entries {
                 keymap.bind(entry);
             }
         }
         (keymap, problems)
+    }
+
+    /// Whether the editor has modes.
+    pub fn modes(&self) -> bool {
+        self.modes
+    }
+
+    /// The bindings of `keys` in a context: the same, what they are the start of, and what keeps them from
+    /// being reached.
+    pub fn clashes(&self, context: &str, keys: &[KeyPress]) -> Vec<Bound<'_>> {
+        self.in_context(context)
+            .filter(|binding| binding.keys.starts_with(keys) || keys.starts_with(&binding.keys))
+            .map(|binding| self.bound(binding))
+            .collect()
+    }
+
+    /// Every binding with where it comes from.
+    pub fn bindings(&self) -> impl Iterator<Item = Bound<'_>> {
+        self.bindings.iter().map(|binding| self.bound(binding))
+    }
+
+    /// What can follow the keys of a begun sequence.
+    pub fn hints_after(&self, contexts: &[&str], pending: &[KeyPress]) -> Vec<KeyHint<'_>> {
+        match pending.split_last() {
+            Some((last, before)) => self.hints(contexts, before, *last),
+            None => Vec::new(),
+        }
+    }
+
+    fn bound<'a>(&'a self, binding: &'a Binding) -> Bound<'a> {
+        let (source, line) = binding.origin;
+        Bound {
+            context: &binding.context,
+            keys: describe_all(&binding.keys),
+            action: &binding.action,
+            path: self
+                .paths
+                .get(source)
+                .map_or(Path::new(""), PathBuf::as_path),
+            line,
+        }
     }
 
     /// What `key` means after the `pending` keys, asked in `contexts`, the innermost first.
@@ -147,6 +219,7 @@ impl Keymap {
             context: context.into(),
             keys,
             action: action.into(),
+            origin: (usize::MAX, 0),
         });
         Ok(())
     }
@@ -211,6 +284,7 @@ impl Keymap {
                 context: entry.context,
                 keys: entry.keys,
                 action,
+                origin: (self.paths.len() - 1, entry.line),
             });
         }
     }

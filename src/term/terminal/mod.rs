@@ -182,6 +182,7 @@ impl Terminal {
                 }
                 self.restore.update(self.leave_bytes(), None);
             }
+            TerminalReply::DarkScheme(_) => self.output.send(modes::COLOURS.into()),
             TerminalReply::DeviceAttributes(_) => {
                 self.fenced = false;
                 self.restore.wait_for(None);

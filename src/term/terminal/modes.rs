@@ -73,9 +73,22 @@ const SWITCHES: &[(&str, &str, Condition)] = &[
 const SETTLE: &str = "\x1b\\\x1b[?2026l\x1b]8;;\x1b\\\x1b[?69l\x1b[r\x1b[m\x1b[?25h";
 const SETTLE_CONSOLE: &str = "\x1b[r\x1b[m\x1b[?25h";
 
+/// Foreground, background, and those of the sixteen that `system` uses.
+macro_rules! colours {
+    () => {
+        concat!(
+            "\x1b]10;?\x1b\\\x1b]11;?\x1b\\\x1b]4;1;?\x1b\\\x1b]4;2;?\x1b\\",
+            "\x1b]4;4;?\x1b\\\x1b]4;5;?\x1b\\"
+        )
+    };
+}
+
 /// Questions, fenced by the one that every terminal answers: keyboard protocol, synchronized output,
 /// side margins, colours, dark or light, name, and device attributes.
-const PROBES: &str = "\x1b[?u\x1b[?2026$p\x1b[?69$p\x1b]10;?\x1b\\\x1b]11;?\x1b\\\x1b[>q\x1b[c";
+const PROBES: &str = concat!("\x1b[?u\x1b[?2026$p\x1b[?69$p", colours!(), "\x1b[>q\x1b[c");
+
+/// The questions for colours alone: they are asked again when the terminal turns dark or light.
+pub(super) const COLOURS: &str = colours!();
 
 pub(super) fn enter(kind: &TerminalKind, options: TerminalOptions, keyboard: Keyboard) -> String {
     let mut bytes: String = switches(kind, options).map(|(set, ..)| *set).collect();

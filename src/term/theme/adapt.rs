@@ -1,9 +1,29 @@
 //! The system theme once the terminal has told its colours: tints mixed from its own foreground and
-//! background, which no table of sixteen colours can hold.
+//! background, which no table of sixteen colours can hold, and its own hues, moved only as far as it takes to
+//! be read.
 
-use super::colour::luminance;
-use super::{Colour, ColourDepth, Theme, ThemeKind, contrast};
+use super::colour::{NAMES, luminance};
+use super::{Colour, ColourDepth, GROUNDS, READABLE, Theme, ThemeKind, contrast};
 use crate::term::face::Token;
+
+/// What a terminal said of its colours (red, green, blue).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TerminalColours {
+    pub foreground: Option<(u8, u8, u8)>,
+    pub background: Option<(u8, u8, u8)>,
+    /// The sixteen.
+    pub ansi: [Option<(u8, u8, u8)>; NAMES.len()],
+    /// Dark or light, as it said last; its background tells otherwise.
+    pub dark: Option<bool>,
+}
+
+impl TerminalColours {
+    /// Whether the terminal is dark; not known before it has answered.
+    pub fn is_dark(&self) -> Option<bool> {
+        let told = self.background.map(|ground| luminance(ground) < 0.2);
+        self.dark.or(told)
+    }
+}
 
 /// Token, what is mixed into the background, and how much of it.
 const TINTS: &[(Token, Tint, f32)] = &[
@@ -29,6 +49,24 @@ const QUIET: &[(Token, f32)] = &[
     (Token::SyntaxComment, 0.45),
 ];
 
+/// Contrast of the text to the background that leaves room for tints under it.
+const ROOMY: f32 = 5.4;
+
+/// A little more than what is promised: colours are rounded.
+const SAFE: f32 = READABLE + 0.05;
+
+/// Hues for a terminal that keeps its own to itself.
+const HUES: [(u8, u8, u8); 8] = [
+    (0, 0, 0),
+    (205, 60, 60),
+    (60, 160, 70),
+    (180, 140, 40),
+    (70, 120, 220),
+    (170, 90, 200),
+    (50, 150, 170),
+    (220, 220, 220),
+];
+
 #[derive(Debug, Clone, Copy)]
 enum Tint {
     Foreground,
@@ -37,19 +75,55 @@ enum Tint {
 }
 
 impl Theme {
-    /// The theme for a terminal with these colours (red, green, blue). Only `system` changes, and only
-    /// where there are more than sixteen colours.
+    /// The theme for a terminal with these colours. Only `system` changes, and only where there are more than
+    /// sixteen colours. All its text then has a contrast of 4.5:1 on everything it may stand on.
     #[must_use]
-    pub fn adapted(&self, foreground: (u8, u8, u8), background: (u8, u8, u8)) -> Self {
+    pub fn adapted(&self, told: &TerminalColours) -> Self {
         let mut theme = self.clone();
-        if self.kind != ThemeKind::System
-            || !matches!(self.depth, ColourDepth::True | ColourDepth::Indexed)
-        {
+        let is_deep = matches!(self.depth, ColourDepth::True | ColourDepth::Indexed);
+        let Some(background) = told.background.filter(|_| is_deep) else {
+            return theme;
+        };
+        if self.kind != ThemeKind::System {
             return theme;
         }
         let rgb = |(red, green, blue)| Colour::Rgb(red, green, blue);
-        let (text, ground) = (rgb(foreground), rgb(background));
-        let dark = luminance(background) < 0.2;
+        let ground = rgb(background);
+        let strongest = if luminance(background) < 0.2 {
+            Colour::Rgb(255, 255, 255)
+        } else {
+            Colour::Rgb(0, 0, 0)
+        };
+        let own = told.foreground.map_or(strongest, rgb);
+        let text = towards(own, strongest, &[ground], ROOMY);
+        theme.background = Some(ground);
+        theme.mix_tints(text, ground);
+        let grounds = theme.grounds();
+        for (token, part) in QUIET {
+            let look = &mut theme.looks[*token as usize];
+            look.fg = Some(towards(text.mixed(ground, *part), text, &grounds, SAFE));
+            look.modifier.remove(ratatui::style::Modifier::DIM);
+        }
+        for look in &mut theme.looks {
+            look.fg = match look.fg {
+                Some(Colour::Default) if text != own => Some(text),
+                Some(Colour::Ansi(index)) => {
+                    let known = told.ansi[usize::from(index) % NAMES.len()].map(rgb);
+                    let hue = known.unwrap_or(rgb(HUES[usize::from(index) % HUES.len()]));
+                    let readable = towards(hue, text, &grounds, SAFE);
+                    let same = known == Some(readable);
+                    Some(if same { Colour::Ansi(index) } else { readable })
+                }
+                other => other,
+            };
+        }
+        theme.resolve();
+        theme
+    }
+
+    /// Grounds of their own for what is set apart, no stronger than the text on them allows.
+    fn mix_tints(&mut self, text: Colour, ground: Colour) {
+        let dark = ground.rgb().is_some_and(|ground| luminance(ground) < 0.2);
         for (token, tint, part) in TINTS {
             let other = match tint {
                 Tint::Foreground => text,
@@ -58,55 +132,38 @@ impl Theme {
                 Tint::Red if dark => Colour::Rgb(255, 90, 90),
                 Tint::Red => Colour::Rgb(220, 30, 40),
             };
-            let look = &mut theme.looks[*token as usize];
-            look.bg = Some(ground.mixed(other, *part));
+            let mixed = (0..10)
+                .map(|step| ground.mixed(other, *part * 0.85_f32.powi(step)))
+                .find(|tint| contrast(text, *tint).is_some_and(|found| found >= SAFE));
+            let look = &mut self.looks[*token as usize];
+            look.bg = Some(mixed.unwrap_or(ground));
             look.modifier.remove(ratatui::style::Modifier::REVERSED);
             if matches!(look.fg, Some(Colour::Ansi(_))) {
                 look.fg = Some(Colour::Default);
             }
         }
-        for (token, part) in QUIET {
-            let look = &mut theme.looks[*token as usize];
-            look.fg = Some(quiet(text, ground, *part));
-            look.modifier.remove(ratatui::style::Modifier::DIM);
-        }
-        theme.resolve();
-        theme
+        debug_assert!(
+            GROUNDS
+                .iter()
+                .all(|token| self.looks[*token as usize].bg.is_some())
+        );
     }
 }
 
-/// `text` with as much of `ground` as leaves it readable.
-fn quiet(text: Colour, ground: Colour, part: f32) -> Colour {
-    (0..8)
-        .map(|step| text.mixed(ground, part * (8 - step) as f32 / 8.0))
-        .find(|colour| contrast(*colour, ground).is_some_and(|contrast| contrast >= 4.6))
-        .unwrap_or(text)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::term::theme::ThemeStore;
-
-    #[test]
-    fn quiet_text_stays_readable_on_any_ground() {
-        let (system, _) = ThemeStore::new(None, ColourDepth::True).load("system");
-        for (foreground, background) in [
-            ((230, 230, 230), (20, 20, 30)),
-            ((40, 40, 40), (255, 255, 255)),
-            ((101, 123, 131), (253, 246, 227)),
-            ((131, 148, 150), (0, 43, 54)),
-        ] {
-            let theme = system.adapted(foreground, background);
-            let rgb = |(red, green, blue)| Colour::Rgb(red, green, blue);
-            let most = contrast(rgb(foreground), rgb(background)).unwrap();
-            for (token, _) in QUIET {
-                let fg = theme.looks[*token as usize].fg.unwrap();
-                let contrast = contrast(fg, rgb(background)).unwrap();
-                assert!(contrast >= most.min(4.5) - 0.01, "{token:?} {contrast}");
+/// `colour` with as little of `strong` as makes it readable on every ground.
+fn towards(colour: Colour, strong: Colour, grounds: &[Colour], least: f32) -> Colour {
+    let is_readable = |colour: Colour| {
+        let enough = |ground: &Colour| contrast(colour, *ground).is_none_or(|found| found >= least);
+        grounds.iter().all(enough)
+    };
+    (0..=20)
+        .map(|step| {
+            if step == 0 {
+                colour
+            } else {
+                colour.mixed(strong, step as f32 / 20.0)
             }
-        }
-        let (dark, _) = ThemeStore::new(None, ColourDepth::True).load("dark");
-        assert_eq!(dark.adapted((0, 0, 0), (255, 255, 255)), dark);
-    }
+        })
+        .find(|mixed| is_readable(*mixed))
+        .unwrap_or(strong)
 }

@@ -163,6 +163,39 @@ impl ColourDepth {
     }
 }
 
+impl ColourDepth {
+    /// The nearest colour that has a contrast of `least` to all of `grounds` as the terminal shows them; the
+    /// nearest one where none has.
+    pub fn reduce_readable(self, colour: Colour, grounds: &[Colour], least: f32) -> Option<Color> {
+        let (Some(wanted), Colour::Rgb(..) | Colour::Indexed(_)) = (colour.rgb(), colour) else {
+            return self.reduce(colour);
+        };
+        let candidates = match self {
+            Self::Indexed => 16..=255,
+            Self::Ansi => 0..=15,
+            Self::True | Self::None => return self.reduce(colour),
+        };
+        let shown = |ground: &Colour| match self {
+            Self::Ansi => Colour::Ansi(nearest_ansi(ground.rgb().unwrap_or_default()) as u8),
+            _ => Colour::Indexed(nearest_indexed(ground.rgb().unwrap_or_default())),
+        };
+        let grounds: Vec<Colour> = grounds.iter().map(shown).collect();
+        let is_readable = |index: &u8| {
+            let colour = Colour::Indexed(*index);
+            let enough = |ground| contrast(colour, ground).is_none_or(|found| found >= least);
+            grounds.iter().all(|ground| enough(*ground))
+        };
+        let nearest = candidates
+            .filter(is_readable)
+            .min_by_key(|index| distance(indexed(*index), wanted));
+        match nearest {
+            Some(index) if index < 16 => self.reduce(Colour::Ansi(index)),
+            Some(index) => self.reduce(Colour::Indexed(index)),
+            None => self.reduce(colour),
+        }
+    }
+}
+
 /// The contrast of two colours after WCAG 2, 1 to 21; `None` where one is the terminal's own.
 pub fn contrast(a: Colour, b: Colour) -> Option<f32> {
     let (a, b) = (luminance(a.rgb()?), luminance(b.rgb()?));

@@ -18,7 +18,6 @@ use crate::term::face::Token;
 pub(super) struct ThemeFile {
     pub(super) name: Option<String>,
     pub(super) kind: Option<ThemeKind>,
-    pub(super) inherit: Option<String>,
     pub(super) background: Option<Colour>,
     pub(super) paints: Option<bool>,
     pub(super) looks: [Option<Look>; TOKENS],
@@ -46,34 +45,66 @@ const MODIFIERS: [(&str, Modifier); 6] = [
 
 type Value<'a> = Spanned<DeValue<'a>>;
 
-impl ThemeFile {
+/// Named colours of a theme.
+pub(super) type Palette = HashMap<String, Colour>;
+
+/// What has to be known of a theme before its parent is read.
+#[derive(Debug)]
+pub(super) struct Outline {
+    pub(super) kind: Option<ThemeKind>,
+    pub(super) inherit: Option<String>,
+    pub(super) palette: Palette,
+}
+
+impl Outline {
+    /// Its faults are left to the reading that follows.
     pub(super) fn parse(path: &Path, text: &str) -> Self {
         let (document, table) = Document::parse(path, text);
         let mut reader = Reader {
             document,
-            palette: HashMap::new(),
+            palette: Palette::new(),
+        };
+        if let Some(palette) = table.get("palette") {
+            reader.read_palette(palette);
+        }
+        Self {
+            kind: table.get("kind").and_then(|value| reader.kind(value)),
+            inherit: table.get("inherit").and_then(|value| reader.text(value)),
+            palette: reader.palette,
+        }
+    }
+}
+
+impl ThemeFile {
+    /// Reads a theme by the names of `palette`, in which the colours of the themes that stand on this one have
+    /// replaced its own.
+    pub(super) fn parse(path: &Path, text: &str, palette: &Palette) -> Self {
+        let (document, table) = Document::parse(path, text);
+        let mut reader = Reader {
+            document,
+            palette: palette.clone(),
         };
         let mut file = Self {
             name: None,
             kind: None,
-            inherit: None,
             background: None,
             paints: None,
             looks: [None; TOKENS],
             problems: Vec::new(),
         };
-        if let Some(palette) = table.get("palette") {
-            reader.read_palette(palette);
-        }
         for (key, value) in &table {
             match &**key.get_ref() {
                 "name" => file.name = reader.text(value),
                 "kind" => file.kind = reader.kind(value),
-                "inherit" => file.inherit = reader.text(value),
+                "inherit" => drop(reader.text(value)),
                 "background" => file.background = reader.colour(value),
                 "paint_background" => file.paints = reader.flag(value),
                 "tokens" => reader.read_tokens(value, &mut file.looks),
-                "palette" => {}
+                "palette" => {
+                    let whole = std::mem::take(&mut reader.palette);
+                    reader.read_palette(value);
+                    reader.palette = whole;
+                }
                 unknown => {
                     let hint = did_you_mean(unknown, KEYS);
                     let message = format!("unknown key `{unknown}`");

@@ -5,11 +5,14 @@
 
 mod adapt;
 mod colour;
+#[cfg(test)]
+mod contrast_tests;
 mod file;
 mod store;
 
-use ratatui::style::{Modifier, Style};
+use ratatui::style::{Color, Modifier, Style};
 
+pub use adapt::TerminalColours;
 pub use colour::{Colour, ColourDepth, contrast};
 pub use store::{ThemeEntry, ThemeStore};
 
@@ -26,6 +29,18 @@ pub enum ThemeKind {
 }
 
 const TOKENS: usize = Token::ALL.len();
+
+/// What text of other tokens is drawn on, beside the background.
+const GROUNDS: &[Token] = &[
+    Token::User,
+    Token::CodeBlock,
+    Token::DiffAdded,
+    Token::DiffRemoved,
+    Token::Selected,
+];
+
+/// Least contrast of text.
+const READABLE: f32 = 4.5;
 
 /// The look of one token before the colours are reduced.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -89,6 +104,10 @@ impl Theme {
         if let Some(ground) = face.ground {
             let ground = self.styles[ground as usize];
             style.bg = ground.bg.or(style.bg);
+            if self.depth == ColourDepth::Ansi && ground.bg.is_some() {
+                // One of the sixteen as a ground is no tint: only its own text is sure to be seen on it.
+                style.fg = ground.fg;
+            }
             if ground.add_modifier.contains(Modifier::REVERSED) {
                 // A ground without a colour of its own shows by being reversed, and as one piece: another
                 // colour of the text would be another ground.
@@ -133,21 +152,57 @@ impl Theme {
 
     /// Fills the table from the looks.
     fn resolve(&mut self) {
-        for (index, look) in self.looks.iter().enumerate() {
+        for index in 0..TOKENS {
             let (token, _) = Token::ALL[index];
+            let look = self.looks[index];
             let bg = look.bg.filter(|bg| !self.is_lost_tint(token, *bg));
             let mut style = Style {
-                fg: look.fg.and_then(|fg| self.depth.reduce(fg)),
+                fg: look.fg.and_then(|fg| self.shown(fg, bg)),
                 bg: bg.and_then(|bg| self.depth.reduce(bg)),
                 ..Style::new()
             };
             style.add_modifier = look.modifier;
+            if self.depth == ColourDepth::Ansi && self.is_same_as_background(token, style.bg) {
+                (style.fg, style.bg) = (None, None);
+                style.add_modifier |= Modifier::REVERSED;
+            }
             if self.depth == ColourDepth::None {
                 let told = WITHOUT_COLOUR.iter().find(|(other, _)| *other == token);
                 style.add_modifier |= told.map_or(Modifier::empty(), |(_, modifier)| *modifier);
             }
             self.styles[index] = style;
         }
+    }
+
+    /// The nearest colour the terminal has that is as readable as this one where it stands.
+    fn shown(&self, fg: Colour, own: Option<Colour>) -> Option<Color> {
+        if self.depth == ColourDepth::True {
+            return self.depth.reduce(fg);
+        }
+        let grounds: Vec<Colour> = match (own, self.depth) {
+            (Some(own), _) => vec![own],
+            (None, ColourDepth::Indexed) => self.grounds(),
+            (None, _) => self.background.into_iter().collect(),
+        };
+        let least = grounds
+            .iter()
+            .filter_map(|ground| contrast(fg, *ground))
+            .fold(READABLE, f32::min);
+        self.depth.reduce_readable(fg, &grounds, least)
+    }
+
+    /// The background, and what else text may stand on.
+    fn grounds(&self) -> Vec<Colour> {
+        let tints = GROUNDS.iter().map(|token| self.looks[*token as usize].bg);
+        tints.chain([self.background]).flatten().collect()
+    }
+
+    /// Whether what has to stand out would be one with the background.
+    fn is_same_as_background(&self, token: Token, bg: Option<Color>) -> bool {
+        let background = self.background.and_then(|ground| self.depth.reduce(ground));
+        matches!(token, Token::Selected | Token::Match | Token::Chip)
+            && bg.is_some()
+            && bg == background
     }
 
     /// Sixteen colours have no tints: the nearest one would be a glaring block.

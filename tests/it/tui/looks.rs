@@ -1,7 +1,11 @@
 //! Themes, keymaps, and what is wrong with them.
 
+use osier::coding::folders::Folders;
 use osier::llm::scripted::Script;
-use osier::modes::tui::Effect;
+use osier::modes::tui::{Effect, Looks};
+use osier::term::face::Token;
+use osier::term::input::TerminalReply;
+use osier::term::terminal::TerminalKind;
 use osier::term::theme::ColourDepth;
 use serde_json::json;
 
@@ -124,4 +128,62 @@ async fn a_keymap_that_is_not_there_is_reported() {
         shown.contains("absent.toml") && shown.contains("default keys"),
         "{shown}"
     );
+}
+
+#[tokio::test]
+async fn sixteen_colours_are_those_of_the_terminal() {
+    let mut screen = everything()
+        .settings(|settings| settings.theme = "gruvbox-light".to_owned())
+        .depth(ColourDepth::Ansi)
+        .start()
+        .await;
+    screen.send("go").settled().await;
+    screen.press("alt+x");
+    insta::assert_snapshot!("gruvbox_16", screen.styled());
+}
+
+#[tokio::test]
+async fn the_list_of_themes_shows_each_at_once_and_esc_gives_the_old_one_back() {
+    let mut screen = Screen::new(120, 30)
+        .home_file(
+            "themes/mine.toml",
+            "inherit = \"nord\"\n[palette]\nblue = \"#abcdef\"\n",
+        )
+        .settings(|settings| settings.theme = "nord".to_owned())
+        .start()
+        .await;
+    screen.send("/theme");
+    assert_eq!(screen.app.theme.name(), "Nord");
+    screen.press("down");
+    assert_ne!(screen.app.theme.name(), "Nord");
+    screen.type_text("mine");
+    // A colour of the palette is that of every token of the themes below.
+    assert_eq!(
+        screen.app.theme.hex(Token::ListMarker).0.as_deref(),
+        Some("#abcdef")
+    );
+    insta::assert_snapshot!("themes", screen.screen());
+    screen.press("esc");
+    assert_eq!(screen.app.theme.name(), "Nord");
+    screen
+        .send("/theme")
+        .type_text("gruvbox-light")
+        .press("enter");
+    assert_eq!(screen.app.theme.name(), "Gruvbox light");
+    let kept = Effect::LoadTheme("gruvbox-light".to_owned());
+    assert_eq!(screen.effects.last(), Some(&kept));
+}
+
+#[test]
+fn a_pair_of_themes_follows_the_terminal() {
+    let home = tempfile::tempdir().unwrap();
+    let kind = TerminalKind::detect(|_| None);
+    let mut looks = Looks::new(&Folders::under(home.path()), &kind);
+    let name = |looks: &Looks| looks.theme("nord/one-light").0.name().to_owned();
+    assert_eq!(name(&looks), "Nord");
+    assert!(looks.on_reply(&TerminalReply::Background((250, 250, 250))));
+    assert_eq!(name(&looks), "One Light");
+    assert!(looks.on_reply(&TerminalReply::DarkScheme(true)));
+    assert_eq!(name(&looks), "Nord");
+    assert!(looks.has_theme("nord/one-light") && !looks.has_theme("nord/one-lite"));
 }

@@ -15,6 +15,7 @@ mod editor;
 mod exchange;
 mod frames;
 mod hooks;
+mod keys;
 mod length;
 mod login;
 mod looks;

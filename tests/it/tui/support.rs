@@ -60,6 +60,8 @@ pub(super) struct Screen {
     host: Host,
     events: Subscription<Event>,
     looks: Looks,
+    /// The theme of the settings.
+    theme: String,
     size: (u16, u16),
     place: Rc<TempDir>,
     /// Runs that have ended, and those that a test has waited for.
@@ -158,6 +160,7 @@ impl Builder {
             model_hint: "mock/mock".to_owned(),
         });
         app.report(&problems);
+        let theme = self.settings.theme.clone();
         let setup = HostSetup {
             settings: Settings {
                 discover_local_models: false,
@@ -180,6 +183,7 @@ impl Builder {
             host,
             events,
             looks,
+            theme,
             size: self.size,
             place: self.place,
             ended: (0, 0),
@@ -442,13 +446,28 @@ impl Screen {
             self.host.send(op);
         }
         for effect in self.app.take_effects() {
-            if let Effect::LoadTheme(name) = &effect {
-                let (theme, problems) = self.looks.theme(name);
-                self.app.set_theme(theme);
-                self.app.report(&problems);
+            match &effect {
+                Effect::LoadTheme(name) | Effect::PreviewTheme(Some(name)) => self.load_theme(name),
+                Effect::PreviewTheme(None) => self.load_theme(&self.theme.clone()),
+                Effect::PickTheme => self.app.pick_theme(&self.looks.choices(), &self.theme),
+                _ => {}
             }
             self.effects.push(effect);
         }
+    }
+
+    /// Switches the keymap, as a changed setting does.
+    pub(super) fn keymap(&mut self, name: &str) -> &mut Self {
+        let (keymap, problems) = self.looks.keymap(name);
+        self.app.set_keymap(keymap);
+        self.app.report(&problems);
+        self
+    }
+
+    fn load_theme(&mut self, name: &str) {
+        let (theme, problems) = self.looks.theme(name);
+        self.app.set_theme(theme);
+        self.app.report(&problems);
     }
 
     fn clean(&self, text: &str) -> String {

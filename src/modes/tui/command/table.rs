@@ -98,6 +98,12 @@ pub const COMMANDS: &[CommandInfo] = &[
         "the model's tools, their cost, and turning one off",
         true,
     ),
+    info(
+        Command::Themes,
+        "themes",
+        "choose the colours, each shown at once",
+        true,
+    ),
     info(Command::Palette, "palette", "every action by name", false),
     info(Command::Help, "help", "the keys", true),
     info(

@@ -3,6 +3,7 @@
 pub mod complete;
 pub mod editing;
 pub mod history;
+mod modes;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use crate::base::path;
 use crate::coding::context::{AddedCommand, slash_parts};
 use crate::term::row::Row;
 use crate::term::widgets::select::{Item, Select};
+use crate::term::widgets::textarea::modal::Modal;
 use crate::term::widgets::textarea::{Motion, Position, TextArea};
 
 use super::command::Command;
@@ -31,6 +33,7 @@ pub enum Missing {
 #[derive(Debug)]
 pub struct Editor {
     area: TextArea,
+    modal: Modal,
     history: History,
     /// Where paths are completed from.
     files: Option<Arc<Vec<String>>>,
@@ -69,6 +72,7 @@ impl Editor {
     pub fn new() -> Self {
         Self {
             area: TextArea::new(PLACEHOLDER),
+            modal: Modal::default(),
             history: History::default(),
             files: None,
             files_asked: false,
@@ -105,6 +109,7 @@ impl Editor {
     /// Replaces the text; undo brings the old one back.
     pub fn set_text(&mut self, text: &str) {
         self.area.set_text(text);
+        self.modal.reset(&mut self.area);
         self.completion = None;
     }
 
@@ -124,12 +129,14 @@ impl Editor {
 
     pub fn insert_char(&mut self, character: char) {
         let mut buffer = [0; 4];
+        self.modal.touch(&mut self.area);
         self.area.insert(character.encode_utf8(&mut buffer));
+        self.modal.edited(&mut self.area, false);
         self.history.leave();
     }
 
     pub fn paste(&mut self, text: &str) {
-        self.area.paste(text);
+        self.modal.paste(&mut self.area, text);
         self.history.leave();
         self.completion = None;
     }
@@ -193,12 +200,14 @@ impl Editor {
         if self.completion.is_some() && self.on_completion(command) {
             return true;
         }
+        self.modal.touch(&mut self.area);
         let moved = match command {
             Command::Up => self.area.move_by(Motion::Up(1)) || self.recall(true),
             Command::Down => self.area.move_by(Motion::Down(1)) || self.recall(false),
             Command::DeleteForward if self.area.is_empty() => return false,
             command => edit_area(&mut self.area, command),
         };
+        self.modal.edited(&mut self.area, is_motion(command));
         moved || is_editing(command)
     }
 
@@ -276,6 +285,7 @@ impl Editor {
 
     /// The visible rows and the cursor's cell among them.
     pub fn rows(&mut self, width: u16, height: u16) -> (Vec<Row>, (u16, u16)) {
+        self.area.set_selection(self.modal.selection(&self.area));
         let view = self.area.view(usize::from(width), usize::from(height));
         self.hidden = (view.above, view.below);
         (view.rows, view.cursor)
@@ -366,6 +376,12 @@ fn item((place, candidate): (usize, &Candidate)) -> Item {
 fn is_editing(command: Command) -> bool {
     let place = command as usize;
     (Command::Newline as usize..=Command::Redo as usize).contains(&place)
+}
+
+/// Commands that only move the cursor.
+fn is_motion(command: Command) -> bool {
+    let place = command as usize;
+    (Command::Left as usize..=Command::BufferEnd as usize).contains(&place)
 }
 
 /// Names in the folder `name` as seen from `cwd`, for path completion; folders with a trailing slash.

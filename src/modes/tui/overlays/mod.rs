@@ -21,4 +21,5 @@ pub mod search;
 pub mod server;
 pub mod skill;
 pub mod summary;
+pub mod theme;
 pub mod tools;

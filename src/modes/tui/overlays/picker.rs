@@ -5,6 +5,7 @@ use ratatui::layout::{Position, Rect};
 
 use crate::base::text;
 use crate::modes::tui::action::Action;
+use crate::modes::tui::beside;
 use crate::modes::tui::command::Command;
 use crate::modes::tui::layout::centred;
 use crate::term::component::{Component, Cx, Handled, View};
@@ -17,6 +18,12 @@ use crate::term::widgets::select::{Item, Select};
 
 /// What taking the item with this key does.
 pub type Take = Box<dyn Fn(&str) -> Vec<Action>>;
+
+/// What the look beside the list shows of the item with this key.
+pub type LookAt = Box<dyn Fn(&str) -> Vec<Row>>;
+
+/// Rows from which on the look has room below the list.
+const LOOK_BELOW: u16 = 15;
 
 /// A picker on screen.
 pub struct Picker {
@@ -31,6 +38,11 @@ pub struct Picker {
     cursor: Option<Position>,
     /// It stays open when an item is taken.
     staying: bool,
+    /// What selecting another item does.
+    moving: Option<Take>,
+    /// What closing without taking does.
+    leaving: Vec<Action>,
+    look: Option<LookAt>,
 }
 
 impl Picker {
@@ -49,7 +61,31 @@ impl Picker {
             page: 10,
             cursor: None,
             staying: false,
+            moving: None,
+            leaving: Vec::new(),
+            look: None,
         }
+    }
+
+    /// Shows what the selected item means at once: `actions` whenever another one is selected.
+    #[must_use]
+    pub fn on_move(mut self, actions: Take) -> Self {
+        self.moving = Some(actions);
+        self
+    }
+
+    /// Undoes that when nothing is taken.
+    #[must_use]
+    pub fn on_leave(mut self, actions: Vec<Action>) -> Self {
+        self.leaving = actions;
+        self
+    }
+
+    /// Shows something of the selected item beside the list, or below it where the screen is narrow.
+    #[must_use]
+    pub fn with_look(mut self, look: LookAt) -> Self {
+        self.look = Some(look);
+        self
     }
 
     /// Stays open when an item is taken: for switches.
@@ -76,6 +112,47 @@ impl Picker {
 
     fn narrow(&mut self) {
         self.list.set_query(self.query.text());
+    }
+
+    fn selected_key(&self) -> Option<String> {
+        self.list.selected().map(|item| item.key.clone())
+    }
+
+    /// Does what belongs to the selected item when it is another than before.
+    fn tell_move(&self, before: Option<&str>, cx: &mut Cx<'_, Action>) {
+        let Some(item) = self
+            .list
+            .selected()
+            .filter(|item| Some(&*item.key) != before)
+        else {
+            return;
+        };
+        if let Some(moving) = &self.moving {
+            cx.actions.extend(moving(&item.key));
+        }
+    }
+
+    fn look_rows(&self, width: usize, height: usize) -> Vec<Row> {
+        let inner = width.saturating_sub(2);
+        let line = |left: &str, right: &str| {
+            let line = format!("{left}{}{right}", "─".repeat(inner));
+            Row::plain(line, Token::Border)
+        };
+        let key = self.selected_key().unwrap_or_default();
+        let shown = self
+            .look
+            .as_ref()
+            .map(|look| look(&key))
+            .unwrap_or_default();
+        let mut rows = vec![line("╭", "╮")];
+        for place in 0..height.saturating_sub(2) {
+            let mut row = shown.get(place).cloned().unwrap_or_default();
+            row.spans
+                .insert(0, Span::new(" ", row.fill.unwrap_or_default()));
+            rows.push(boxed(row, inner));
+        }
+        rows.push(line("╰", "╯"));
+        rows
     }
 
     fn rows(&mut self, width: usize, height: usize) -> Vec<Row> {
@@ -141,11 +218,26 @@ impl Component<Command, Action> for Picker {
             .unwrap_or(u16::MAX)
             .saturating_add(3);
         let height = wanted.clamp(8, (area.height * 7 / 10).max(8));
-        let area = centred(area, 100, height);
+        let (width, height) = match self.look {
+            Some(_) => (120, height.max(area.height * 7 / 10)),
+            None => (100, height),
+        };
+        let area = centred(area, width, height);
+        let (area, look) = match self.look {
+            Some(_) => beside::divide(area, LOOK_BELOW),
+            None => (area, None),
+        };
+        let paint = |rows: &[Row], area: Rect, buffer: &mut Buffer| {
+            paint_rows(rows, area, buffer, view.links, |face| {
+                view.theme.style(face)
+            });
+        };
         let rows = self.rows(usize::from(area.width), usize::from(area.height));
-        paint_rows(&rows, area, buffer, view.links, |face| {
-            view.theme.style(face)
-        });
+        paint(&rows, area, buffer);
+        if let Some(look) = look {
+            let rows = self.look_rows(usize::from(look.width), usize::from(look.height));
+            paint(&rows, look, buffer);
+        }
         let column = 4 + self.query.cursor_column();
         let column = u16::try_from(column)
             .unwrap_or(u16::MAX)
@@ -156,21 +248,26 @@ impl Component<Command, Action> for Picker {
         });
     }
 
-    fn on_key(&mut self, key: KeyPress, _cx: &mut Cx<'_, Action>) -> Handled {
+    fn on_key(&mut self, key: KeyPress, cx: &mut Cx<'_, Action>) -> Handled {
         if let Some(character) = key.typed() {
+            let before = self.selected_key();
             self.query.insert(character.encode_utf8(&mut [0; 4]));
             self.narrow();
+            self.tell_move(before.as_deref(), cx);
         }
         Handled::Yes
     }
 
-    fn on_paste(&mut self, text: &str, _cx: &mut Cx<'_, Action>) -> Handled {
+    fn on_paste(&mut self, text: &str, cx: &mut Cx<'_, Action>) -> Handled {
+        let before = self.selected_key();
         self.query.insert(text.trim_end());
         self.narrow();
+        self.tell_move(before.as_deref(), cx);
         Handled::Yes
     }
 
     fn on_command(&mut self, command: Command, cx: &mut Cx<'_, Action>) -> Handled {
+        let before = self.selected_key();
         match command {
             Command::Up => self.list.step(false),
             Command::Down => self.list.step(true),
@@ -178,14 +275,6 @@ impl Component<Command, Action> for Picker {
             Command::PageDown => self.list.page(true, self.page),
             Command::First => self.list.first(),
             Command::Last => self.list.last(),
-            Command::Left => self.query.left(),
-            Command::Right => self.query.right(),
-            Command::LineStart => self.query.home(),
-            Command::LineEnd => self.query.end(),
-            Command::DeleteBackward => self.query.delete_backward(),
-            Command::DeleteForward => self.query.delete_forward(),
-            Command::DeleteWordBackward => self.query.delete_word_backward(),
-            Command::KillToLineStart => self.query.clear(),
             Command::Accept => {
                 if let Some(item) = self.list.selected() {
                     if !self.staying {
@@ -196,10 +285,12 @@ impl Component<Command, Action> for Picker {
             }
             Command::Cancel | Command::Interrupt | Command::ClearOrExit => {
                 cx.push(Action::CloseLayer);
+                cx.actions.append(&mut self.leaving);
             }
+            command if beside::edit(&mut self.query, command) == Handled::Yes => self.narrow(),
             _ => return Handled::No,
         }
-        self.narrow();
+        self.tell_move(before.as_deref(), cx);
         Handled::Yes
     }
 

@@ -101,7 +101,7 @@ fn releases_and_unknown_sequences_type_nothing() {
         "\x1b[>41;354;0c",
         "\x1b[M abc"[..6].into(),
         "\x1bP1+r544e=78\x1b\\",
-        "\x1b]4;1;rgb:00/00/00\x07",
+        "\x1b]4;99;rgb:00/00/00\x07",
         "\x1b[201~",
         "\x1b]11;rgb:1e1e/1e",
     ] {

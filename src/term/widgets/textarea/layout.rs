@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::buffer::{Buffer, Line, Position};
 use crate::base::text;
-use crate::term::face::Token;
+use crate::term::face::{Face, Token};
 use crate::term::row::{Row, Span};
 use crate::term::wrap::row_starts;
 
@@ -119,8 +119,13 @@ impl Layout {
         )
     }
 
-    /// Builds a range of rows.
-    pub(super) fn build(&self, rows: Range<usize>, buffer: &Buffer) -> Vec<Row> {
+    /// Builds a range of rows, with the selection marked.
+    pub(super) fn build(
+        &self,
+        rows: Range<usize>,
+        buffer: &Buffer,
+        selection: Option<&Range<Position>>,
+    ) -> Vec<Row> {
         let mut built = Vec::with_capacity(rows.len());
         let (mut line, mut row) = self.line_of(rows.start);
         while built.len() < rows.len() {
@@ -128,9 +133,15 @@ impl Layout {
                 break;
             };
             let source = &buffer.lines()[line];
+            let bytes = row_bytes(breaks, row, source);
+            let marked = selection.and_then(|range| on_line(range, line, source, &bytes));
+            let built_row = match marked {
+                None => self.build_row(source, bytes),
+                Some(marked) => self.build_marked(source, bytes, marked),
+            };
             built.push(Row {
                 continues: row > 0,
-                ..self.build_row(source, row_bytes(breaks, row, source))
+                ..built_row
             });
             row += 1;
             if row > breaks.len() {
@@ -161,6 +172,23 @@ impl Layout {
         if plain < bytes.end {
             row.push(shown(&line.text[plain..bytes.end]), Token::Text);
         }
+        row
+    }
+
+    /// A row of three parts: before the selection, in it, and behind it.
+    fn build_marked(&self, line: &Line, bytes: Range<usize>, marked: Range<usize>) -> Row {
+        let mut row = self.build_row(line, bytes.start..marked.start);
+        let mut inside = self.build_row(line, marked.clone());
+        for span in &mut inside.spans {
+            span.face = Face::from(Token::Selected);
+        }
+        // The end of a line that is selected shows as one cell.
+        if marked.is_empty() {
+            inside.push(" ", Token::Selected);
+        }
+        row.spans.append(&mut inside.spans);
+        let mut rest = self.build_row(line, marked.end..bytes.end);
+        row.spans.append(&mut rest.spans);
         row
     }
 
@@ -220,6 +248,31 @@ fn shown(text: &str) -> Cow<'_, str> {
     } else {
         Cow::Borrowed(text)
     }
+}
+
+/// The selected bytes of a row, when there are any.
+fn on_line(
+    range: &Range<Position>,
+    line: usize,
+    source: &Line,
+    row: &Range<usize>,
+) -> Option<Range<usize>> {
+    if line < range.start.line || line > range.end.line {
+        return None;
+    }
+    let from = if line == range.start.line {
+        range.start.byte
+    } else {
+        0
+    };
+    let to = if line == range.end.line {
+        range.end.byte
+    } else {
+        source.text.len()
+    };
+    let marked = from.clamp(row.start, row.end)..to.clamp(row.start, row.end);
+    let goes_on = line < range.end.line && row.end == source.text.len();
+    (from <= row.end && to >= row.start && (!marked.is_empty() || goes_on)).then_some(marked)
 }
 
 fn row_bytes(breaks: &[u32], row: usize, line: &Line) -> Range<usize> {

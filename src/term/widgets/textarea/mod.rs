@@ -8,6 +8,7 @@ mod buffer;
 mod draft;
 mod kill_ring;
 mod layout;
+pub mod modal;
 mod motion;
 mod undo;
 
@@ -71,6 +72,8 @@ pub struct TextArea {
     /// Pastes numbered so far.
     pastes: usize,
     placeholder: Box<str>,
+    /// Shown as selected.
+    selection: Option<Range<Position>>,
 }
 
 impl Default for TextArea {
@@ -96,6 +99,7 @@ impl TextArea {
             top: 0,
             pastes: 0,
             placeholder: text::single_line(placeholder).into(),
+            selection: None,
         }
     }
 
@@ -279,23 +283,59 @@ impl TextArea {
         true
     }
 
+    /// What was done until now cannot be taken back.
+    pub fn forget_undo(&mut self) {
+        self.undo.clear();
+    }
+
     pub fn undo(&mut self) -> bool {
-        let Some(step) = self.undo.undo() else {
+        let Some((cursor, _)) = self.step_back(false) else {
             return false;
         };
-        let end = end_of(step.edit.start, &step.edit.inserted);
-        self.apply(step.edit.start..end, step.edit.removed);
-        self.cursor = step.cursor;
+        self.cursor = self.buffer.clamp(cursor);
         true
     }
 
     pub fn redo(&mut self) -> bool {
-        let Some(step) = self.undo.redo() else {
-            return false;
-        };
-        let end = end_of(step.edit.start, &step.edit.removed);
-        self.apply(step.edit.start..end, step.edit.inserted);
-        true
+        self.step_back(true).is_some()
+    }
+
+    /// Takes a step back, or does it again. Gives where the cursor was before the step, and its first line.
+    fn step_back(&mut self, redo: bool) -> Option<(Position, usize)> {
+        let mut found: Option<(Position, usize)> = None;
+        loop {
+            let step = if redo {
+                self.undo.redo()
+            } else {
+                self.undo.undo()
+            };
+            let Some(step) = step else { return found };
+            let more = self.undo.continues(&step, redo);
+            let start = step.edit.start;
+            let (gone, back) = if redo {
+                (step.edit.removed, step.edit.inserted)
+            } else {
+                (step.edit.inserted, step.edit.removed)
+            };
+            // From the end of a line on, the lines below are what changes.
+            let below = gone.text.starts_with('\n') || back.text.starts_with('\n');
+            let first = start.line + usize::from(below);
+            self.apply(start..end_of(start, &gone), back);
+            let top = found.map_or(first, |(_, top)| top.min(first));
+            // The first step of a group knows where the cursor was.
+            let cursor = found
+                .filter(|_| redo)
+                .map_or(step.cursor, |(cursor, _)| cursor);
+            found = Some((cursor, top));
+            if !more {
+                return found;
+            }
+        }
+    }
+
+    /// Marks a part of the text in the view; nothing without one.
+    pub fn set_selection(&mut self, selection: Option<Range<Position>>) {
+        self.selection = selection;
     }
 
     /// Rows that the text takes at `width`, at least one and at most `max`.
@@ -319,7 +359,8 @@ impl TextArea {
             let shown = text::truncate(&self.placeholder, width);
             vec![Row::plain(&*shown, Token::Placeholder)]
         } else {
-            self.layout.build(self.top..end, &self.buffer)
+            let selection = self.selection.as_ref();
+            self.layout.build(self.top..end, &self.buffer, selection)
         };
         View {
             rows,

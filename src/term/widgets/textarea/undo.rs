@@ -27,6 +27,8 @@ pub(super) struct Step {
     pub edit: Edit,
     pub cursor: Position,
     kind: Kind,
+    /// Steps of one number are taken back together; 0 is none.
+    group: u64,
 }
 
 /// The two stacks.
@@ -36,6 +38,9 @@ pub(super) struct Undo {
     undone: Vec<Step>,
     /// The next edit starts a step of its own.
     sealed: bool,
+    /// The group of what is recorded now, and the last number given.
+    group: u64,
+    groups: u64,
 }
 
 impl Undo {
@@ -48,12 +53,30 @@ impl Undo {
         *self = Self::default();
     }
 
+    /// What is recorded from now on is one step.
+    pub(super) fn open_group(&mut self) {
+        self.groups += 1;
+        self.group = self.groups;
+    }
+
+    /// The same, unless it is so already.
+    pub(super) fn open_group_once(&mut self) {
+        if self.group == 0 {
+            self.open_group();
+        }
+    }
+
+    pub(super) fn close_group(&mut self) {
+        self.group = 0;
+    }
+
     pub(super) fn record(&mut self, edit: Edit, cursor: Position, kind: Kind) {
         self.undone.clear();
         let sealed = std::mem::replace(&mut self.sealed, false);
         if !sealed
             && let Some(last) = self.done.back_mut()
             && last.kind == kind
+            && last.group == self.group
             && merge(&mut last.edit, &edit, kind)
         {
             return;
@@ -61,7 +84,13 @@ impl Undo {
         if self.done.len() == LIMIT {
             self.done.pop_front();
         }
-        self.done.push_back(Step { edit, cursor, kind });
+        let group = self.group;
+        self.done.push_back(Step {
+            edit,
+            cursor,
+            kind,
+            group,
+        });
     }
 
     /// The step to take back now.
@@ -70,6 +99,16 @@ impl Undo {
         self.undone.push(step.clone());
         self.sealed = true;
         Some(step)
+    }
+
+    /// Whether the step that would be taken back, or done again, belongs to this one.
+    pub(super) fn continues(&self, step: &Step, redo: bool) -> bool {
+        let next = if redo {
+            self.undone.last()
+        } else {
+            self.done.back()
+        };
+        step.group != 0 && next.is_some_and(|next| next.group == step.group)
     }
 
     /// The step to do again now.

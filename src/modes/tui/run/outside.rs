@@ -1,13 +1,15 @@
-//! Texts in other programs: the prompt in the user's editor, a block of the conversation in an editor or a
-//! pager. They have the terminal while they run.
+//! Other programs on the same terminal: the prompt, a block of the conversation or a file in the user's editor
+//! or pager, and the shell that osier leaves to. They have the terminal while they run.
 
 use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
-use super::app::Viewer;
-use super::run::Screen;
+use super::Screen;
 use crate::base::foreground;
+use crate::base::text::sanitize;
+use crate::coding::settings::{ExitOutput, Settings};
+use crate::modes::tui::app::Viewer;
 
 impl Screen {
     /// Lets the user write the prompt in their editor.
@@ -97,4 +99,23 @@ fn edit(program: &str, text: &str) -> std::io::Result<String> {
     let command = format!("{program} \"$1\"");
     foreground::run("sh", ["-c", &command, "osier", &path])?;
     std::fs::read_to_string(file.path())
+}
+
+/// What stays in the terminal: the answer or the transcript, and how to come back.
+pub(super) fn leave_behind(
+    settings: &Settings,
+    transcript: &[String],
+    path: Option<&str>,
+    id: &str,
+) {
+    let mut out = std::io::stdout().lock();
+    if settings.exit_output != ExitOutput::Nothing {
+        for text in transcript.iter().filter(|text| !text.trim().is_empty()) {
+            let _ = writeln!(out, "{}\n", sanitize(text).trim_end());
+        }
+    }
+    let stored = path.is_some_and(|path| std::path::Path::new(path).exists());
+    if stored {
+        let _ = writeln!(out, "to go on: osier --resume {id}");
+    }
 }

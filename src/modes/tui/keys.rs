@@ -1,0 +1,164 @@
+//! From a key to what it does: the contexts that hold now, sequences, arguments of the editor, and text.
+
+use std::time::Instant;
+
+use super::app::{App, Effect};
+use super::command::Command;
+use crate::term::component::Cx;
+use crate::term::frame::CursorShape;
+use crate::term::input::{KeyCode, KeyPress};
+use crate::term::keymap::{KeyHint, Lookup};
+use crate::term::widgets::textarea::modal::{Edit, Mode, Outcome, Request};
+
+/// Keymap contexts while the conversation is browsed, innermost first.
+const BROWSE_CONTEXTS: &[&str] = &["transcript", "global"];
+
+impl App {
+    /// Keymap contexts that hold now, innermost first.
+    pub(super) fn contexts(&self) -> Vec<&'static str> {
+        if self.layers.is_empty() {
+            let contexts = if self.browsing {
+                BROWSE_CONTEXTS
+            } else {
+                self.editor.modal().contexts()
+            };
+            return contexts.to_vec();
+        }
+        let mut contexts = self.layers.contexts();
+        contexts.extend(["editor", "global"]);
+        contexts
+    }
+
+    /// What can follow the keys of a begun sequence, with a word for each.
+    pub(super) fn next_keys(&self) -> Vec<KeyHint<'_>> {
+        self.keymap
+            .hints_after(&self.contexts(), &self.pending_keys)
+    }
+
+    /// Whether keys go to the editor of the prompt.
+    fn writes(&self) -> bool {
+        self.layers.is_empty() && !self.browsing
+    }
+
+    /// The cursor of the editor, by its mode; as the user has set it where there are no modes.
+    pub fn cursor_shape(&self) -> CursorShape {
+        let modal = self.editor.modal();
+        match modal.mode() {
+            _ if !self.writes() || !modal.has_modes() => CursorShape::Terminal,
+            Mode::Insert => CursorShape::Bar,
+            _ if modal.is_awaiting() => CursorShape::Underline,
+            _ => CursorShape::Block,
+        }
+    }
+
+    pub(super) fn on_key(&mut self, key: KeyPress, now: Instant) {
+        if !self.browsing {
+            self.transcript.clear_selection();
+        }
+        if self.writes() && self.pending_keys.is_empty() && self.editor_argument(key) {
+            return;
+        }
+        let contexts = self.contexts();
+        match self.keymap.lookup(&contexts, &self.pending_keys, key) {
+            Lookup::Action(action) => {
+                let action = action.to_owned();
+                if self.plugin_action(&action) {
+                    self.pending_keys.clear();
+                    return;
+                }
+                let names = self.keymap.actions(&contexts, &self.pending_keys, key);
+                let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
+                self.pending_keys.clear();
+                // A context that has no use for its command leaves the key to the next one.
+                let used = names.iter().any(|name| self.run_named(name, now));
+                if !used && self.writes() && self.editor.modal().inserts() && key.typed().is_some()
+                {
+                    self.on_plain_key(key, now);
+                }
+            }
+            Lookup::Prefix(_) => self.pending_keys.push(key),
+            Lookup::None if !self.pending_keys.is_empty() => {
+                self.pending_keys.clear();
+                self.editor.drop_begun();
+            }
+            Lookup::None => self.on_plain_key(key, now),
+        }
+    }
+
+    fn run_named(&mut self, name: &str, now: Instant) -> bool {
+        if let Some(command) = Command::from_name(name) {
+            return self.command(command, now);
+        }
+        match Edit::from_name(name) {
+            Some(edit) if self.writes() => self.editor.edit(edit) == Outcome::Done,
+            _ => false,
+        }
+    }
+
+    /// A key that the editor waits for, whatever it is bound to. True when it was one.
+    fn editor_argument(&mut self, key: KeyPress) -> bool {
+        let modal = self.editor.modal();
+        if let Some(char) = key.typed().filter(|char| modal.wants(*char)) {
+            self.editor.argument(char);
+            return true;
+        }
+        if !modal.is_searching() {
+            return false;
+        }
+        let bound = match self.keymap.lookup(&["editor"], &[], key) {
+            Lookup::Action(name) => Edit::from_name(name),
+            _ => None,
+        };
+        match (key.code, bound) {
+            (_, Some(Edit::FindText)) => self.editor.find_more(false),
+            (_, Some(Edit::FindTextBack)) => self.editor.find_more(true),
+            (KeyCode::Enter, _) => self.editor.search_key(true),
+            (KeyCode::Backspace, _) => self.editor.search_key(false),
+            (KeyCode::Esc, _) | (_, Some(Edit::DropMark)) => self.editor.leave_search(),
+            // Any other key ends the search where it is, and does what it does.
+            _ => {
+                self.editor.end_search();
+                return false;
+            }
+        }
+        true
+    }
+
+    /// A key that is bound to nothing: text for whoever is in front.
+    fn on_plain_key(&mut self, key: KeyPress, now: Instant) {
+        if !self.layers.is_empty() {
+            let _ = self.layers.on_key(
+                key,
+                &mut Cx {
+                    actions: &mut self.actions,
+                    now,
+                },
+            );
+        } else if let Some(character) = key.typed() {
+            // Whoever begins to write has read enough; nothing typed is lost.
+            self.leave_browsing();
+            if self.editor.modal().inserts() {
+                self.editor.insert_char(character);
+                self.offer_completion();
+            } else {
+                self.editor.argument(character);
+            }
+        }
+    }
+
+    /// Carries to the world outside what the editor asked for.
+    pub(super) fn serve_editor(&mut self) {
+        for request in self.editor.take_requests() {
+            self.effects.push(match request {
+                Request::Copy(text) => Effect::Copy(text),
+                Request::Paste => Effect::ReadClipboard,
+            });
+        }
+    }
+
+    /// The clipboard's text, for the register that asked for it.
+    pub fn pasted(&mut self, text: &str) {
+        self.editor.clipboard(text);
+        self.dirty = true;
+    }
+}

@@ -1,0 +1,98 @@
+//! Theme, keymap and settings while the program runs: files that are edited, choices that are made, and what
+//! the terminal says of its colours.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use tokio::sync::mpsc;
+
+use super::Screen;
+use crate::base::watch::Watcher;
+use crate::coding::settings::{self, Settings};
+
+impl Screen {
+    /// Shows a theme that is not chosen yet; without one, the chosen one again.
+    pub(super) fn preview_theme(&mut self, name: Option<&str>) {
+        let name = name.unwrap_or(&self.options.settings.theme);
+        let (theme, _) = self.looks.theme(name);
+        self.app.set_theme(theme);
+    }
+
+    /// Takes a theme and writes it into the settings.
+    pub(super) fn keep_theme(&mut self, name: &str) {
+        if !self.looks.has_theme(name) {
+            let text = format!("there is no theme `{name}`");
+            return self.app.toast(&text, true, Instant::now());
+        }
+        let (theme, problems) = self.looks.theme(name);
+        name.clone_into(&mut self.options.settings.theme);
+        self.app.set_theme(theme);
+        self.app.report(&problems);
+        self.write_setting("theme", Some(&settings::quoted(name)));
+    }
+
+    /// Writes one setting of the user and says where, or why not.
+    pub(super) fn write_setting(&mut self, name: &str, value: Option<&str>) {
+        let path = self.options.folders.settings();
+        let now = Instant::now();
+        match settings::write(&path, name, value) {
+            Ok(()) => {
+                let shown = path.display();
+                let text = match value {
+                    Some(value) => format!("`{name} = {value}` is in {shown}"),
+                    None => format!("`{name}` is no longer in {shown}"),
+                };
+                self.app.toast(&text, false, now);
+            }
+            Err(error) => self.app.toast(&error, true, now),
+        }
+    }
+
+    /// The terminal told its colours, or others than before.
+    pub(super) fn follow_colours(&mut self) {
+        let (theme, _) = self.looks.theme(&self.options.settings.theme);
+        if theme != self.app.theme {
+            self.app.set_theme(theme);
+        }
+    }
+
+    /// The folders hold other files too: only what decides the looks counts.
+    pub(super) fn on_files_changed(&mut self, paths: &[PathBuf]) {
+        let folders = &self.options.folders;
+        let (settings, themes, keymaps) = (folders.settings(), folders.themes(), folders.keymaps());
+        let concerns = |path: &PathBuf| {
+            *path == settings || path.starts_with(&themes) || path.starts_with(&keymaps)
+        };
+        if paths.iter().any(concerns) {
+            self.reload_looks();
+        }
+    }
+
+    pub(super) fn reload_looks(&mut self) {
+        let place = PathBuf::from(&self.app.session.cwd);
+        let (settings, mut problems) = Settings::load_for(&self.options.folders, &place);
+        let (theme, found) = self.looks.theme(&settings.theme);
+        problems.extend(found);
+        let (keymap, found) = self.looks.keymap(&settings.keymap);
+        problems.extend(found);
+        self.options.settings = settings;
+        self.app.set_theme(theme);
+        self.app.set_keymap(keymap);
+        self.app.report(&problems);
+    }
+
+    /// Follows theme, keymap and settings files while they are edited.
+    pub(super) fn watch(&mut self) -> (Option<Watcher>, mpsc::UnboundedReceiver<Vec<PathBuf>>) {
+        let folders = &self.options.folders;
+        let paths = [
+            folders.settings(),
+            folders.themes().join("x"),
+            folders.keymaps().join("x"),
+        ];
+        match Watcher::start(&paths) {
+            Ok((watcher, changes)) => (Some(watcher), changes),
+            // Without watching, `/reload` does the same.
+            Err(_) => (None, mpsc::unbounded_channel().1),
+        }
+    }
+}

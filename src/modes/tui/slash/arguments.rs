@@ -1,0 +1,49 @@
+//! What the arguments of slash commands mean, where that takes more than a line.
+
+use crate::coding::host::{DiffRange, Op, TreeOp};
+use crate::modes::tui::action::Action;
+
+/// A step of the conversation, of the files, or of both.
+pub(super) fn step(argument: &str, op: TreeOp, files: Op) -> Result<Vec<Action>, String> {
+    Ok(vec![match argument.trim() {
+        "" => Action::Move { op, files: false },
+        "both" => Action::Move { op, files: true },
+        "files" => Action::Tell(files),
+        other => return Err(format!("`{other}`: say `files`, `both`, or nothing")),
+    }])
+}
+
+/// Which changes are meant; entries by their ids.
+pub(super) fn diff(argument: &str) -> Result<Vec<Action>, String> {
+    let words: Vec<String> = argument.split_whitespace().map(str::to_owned).collect();
+    let range = match &words[..] {
+        [] => DiffRange::Session,
+        [word] if word == "session" => DiffRange::Session,
+        [word] if word == "last" => DiffRange::LastPrompt,
+        [entry] => DiffRange::Turn {
+            entry_id: entry.clone(),
+        },
+        [from, to] => DiffRange::Between {
+            from: Some(from.clone()),
+            to: Some(to.clone()).filter(|to| to != "now"),
+        },
+        _ => return Err("say `last`, `session`, an entry, or two".to_owned()),
+    };
+    Ok(vec![Action::ShowChanges(range)])
+}
+
+/// Models, and what to send them behind `--`.
+pub(super) fn fan(argument: &str) -> Result<Vec<Action>, String> {
+    let (names, prompt) = match argument.split_once("--") {
+        Some((names, prompt)) => (names, Some(prompt.trim().to_owned())),
+        None => (argument, None),
+    };
+    let models: Vec<String> = names.split_whitespace().map(str::to_owned).collect();
+    if models.len() < 2 {
+        return Err("name two models or more: `/fan MODEL MODEL`, then `-- PROMPT`".to_owned());
+    }
+    Ok(vec![Action::Tell(Op::Tree(TreeOp::FanOut {
+        models,
+        prompt,
+    }))])
+}

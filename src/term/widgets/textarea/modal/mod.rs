@@ -1,0 +1,510 @@
+//! Modal editing and regions: what a keymap such as `vim` or `emacs` can bind beyond the plain commands. One
+//! state machine: a step (`Edit`) or a character goes in, the text area changes, and the mode says which
+//! keymap contexts hold next.
+//!
+//! It knows no keys. What a step did is kept as the inputs it was made of, so that `.` does it again. Whatever
+//! comes in, the cursor stands on a cluster of the text, and one change is one step of undo.
+
+mod change;
+mod insert;
+mod motion;
+mod moving;
+mod object;
+mod operate;
+mod region;
+mod register;
+mod search;
+mod table;
+mod walk;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use self::motion::Find;
+use self::object::Object;
+use self::register::Registers;
+use self::search::Search;
+use self::walk::last;
+use super::TextArea;
+use super::buffer::{Fragment, Position};
+
+pub use self::table::{EDITS, Edit, EditInfo};
+
+/// What keys mean.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Mode {
+    #[default]
+    Insert,
+    Normal,
+    Visual,
+    VisualLine,
+}
+
+/// What came of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    Done,
+    /// There was nothing to do; the key may mean something else.
+    Unused,
+}
+
+/// What only the world outside can do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Request {
+    /// Put this on the clipboard.
+    Copy(String),
+    /// Bring the clipboard's text through `Modal::clipboard`.
+    Paste,
+}
+
+/// A part of a change, for doing it again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Input {
+    Edit(Edit),
+    Char(char),
+    Digit(char),
+    Text(Fragment),
+    /// As much as was selected: lines, or lines and clusters in the last one.
+    Extent {
+        lines: usize,
+        clusters: Option<usize>,
+    },
+}
+
+/// An operator that waits for what it works on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Pending {
+    operator: Edit,
+    count: Option<usize>,
+}
+
+/// A character that has to come next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Awaiting {
+    Find {
+        back: bool,
+        till: bool,
+    },
+    Replace,
+    Register,
+    SetMark,
+    GoMark {
+        line: bool,
+    },
+    /// The text to search, as far as it is typed.
+    Search {
+        back: bool,
+        typed: String,
+    },
+    /// The same, with the cursor going along from where it was.
+    Typing {
+        back: bool,
+        typed: String,
+        origin: Position,
+    },
+}
+
+/// Text is being inserted.
+#[derive(Debug, Clone, Copy)]
+struct Inserting {
+    start: Position,
+    times: usize,
+    /// Each repetition has a line of its own.
+    lines: bool,
+}
+
+/// The state machine.
+#[derive(Debug, Clone, Default)]
+pub struct Modal {
+    /// Whether there are modes at all; without, only regions.
+    modes: bool,
+    mode: Mode,
+    count: Option<usize>,
+    pending: Option<Pending>,
+    awaiting: Option<Awaiting>,
+    register: Option<char>,
+    registers: Registers,
+    /// The other end of the selection or region.
+    anchor: Option<Position>,
+    /// The column that vertical motions aim at.
+    column: Option<usize>,
+    find: Option<Find>,
+    search: Search,
+    marks: BTreeMap<char, Position>,
+    inserting: Option<Inserting>,
+    recording: Vec<Input>,
+    last_change: Vec<Input>,
+    changed: bool,
+    replaying: bool,
+    requests: Vec<Request>,
+    /// What waits for the clipboard.
+    waits: Option<(Edit, usize)>,
+}
+
+impl Modal {
+    /// With modes it begins in insert mode.
+    pub fn new(modes: bool) -> Self {
+        Self {
+            modes,
+            ..Self::default()
+        }
+    }
+
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    pub fn has_modes(&self) -> bool {
+        self.modes
+    }
+
+    /// Whether typed characters are text.
+    pub fn inserts(&self) -> bool {
+        self.mode == Mode::Insert
+    }
+
+    /// The name of the mode, or what is typed for a search.
+    pub fn label(&self) -> Option<String> {
+        if let Some(Awaiting::Search { back, typed } | Awaiting::Typing { back, typed, .. }) =
+            &self.awaiting
+        {
+            let mark = if *back { '?' } else { '/' };
+            return Some(format!("{mark}{typed}"));
+        }
+        let name = match self.mode {
+            _ if !self.modes => return None,
+            Mode::Insert => "insert",
+            Mode::Normal => "normal",
+            Mode::Visual => "visual",
+            Mode::VisualLine => "visual line",
+        };
+        let begun: String = self
+            .recording
+            .iter()
+            .filter_map(|input| match input {
+                Input::Digit(digit) if self.mode != Mode::Insert => Some(*digit),
+                _ => None,
+            })
+            .collect();
+        let operator = self.pending.map(|pending| pending.operator.info().name);
+        let parts = [
+            Some(name),
+            operator,
+            Some(begun.as_str()).filter(|text| !text.is_empty()),
+        ];
+        Some(parts.into_iter().flatten().collect::<Vec<_>>().join(" "))
+    }
+
+    /// Keymap contexts of the mode, the innermost first.
+    pub fn contexts(&self) -> &'static [&'static str] {
+        match self.mode {
+            Mode::Insert => &["insert", "editor", "global"],
+            Mode::Normal if self.pending.is_some() => &["operator", "normal", "global"],
+            Mode::Normal => &["normal", "global"],
+            Mode::Visual | Mode::VisualLine => &["visual", "normal", "global"],
+        }
+    }
+
+    /// Whether this character is an argument, whatever it is bound to.
+    pub fn wants(&self, char: char) -> bool {
+        let searches = self.is_searching();
+        (self.awaiting.is_some() && (searches || !char.is_control()))
+            || (char == '0' && self.count.is_some())
+    }
+
+    /// Whether a text to search is being typed.
+    pub fn is_searching(&self) -> bool {
+        matches!(
+            self.awaiting,
+            Some(Awaiting::Search { .. } | Awaiting::Typing { .. })
+        )
+    }
+
+    pub fn is_awaiting(&self) -> bool {
+        self.awaiting.is_some()
+    }
+
+    pub fn take_requests(&mut self) -> Vec<Request> {
+        std::mem::take(&mut self.requests)
+    }
+
+    /// The selected part of the text; `end` is behind it.
+    pub fn selection(&self, area: &TextArea) -> Option<Range<Position>> {
+        let anchor = area.buffer.clamp(self.anchor?);
+        let (from, to) = (anchor.min(area.cursor), anchor.max(area.cursor));
+        Some(match self.mode {
+            Mode::VisualLine => {
+                let end = area.line(to.line).len();
+                Position::new(from.line, 0)..Position::new(to.line, end)
+            }
+            Mode::Visual => from..self.behind(area, to),
+            _ => from..to,
+        })
+    }
+
+    /// Behind a selected cluster. Where a line has none, and behind `$`, its end is selected, too.
+    fn behind(&self, area: &TextArea, at: Position) -> Position {
+        let line = area.line(at.line);
+        let end = walk::after(line, at.byte);
+        let with_end = at.byte == end || (self.column == Some(usize::MAX) && end == line.len());
+        if with_end && at == area.cursor && at.line + 1 < area.line_count() {
+            return Position::new(at.line + 1, 0);
+        }
+        Position::new(at.line, end)
+    }
+
+    /// The text was replaced from outside: what was begun is dropped, insert mode stays.
+    pub fn reset(&mut self, area: &mut TextArea) {
+        self.drop_begun();
+        self.anchor = None;
+        self.mode = Mode::Insert;
+        self.inserting = None;
+        area.undo.close_group();
+    }
+
+    /// Something else is about to edit the text in insert mode.
+    pub fn touch(&mut self, area: &mut TextArea) {
+        if self.modes && self.mode == Mode::Insert && self.inserting.is_none() {
+            self.begin_insert(area, 1, false);
+        }
+    }
+
+    /// Something else edited the text, or moved the cursor, in insert mode.
+    pub fn edited(&mut self, area: &mut TextArea, moved: bool) {
+        if let Some(inserting) = &mut self.inserting {
+            if moved || area.cursor < inserting.start {
+                inserting.start = area.cursor;
+            }
+            if moved {
+                area.undo.open_group();
+            }
+        }
+    }
+
+    /// Runs a bound step.
+    pub fn run(&mut self, area: &mut TextArea, edit: Edit) -> Outcome {
+        self.awaiting = None;
+        self.begin(area);
+        self.recording.push(Input::Edit(edit));
+        let outcome = self.step(area, edit);
+        self.settle(area);
+        outcome
+    }
+
+    /// A character that is bound to nothing, or an argument. In insert mode it is none of this.
+    pub fn char(&mut self, area: &mut TextArea, char: char) {
+        self.begin(area);
+        if let Some(awaiting) = self.awaiting.take() {
+            self.recording.push(Input::Char(char));
+            self.argument(area, awaiting, char);
+        } else if let Some(digit) = char.to_digit(10).filter(|_| self.mode != Mode::Insert) {
+            self.recording.push(Input::Digit(char));
+            let count = self.count.unwrap_or(0).saturating_mul(10);
+            self.count = Some(count.saturating_add(digit as usize).min(9_999));
+            return;
+        } else {
+            self.drop_begun();
+        }
+        self.settle(area);
+    }
+
+    /// The rest of a search: its end, or one character less.
+    pub fn search_key(&mut self, area: &mut TextArea, accept: bool) {
+        match self.awaiting.take() {
+            Some(Awaiting::Search { back, typed }) if accept => {
+                self.recording.push(Input::Char('\n'));
+                self.search.set(&typed, back);
+                self.search_step(area, false);
+                self.settle(area);
+            }
+            Some(Awaiting::Search { back, mut typed }) => {
+                if typed.pop().is_some() {
+                    self.awaiting = Some(Awaiting::Search { back, typed });
+                } else {
+                    self.drop_begun();
+                }
+            }
+            Some(Awaiting::Typing {
+                typed,
+                origin,
+                back,
+            }) if !accept => {
+                let mut typed = typed;
+                typed.pop();
+                area.set_cursor(origin);
+                self.search_typed(area, typed, back, origin);
+            }
+            _ => {}
+        }
+    }
+
+    /// Leaves a search that is being typed; the cursor goes back to where it was.
+    pub fn leave_search(&mut self, area: &mut TextArea) {
+        if let Some(Awaiting::Typing { origin, .. }) = self.awaiting.take() {
+            area.set_cursor(origin);
+        }
+        self.drop_begun();
+    }
+
+    /// The clipboard's text has come.
+    pub fn clipboard(&mut self, area: &mut TextArea, text: &str) {
+        self.registers.set_clipboard(text);
+        if let Some((edit, times)) = self.waits.take() {
+            self.put(area, edit, Some('+'), times);
+            self.settle(area);
+        }
+    }
+
+    /// What a command does to the text is one step of undo.
+    fn begin(&mut self, area: &mut TextArea) {
+        if self.modes && self.mode != Mode::Insert {
+            area.undo.open_group_once();
+        }
+    }
+
+    fn drop_begun(&mut self) {
+        self.count = None;
+        self.pending = None;
+        self.awaiting = None;
+        self.register = None;
+        self.recording.clear();
+    }
+
+    /// After a step: keeps a whole change for `.`, and the cursor on the text.
+    fn settle(&mut self, area: &mut TextArea) {
+        let waits = self.pending.is_some() || self.awaiting.is_some() || self.count.is_some();
+        if self.mode != Mode::Insert {
+            let line = area.line(area.cursor.line);
+            if area.cursor.byte >= line.len() {
+                area.cursor.byte = last(line);
+            }
+        }
+        if waits || self.register.is_some() || self.mode == Mode::Insert {
+            return;
+        }
+        area.undo.close_group();
+        let recording = std::mem::take(&mut self.recording);
+        if std::mem::take(&mut self.changed) && !self.replaying {
+            self.last_change = recording;
+        }
+    }
+
+    fn step(&mut self, area: &mut TextArea, edit: Edit) -> Outcome {
+        if is_operator(edit) {
+            self.operator(area, edit);
+            return Outcome::Done;
+        }
+        if object::is_object(edit) {
+            self.object(area, edit);
+            return Outcome::Done;
+        }
+        if let Some(awaiting) = moving::awaited(edit) {
+            self.awaiting = Some(awaiting);
+            return Outcome::Done;
+        }
+        match edit {
+            Edit::NormalMode => return self.normal_mode(area),
+            Edit::Up | Edit::Down => return self.vertical(area, edit == Edit::Up),
+            Edit::FindAgain | Edit::FindReverse => self.find_again(area, edit == Edit::FindReverse),
+            Edit::SearchNext => self.search_step(area, false),
+            Edit::SearchPrevious => self.search_step(area, true),
+            Edit::SearchWord | Edit::SearchWordBack => {
+                self.search_word(area, edit == Edit::SearchWordBack);
+            }
+            Edit::Visual | Edit::VisualLine => self.visual(area, edit),
+            Edit::OtherEnd => {
+                if let Some(anchor) = &mut self.anchor {
+                    std::mem::swap(anchor, &mut area.cursor);
+                }
+                area.cursor = area.buffer.clamp(area.cursor);
+            }
+            Edit::Repeat => self.repeat(area),
+            Edit::Undo | Edit::Redo => {
+                let times = self.count.take().unwrap_or(1);
+                self.take_back(area, edit == Edit::Redo, times);
+            }
+            edit if is_change(edit) => self.change(area, edit),
+            edit if region::is_region(edit) => return self.region(area, edit),
+            edit => self.motion(area, edit),
+        }
+        Outcome::Done
+    }
+
+    fn normal_mode(&mut self, area: &mut TextArea) -> Outcome {
+        match self.mode {
+            Mode::Insert if self.modes => self.leave_insert(area),
+            Mode::Visual | Mode::VisualLine => {
+                self.mode = Mode::Normal;
+                self.anchor = None;
+            }
+            _ if self.pending.is_none() && self.count.is_none() && self.register.is_none() => {
+                self.recording.clear();
+                return Outcome::Unused;
+            }
+            _ => {}
+        }
+        self.count = None;
+        self.pending = None;
+        self.register = None;
+        Outcome::Done
+    }
+
+    fn visual(&mut self, area: &mut TextArea, edit: Edit) {
+        // A motion of another kind cannot be forced.
+        if self.pending.is_some() {
+            return;
+        }
+        let wanted = if edit == Edit::Visual {
+            Mode::Visual
+        } else {
+            Mode::VisualLine
+        };
+        self.count = None;
+        if self.mode == wanted {
+            self.mode = Mode::Normal;
+            self.anchor = None;
+            return;
+        }
+        self.anchor.get_or_insert(area.cursor);
+        self.mode = wanted;
+    }
+
+    fn object(&mut self, area: &mut TextArea, edit: Edit) {
+        let times = self.total().unwrap_or(1);
+        let found = object::find(&area.buffer, area.cursor, edit, times);
+        let pending = self.pending.take();
+        self.count = None;
+        match (found, pending) {
+            (Some(object), Some(pending)) => self.operate_object(area, pending.operator, object),
+            (Some(object), None) if self.anchor.is_some() => self.select(area, object),
+            _ => self.drop_begun(),
+        }
+    }
+
+    /// Selects an object, or as far as it when more than one cluster is selected already.
+    fn select(&mut self, area: &mut TextArea, object: Object) {
+        if self.anchor == Some(area.cursor) {
+            self.anchor = Some(object.start);
+        }
+        if object.lines {
+            self.mode = Mode::VisualLine;
+        }
+        let line = area.line(object.end.line);
+        let byte = walk::before(line, object.end.byte);
+        area.cursor = area.buffer.clamp(Position::new(object.end.line, byte));
+    }
+}
+
+fn is_operator(edit: Edit) -> bool {
+    (Edit::Delete as usize..=Edit::Lowercase as usize).contains(&(edit as usize))
+}
+
+/// Changes of their own, and what begins to insert.
+fn is_change(edit: Edit) -> bool {
+    let place = edit as usize;
+    (Edit::Insert as usize..=Edit::OpenAbove as usize).contains(&place)
+        || (Edit::DeleteChar as usize..=Edit::PutBefore as usize).contains(&place)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+//! Where deleted and copied text goes: the unnamed register, `a` to `z`, `0` for copies, `1` to `9` for what
+//! was deleted by lines, `-` for less, `+` and `*` for the clipboard, `_` for nowhere.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::super::buffer::Fragment;
+
+/// A text, and whether it is whole lines.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Content {
+    pub(super) text: Fragment,
+    pub(super) lines: bool,
+}
+
+/// How the text came into the register.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum How {
+    Copied,
+    Deleted,
+    /// Deleted by a motion that always shifts the numbered registers.
+    DeletedFar,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Registers {
+    named: BTreeMap<char, Content>,
+    deleted: VecDeque<Content>,
+    unnamed: Content,
+}
+
+/// Whether a character names a register.
+pub(super) fn is_name(name: char) -> bool {
+    name.is_ascii_alphanumeric() || "\"-+*_".contains(name)
+}
+
+pub(super) fn is_clipboard(name: Option<char>) -> bool {
+    matches!(name, Some('+' | '*'))
+}
+
+impl Registers {
+    /// Keeps a text; gives the one that now is in the clipboard, too.
+    pub(super) fn store(
+        &mut self,
+        name: Option<char>,
+        content: Content,
+        how: How,
+    ) -> Option<String> {
+        if name == Some('_') {
+            return None;
+        }
+        let small = !content.lines && !content.text.text.contains('\n') && how == How::Deleted;
+        match (name.filter(|name| *name != '"'), how) {
+            (Some(name), _) if name.is_ascii_uppercase() => {
+                let kept = self.named.entry(name.to_ascii_lowercase()).or_default();
+                if content.lines && !kept.lines {
+                    kept.text.append(&Fragment::plain("\n"));
+                    kept.lines = true;
+                } else if kept.lines {
+                    kept.text.append(&Fragment::plain("\n"));
+                }
+                kept.text.append(&content.text);
+                self.unnamed = kept.clone();
+                return None;
+            }
+            (Some(name), _) => {
+                self.named.insert(name, content.clone());
+            }
+            (None, How::Copied) => {
+                self.named.insert('0', content.clone());
+            }
+            (None, _) if small => {
+                self.named.insert('-', content.clone());
+            }
+            (None, _) => {}
+        }
+        if how != How::Copied && !small {
+            self.deleted.push_front(content.clone());
+            self.deleted.truncate(9);
+        }
+        self.unnamed = content;
+        is_clipboard(name).then(|| {
+            let end = if self.unnamed.lines { "\n" } else { "" };
+            format!("{}{end}", self.unnamed.text.expand(|chip| &chip.text))
+        })
+    }
+
+    pub(super) fn get(&self, name: Option<char>) -> Option<&Content> {
+        let found = match name.map(|name| name.to_ascii_lowercase()) {
+            None | Some('"') => Some(&self.unnamed),
+            Some(digit @ '1'..='9') => self.deleted.get(digit as usize - '1' as usize),
+            Some(name) => self.named.get(&name),
+        };
+        found.filter(|content| content.lines || !content.text.is_empty())
+    }
+
+    /// What the clipboard holds now.
+    pub(super) fn set_clipboard(&mut self, text: &str) {
+        let lines = text.ends_with('\n');
+        let text = Fragment::plain(text.strip_suffix('\n').unwrap_or(text));
+        let content = Content { text, lines };
+        self.named.insert('+', content.clone());
+        self.named.insert('*', content);
+    }
+}

@@ -1,0 +1,172 @@
+//! Searching the text. A pattern is plain text; small letters find capitals, too.
+
+use super::super::TextArea;
+use super::super::buffer::Position;
+use super::motion::{Span, Target};
+use super::register::How;
+use super::walk::{Class, after, before, class};
+use super::{Awaiting, Modal};
+
+/// What is searched, and which way.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Search {
+    text: String,
+    back: bool,
+    whole_word: bool,
+}
+
+impl Search {
+    /// An empty text is the one before.
+    pub(super) fn set(&mut self, text: &str, back: bool) {
+        if !text.is_empty() {
+            text.clone_into(&mut self.text);
+            self.whole_word = false;
+        }
+        self.back = back;
+    }
+
+    /// The hits in a line as byte offsets.
+    fn hits(&self, line: &str) -> Vec<usize> {
+        let exact = !self.whole_word && self.text.chars().any(char::is_uppercase);
+        let same = |a: char, b: char| a == b || (!exact && a.to_lowercase().eq(b.to_lowercase()));
+        let matches_at = |start: usize| {
+            let mut rest = line[start..].chars();
+            let matches = self
+                .text
+                .chars()
+                .all(|wanted| rest.next().is_some_and(|char| same(char, wanted)));
+            matches && (!self.whole_word || self.is_word(line, start))
+        };
+        let starts = line.char_indices().map(|(start, _)| start);
+        starts.filter(|start| matches_at(*start)).collect()
+    }
+
+    fn is_word(&self, line: &str, start: usize) -> bool {
+        let end = start + self.text.len();
+        let is_word =
+            |from: usize, to: usize| from < to && class(&line[from..to], false) == Class::Word;
+        line.is_char_boundary(end)
+            && !is_word(before(line, start), start)
+            && !is_word(end, after(line, end))
+    }
+
+    /// The nearest hit that way, over the end and on from the start.
+    fn find(&self, area: &TextArea, from: Position, back: bool) -> Option<Position> {
+        if self.text.is_empty() {
+            return None;
+        }
+        let count = area.line_count();
+        for step in 0..=count {
+            let line = if back {
+                from.line + count - step % count
+            } else {
+                from.line + step
+            } % count;
+            let hits = self.hits(area.line(line));
+            let passes = |byte: &usize| match step {
+                0 if back => *byte < from.byte,
+                0 => *byte > from.byte,
+                step if step == count && back => *byte >= from.byte,
+                step if step == count => *byte <= from.byte,
+                _ => true,
+            };
+            let mut hits = hits.into_iter().filter(passes);
+            let hit = if back { hits.next_back() } else { hits.next() };
+            if let Some(byte) = hit {
+                return Some(Position::new(line, byte));
+            }
+        }
+        None
+    }
+}
+
+impl Modal {
+    pub(super) fn search_step(&mut self, area: &mut TextArea, reverse: bool) {
+        let back = self.search.back != reverse;
+        let mut at = Some(area.cursor);
+        for _ in 0..self.total().unwrap_or(1) {
+            at = at.and_then(|at| self.search.find(area, at, back));
+        }
+        let target = at.map(|at| Target {
+            at: area.buffer.clamp(at),
+            span: Span::Exclusive,
+        });
+        self.go(area, target, How::DeletedFar);
+    }
+
+    /// The word under the cursor, or the next one in the line.
+    pub(super) fn search_word(&mut self, area: &mut TextArea, back: bool) {
+        let line = area.line(area.cursor.line);
+        let class_at = |byte: usize| class(&line[byte..after(line, byte)], false);
+        let is_word = |byte: usize| {
+            byte < line.len() && matches!(class_at(byte), Class::Word | Class::Script(_))
+        };
+        let mut start = area.cursor.byte;
+        while start < line.len() && !is_word(start) {
+            start = after(line, start);
+        }
+        let origin = start;
+        let same = |byte: usize| is_word(byte) && class_at(byte) == class_at(origin);
+        let mut end = start;
+        while same(end) {
+            end = after(line, end);
+        }
+        while start > 0 && same(before(line, start)) {
+            start = before(line, start);
+        }
+        if start == end {
+            return self.drop_begun();
+        }
+        self.search = Search {
+            text: line[start..end].to_owned(),
+            back,
+            whole_word: true,
+        };
+        area.cursor.byte = start;
+        self.search_step(area, false);
+    }
+
+    /// Goes along while a text is typed; from where the search began.
+    pub(super) fn search_typed(
+        &mut self,
+        area: &mut TextArea,
+        typed: String,
+        back: bool,
+        origin: Position,
+    ) {
+        self.search.set(&typed, back);
+        if !typed.is_empty() {
+            // The place itself may be a hit.
+            let from = match origin.byte.checked_sub(1) {
+                Some(_) if !back => {
+                    Position::new(origin.line, before(area.line(origin.line), origin.byte))
+                }
+                _ => origin,
+            };
+            let here = self
+                .search
+                .hits(area.line(origin.line))
+                .contains(&origin.byte);
+            let hit = if here {
+                Some(origin)
+            } else {
+                self.search.find(area, from, back)
+            };
+            if let Some(hit) = hit {
+                area.cursor = area.buffer.clamp(hit);
+            }
+        }
+        self.awaiting = Some(Awaiting::Typing {
+            back,
+            typed,
+            origin,
+        });
+    }
+
+    /// The next hit of what is being typed, or of what was typed before.
+    pub(super) fn search_again(&mut self, area: &mut TextArea, back: bool) {
+        if let Some(hit) = self.search.find(area, area.cursor, back) {
+            area.cursor = area.buffer.clamp(hit);
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Keymaps with modes and regions, and what is shown of keys that are not finished.
+
+use osier::modes::tui::Effect;
+use osier::term::frame::CursorShape;
+use osier::term::keymap::{self, parse_sequence};
+
+use super::support::Screen;
+
+fn with(keymap: &str) -> super::support::Builder {
+    let keymap = keymap.to_owned();
+    Screen::new(78, 20).settings(|settings| settings.keymap = keymap)
+}
+
+#[tokio::test]
+async fn vim_has_modes_that_show_and_a_prompt_is_sent_from_each() {
+    let mut screen = with("vim").start().await;
+    assert_eq!(screen.app.cursor_shape(), CursorShape::Bar);
+    screen.type_text("fix the teh bug");
+    assert!(
+        screen.screen().contains(" insert ──"),
+        "{}",
+        screen.screen()
+    );
+    screen.press("esc").type_text("bbciw");
+    screen.type_text("big").press("esc");
+    assert_eq!(screen.editor(), "fix the big bug");
+    assert_eq!(screen.app.cursor_shape(), CursorShape::Block);
+    screen.type_text("2d");
+    assert!(
+        screen.screen().contains(" normal delete 2 ──"),
+        "{}",
+        screen.screen()
+    );
+    screen.press("esc").type_text("vb");
+    insta::assert_snapshot!("vim_visual", screen.styled());
+    screen.press("esc").type_text("\"+yy");
+    assert_eq!(
+        screen.effects,
+        [Effect::Copy("fix the big bug\n".to_owned())]
+    );
+    screen.press("enter").settled().await;
+    assert_eq!(screen.last_prompt(), "fix the big bug");
+    // The next prompt is written, not commanded.
+    screen.type_text("dd");
+    assert_eq!(screen.editor(), "dd");
+    // The earlier one is where it always was.
+    screen.press("esc").type_text("k");
+    assert_eq!(screen.editor(), "fix the big bug");
+}
+
+#[tokio::test]
+async fn characters_that_vim_waits_for_are_not_what_they_are_bound_to() {
+    let mut screen = with("vim").start().await;
+    screen.type_text("a/b i:c").press("esc").type_text("0f:r/");
+    assert_eq!(screen.editor(), "a/b i/c");
+    screen.type_text("0/i").press("enter").type_text("x");
+    assert_eq!(screen.editor(), "a/b /c");
+    screen.type_text("u.");
+    screen.type_text("\"");
+    screen.press("esc").type_text(":");
+    assert!(screen.screen().contains("Actions"), "{}", screen.screen());
+    screen.type_text("help").press("esc");
+    assert!(!screen.screen().contains("Actions"));
+}
+
+#[tokio::test]
+async fn a_prefix_shows_what_can_follow() {
+    let mut screen = with("emacs").start().await;
+    screen.type_text("some words here").press("ctrl+x");
+    insta::assert_snapshot!("next_keys", screen.screen());
+    screen.press("h").press("ctrl+w");
+    assert_eq!(screen.editor(), "Ask, or type / for commands");
+    screen.press("ctrl+y");
+    assert_eq!(screen.editor(), "some words here");
+    screen.press("ctrl+a").press("ctrl+s").type_text("wor");
+    assert_eq!(screen.cursor(), Some((7, 18)));
+    screen.press("alt+u");
+    assert_eq!(screen.editor(), "some WORDS here");
+    screen.press("ctrl+x").press("ctrl+c");
+    assert_eq!(screen.effects, []);
+}
+
+#[tokio::test]
+async fn a_keymap_stands_on_another_and_is_switched_while_it_runs() {
+    let file = "inherit = \"vim\"\n[insert]\n\"j k\" = \"normal_mode\"\n";
+    let mut screen = Screen::new(78, 20)
+        .home_file("keymaps/mine.toml", file)
+        .settings(|settings| settings.keymap = "mine".to_owned())
+        .start()
+        .await;
+    screen.type_text("word").type_text("jk").type_text("x");
+    assert_eq!(screen.editor(), "wor");
+    screen.keymap("default");
+    screen.type_text("d");
+    assert!(screen.editor().contains('d') && !screen.screen().contains("normal"));
+}
+
+/// Keys that a multiplexer takes before osier sees them: tmux's prefix, and what zellij's default keymap binds
+/// in every mode.
+const TAKEN: &[&str] = &[
+    "ctrl+b",
+    "ctrl+g",
+    "ctrl+p",
+    "ctrl+t",
+    "ctrl+n",
+    "ctrl+h",
+    "ctrl+s",
+    "ctrl+o",
+    "ctrl+q",
+    "alt+f",
+    "alt+n",
+    "alt+h",
+    "alt+left",
+    "alt+l",
+    "alt+right",
+    "alt+j",
+    "alt+down",
+    "alt+k",
+    "alt+up",
+    "alt+=",
+    "alt++",
+    "alt+-",
+    "alt+[",
+    "alt+]",
+    "alt+p",
+    "alt+i",
+    "alt+o",
+];
+
+#[test]
+fn what_a_multiplexer_takes_has_a_second_binding() {
+    let taken: Vec<_> = TAKEN
+        .iter()
+        .map(|key| parse_sequence(key, None).unwrap()[0])
+        .collect();
+    let mut missing = Vec::new();
+    let (context, mut bindings) = (std::cell::Cell::new(""), Vec::new());
+    for line in keymap::DEFAULT.lines() {
+        if let Some(name) = line.strip_prefix('[') {
+            context.set(name.trim_end_matches(']'));
+        } else if let Some((keys, action)) =
+            line.split_once(" = ").filter(|_| line.starts_with('"'))
+        {
+            let keys = keys.trim_matches('"').replace("\\\\", "\\");
+            bindings.push((
+                context.get(),
+                parse_sequence(&keys, None).unwrap(),
+                action.trim_matches('"'),
+            ));
+        }
+    }
+    for (context, keys, action) in &bindings {
+        let lost = |keys: &[_]| taken.contains(&keys[0]);
+        // A key of the whole program serves everywhere.
+        let other = bindings.iter().any(|(place, keys, also)| {
+            also == action && (place == context || *place == "global") && !lost(keys)
+        });
+        if lost(keys) && !other {
+            missing.push(format!("[{context}] {action}"));
+        }
+    }
+    assert_eq!(missing, [""; 0]);
+}
