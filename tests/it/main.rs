@@ -10,6 +10,7 @@
     reason = "helpers of tests fail by panicking, and say on standard error why a test was skipped"
 )]
 
+mod acp;
 mod agent;
 mod auth;
 mod budget;
@@ -38,6 +39,7 @@ mod proxy;
 mod questions;
 mod real_model;
 mod refresh;
+mod rpc;
 #[cfg(target_os = "linux")]
 mod sandbox;
 mod searching;

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, FutureExt, join_all};
-use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
+use super::asked::Jobs;
 use super::event::Event;
 use super::host::{Job, Task};
 use super::moves::{Leave, Place, Then};
@@ -45,7 +45,7 @@ struct Fan {
     guard: Guard,
     max_turns: Option<u32>,
     automatic_compaction: bool,
-    jobs: UnboundedSender<Job>,
+    jobs: Jobs,
 }
 
 /// Lanes that have ended, and what the working directory looked like when they began.
@@ -200,8 +200,11 @@ impl Fan {
                 let _ = self.jobs.send(Job::Tree(TreeJob::Fanned(Box::new(fan))));
             }
             Err(text) => {
-                let severity = Severity::Error;
-                self.publish(Event::HostNotice { severity, text });
+                self.publish(Event::HostNotice {
+                    severity: Severity::Error,
+                    text,
+                    request: None,
+                });
                 self.publish(Event::Tree(TreeEvent::FanEnded { lanes: Vec::new() }));
             }
         }

@@ -2,6 +2,7 @@
 //! events come out; nothing reaches around them.
 
 mod around;
+mod asked;
 mod catalogue;
 pub mod checkpoint_op;
 mod checkpoints;
@@ -24,6 +25,7 @@ mod library_op;
 mod login;
 mod moves;
 pub mod op;
+mod opening;
 mod plugins;
 mod questions;
 mod safety;
@@ -31,6 +33,7 @@ mod servers;
 mod session;
 mod setup;
 mod shell;
+pub mod status;
 mod subagents;
 mod transcript;
 mod tree;
@@ -52,4 +55,5 @@ pub use library_op::{
 pub use op::{LoginMethod, Op, Typed};
 pub use session::find as find_session;
 pub use setup::{HostSetup, SessionChoice};
+pub use status::Status;
 pub use tree_op::{TreeEvent, TreeOp};

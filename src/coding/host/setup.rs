@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::coding::exchange::Look;
 use crate::coding::folders::Folders;
+use crate::coding::mcp::ServerConfig;
 use crate::coding::permission::Mode;
 use crate::coding::sandbox::SandboxMode;
 use crate::coding::settings::Settings;
@@ -61,6 +62,8 @@ pub struct HostSetup {
     pub trace_servers: bool,
     /// The first prompt waits a while for MCP servers that are starting: for modes nobody watches.
     pub waits_for_servers: bool,
+    /// MCP servers beside those of the files.
+    pub servers: Vec<ServerConfig>,
     /// Colours of exported pages; plain ones when not set.
     pub look: Option<Arc<dyn Look>>,
     /// A model and its provider brought by an embedder; it is chosen when no other is named.
@@ -113,6 +116,7 @@ impl HostSetup {
             trace: false,
             trace_servers: false,
             waits_for_servers: false,
+            servers: Vec::new(),
             look: None,
             embedded: None,
         }

@@ -88,6 +88,22 @@ impl Task {
                 let entries = index.glimpses(&entry_ids, bytes);
                 TreeEvent::Entries { request, entries }
             }),
+            TreeOp::ReadLog {
+                request,
+                since,
+                limit,
+            } => self.answer_tree(move |index| {
+                let found = index.entries_behind(since.as_deref(), limit);
+                let is_found = found.is_some();
+                let (entries, more) = found.unwrap_or_default();
+                TreeEvent::StoredEntries {
+                    request,
+                    found: is_found,
+                    entries,
+                    leaf: index.leaf(),
+                    more,
+                }
+            }),
             TreeOp::SearchTree { request, query } => self.search_tree(request, &query),
             TreeOp::MoveTo {
                 entry_id,
@@ -148,6 +164,7 @@ impl Task {
             } => {
                 let jobs = self.jobs.clone();
                 session.tree.draft = None;
+                jobs.passed_on();
                 session.agent.change(Box::new(Compaction {
                     compactor,
                     instructions: instructions.filter(|text| !text.trim().is_empty()),
@@ -160,6 +177,7 @@ impl Task {
                     let mut draft = draft;
                     draft.summary = summary;
                     let jobs = self.jobs.clone();
+                    jobs.passed_on();
                     session.agent.change(Box::new(StoreDraft {
                         compactor,
                         draft,

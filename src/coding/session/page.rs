@@ -21,6 +21,7 @@ pub(super) const PAGE_BYTES: u64 = 256 * 1024;
 
 /// Which messages of the current branch a page holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "at", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum PageAt {
     /// The first ones.
@@ -41,6 +42,7 @@ pub enum PageAt {
 
 /// A message and the entry it stands in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct StoredMessage {
     pub entry_id: String,

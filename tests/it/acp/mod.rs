@@ -1,0 +1,36 @@
+//! `osier acp`: an editor's side by hand, each line held to the published schema, and a real client.
+//!
+//! `schema.json` is that of version 1 as npm's `@agentclientprotocol/sdk` carries it, without its prose.
+
+mod peers;
+mod sessions;
+mod turns;
+mod wire;
+
+use serde_json::{Value, json};
+
+use crate::support::cli::{Cli, Home};
+
+/// A model that says `answer`, is slow when it is told `zzslow`, and works on files with `zzwrite`, `zzrun`.
+fn script() -> Value {
+    json!([
+        {"when": {"user": "zzslow"}, "repeat": true, "steps": [{"text": "begun"}, {"wait": 3_600_000}]},
+        {"when": {"user": "zzfail"}, "repeat": true, "steps": [
+            {"fail": {"type": "auth_error", "message": "who are you?"}},
+        ]},
+        {"when": {"user": "zzwrite"}, "repeat": true, "steps": [
+            {"tool": "write", "arguments": {"file_path": "made.txt", "content": "one\ntwo\n"}},
+        ]},
+        {"when": {"user": "zzrun"}, "repeat": true, "steps": [
+            {"thinking": "Let me see."},
+            {"tool": "bash", "arguments": {"command": "echo ran"}},
+        ]},
+        {"repeat": true, "steps": [{"text": "answer"}, {"usage": {"input": 100, "output": 10}}]},
+    ])
+}
+
+/// A run of `osier acp` with that model.
+fn acp(home: &Home) -> Cli<'_> {
+    home.file("model.json", json!({"turns": script()}).to_string());
+    home.cli().args(["acp", "--model", "script/model.json"])
+}
