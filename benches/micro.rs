@@ -283,6 +283,192 @@ mod session {
     }
 }
 
+mod tree {
+    use std::sync::Arc;
+
+    use osier::coding::host::{Event, TreeEvent};
+    use osier::coding::session::{Outline, SessionStore};
+
+    use super::screen::Screen;
+    use super::session_fixture::{Shape, write};
+    use super::{Bencher, black_box};
+
+    const ENTRIES: usize = 100_000;
+
+    fn outline() -> Arc<Outline> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("session.jsonl");
+        write(&path, &Shape::messages(ENTRIES)).unwrap();
+        let (store, _) = SessionStore::open(&path).unwrap();
+        runtime.block_on(store.findings()).unwrap();
+        Arc::new(store.index().outline(0))
+    }
+
+    /// The tree of 100,000 entries: opened, its outline taken, drawn, closed. Four frames.
+    #[divan::bench(sample_count = 30, sample_size = 1)]
+    fn open(bencher: Bencher) {
+        let outline = outline();
+        let mut screen = Screen::start();
+        bencher.bench_local(|| {
+            screen.press("alt+t");
+            let mut bytes = screen.frame();
+            screen.tell(&Event::Tree(TreeEvent::Tree {
+                request: 0,
+                outline: black_box(Arc::clone(&outline)),
+            }));
+            bytes += screen.frame();
+            screen.press("q");
+            bytes + screen.frame()
+        });
+    }
+
+    /// Two frames in it: a row up and a row down.
+    #[divan::bench]
+    fn step(bencher: Bencher) {
+        let outline = outline();
+        let mut screen = Screen::start();
+        screen.press("alt+t");
+        screen.tell(&Event::Tree(TreeEvent::Tree {
+            request: 0,
+            outline,
+        }));
+        screen.frame();
+        bencher.bench_local(|| {
+            screen.press("up");
+            let up = screen.frame();
+            screen.press("down");
+            up + screen.frame()
+        });
+    }
+
+    /// What it shows becomes other rows.
+    #[divan::bench(sample_count = 30, sample_size = 1)]
+    fn filter(bencher: Bencher) {
+        let outline = outline();
+        let mut screen = Screen::start();
+        screen.press("alt+t");
+        screen.tell(&Event::Tree(TreeEvent::Tree {
+            request: 0,
+            outline,
+        }));
+        screen.frame();
+        bencher.bench_local(|| {
+            screen.press("tab");
+            screen.frame()
+        });
+    }
+}
+
+mod editor {
+    use osier::term::widgets::textarea::{Position, TextArea};
+
+    use super::{Bencher, black_box};
+
+    fn text() -> String {
+        "a line of about forty characters of text\n".repeat(20_000)
+    }
+
+    /// 20,000 lines pasted, and what is then seen of them.
+    #[divan::bench(sample_count = 20)]
+    fn paste(bencher: Bencher) {
+        let text = text();
+        bencher
+            .with_inputs(TextArea::default)
+            .bench_local_refs(|area| {
+                area.insert(black_box(&text));
+                area.view(80, 20)
+            });
+    }
+
+    /// A key in the middle of them, and what is then seen.
+    #[divan::bench]
+    fn key(bencher: Bencher) {
+        let mut area = TextArea::default();
+        area.insert(&text());
+        area.set_cursor(Position::new(10_000, 3));
+        bencher.bench_local(|| {
+            area.insert("x");
+            area.view(80, 20)
+        });
+    }
+}
+
+mod checkpoint {
+    use std::path::Path;
+
+    use osier::coding::checkpoint::CheckpointStore;
+    use tempfile::TempDir;
+
+    use super::Bencher;
+
+    const DIRECTORIES: usize = 100;
+    const FILES: usize = 100;
+
+    /// A tree of 10,000 files of 2 kB, recorded once.
+    fn recorded() -> (TempDir, TempDir, CheckpointStore) {
+        let (data, work) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        for directory in 0..DIRECTORIES {
+            let place = work.path().join(format!("part{directory:03}"));
+            std::fs::create_dir(&place).unwrap();
+            for file in 0..FILES {
+                let text = format!("fn item_{directory}_{file}() {{}}\n").repeat(80);
+                put(&place.join(format!("file{file:03}.rs")), &text);
+            }
+        }
+        let store = CheckpointStore::new(data.path(), work.path());
+        store.capture().unwrap();
+        // What was written a moment ago is read again, for its time may hide a change; nobody waits for that.
+        std::thread::sleep(std::time::Duration::from_secs(3));
+        store.capture().unwrap();
+        (data, work, store)
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "files for measuring need no care"
+    )]
+    fn put(path: &Path, text: &str) {
+        std::fs::write(path, text).unwrap();
+    }
+
+    /// A record of 10,000 files, three of which have changed.
+    #[divan::bench(sample_count = 30, sample_size = 1)]
+    fn three_files_changed(bencher: Bencher) {
+        let (_data, work, store) = recorded();
+        let mut round = 0;
+        bencher.bench_local(|| {
+            round += 1;
+            for file in 0..3 {
+                let path = work.path().join(format!("part05{file}/file000.rs"));
+                put(&path, &format!("// round {round}\n").repeat(100));
+            }
+            store.capture().unwrap()
+        });
+    }
+
+    #[divan::bench(sample_count = 30, sample_size = 1)]
+    fn nothing_changed(bencher: Bencher) {
+        let (_data, _work, store) = recorded();
+        bencher.bench_local(|| store.capture().unwrap());
+    }
+
+    /// All of it, into an empty store.
+    #[divan::bench(sample_count = 5, sample_size = 1)]
+    fn the_first_time(bencher: Bencher) {
+        let (_data, work, _) = recorded();
+        bencher
+            .with_inputs(|| tempfile::tempdir().unwrap())
+            .bench_local_values(|data| {
+                CheckpointStore::new(data.path(), work.path())
+                    .capture()
+                    .unwrap()
+            });
+    }
+}
+
 mod edit {
     use std::sync::Arc;
 

@@ -157,6 +157,7 @@ const SCENARIOS: &[Scenario] = &[
             bar("memory", "memory (PSS)", Unit::Megabytes, 80e6),
             row("echo", "key echo", Unit::Millis),
             bar("page", "page up", Unit::Millis, 0.005),
+            row("page_worst", "page up: worst", Unit::Millis),
             bar("top", "jump to the first prompt", Unit::Seconds, 0.05),
             bar("memory_top", "memory (PSS) after it", Unit::Megabytes, 80e6),
         ],

@@ -34,7 +34,7 @@ fn main() {
     stream(&mut screen, 1000);
     let late = stream(&mut screen, 100);
     holds("allocations of a delta", late.0, 3.0);
-    holds("allocations of a frame that streams", late.1, 200.0);
+    holds("allocations of a frame that streams", late.1, 92.0);
     assert!(
         late.1 <= early.1 * 1.1,
         "a frame late in an answer allocates {} times, early {}",
@@ -44,7 +44,7 @@ fn main() {
     let still = counted(|| {
         screen.frame();
     });
-    holds("allocations of a frame without a change", still, 130.0);
+    holds("allocations of a frame without a change", still, 22.0);
 }
 
 /// Allocations of a delta and of a frame: the mean over `sections` of prose.

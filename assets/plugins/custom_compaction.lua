@@ -5,7 +5,10 @@ local LONGEST = 2000 -- bytes of one prompt or answer
 
 local function short(text)
   if #text <= LONGEST then return text end
-  return text:sub(1, LONGEST) .. " …"
+  local stop = LONGEST + 1
+  -- Not in the middle of a character.
+  while stop > 1 and (text:byte(stop) & 0xC0) == 0x80 do stop = stop - 1 end
+  return text:sub(1, stop - 1) .. " …"
 end
 
 local function text_of(message)

@@ -1,7 +1,7 @@
 -- After every run that changed tracked files: keeps their state as a commit that no branch knows, and
 -- notes it in the conversation. `git stash apply COMMIT` brings it back.
 
-local last
+local last_tree
 
 osier.renderer("git_checkpoint", function(note)
   return {
@@ -16,10 +16,13 @@ end)
 osier.on("settled", function()
   local made = osier.exec("git", { "stash", "create", "osier checkpoint" })
   local commit = made.stdout:match("^%x+")
-  if made.code ~= 0 or not commit or commit == last then return end
-  last = commit
+  if made.code ~= 0 or not commit then return end
+  -- The same files make the same tree, whenever the commit was made.
+  local tree = osier.exec("git", { "rev-parse", commit .. "^{tree}" }).stdout
+  if tree == last_tree then return end
+  last_tree = tree
   -- A reference keeps it from being collected.
-  osier.exec("git", { "update-ref", "refs/osier/checkpoint", commit })
+  osier.exec("git", { "update-ref", "refs/osier/checkpoints/" .. commit, commit })
   local changed = osier.exec("git", { "diff", "--shortstat", "HEAD" })
   osier.append_entry("git_checkpoint", {
     commit = commit,

@@ -114,7 +114,7 @@ impl Words {
     /// Common words come often, rare ones seldom.
     fn word(&mut self) -> String {
         const PARTS: &[&str] = &[
-            "pa", "ser", "to", "ken", "in", "dex", "lo", "ck", "se", "ssion", "wri", "te", "re",
+            "par", "ser", "to", "ken", "in", "dex", "lo", "ck", "se", "ssion", "wri", "te", "re",
             "ad", "bu", "ffer",
         ];
         let first = self.below(4000);

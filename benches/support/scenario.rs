@@ -24,6 +24,8 @@ const ECHO: Duration = Duration::from_secs(5);
 const SAMPLE: Duration = Duration::from_millis(500);
 /// Time between two keys whose echo is measured.
 const KEY: Duration = Duration::from_millis(400);
+/// Pages that are turned back, up to what is far too long.
+const PAGES: usize = 60;
 const PAGE_UP: &str = "\x1b[5~";
 const CONTROL_HOME: &str = "\x1b[1;5H";
 const DELETE: &str = "\x7f";
@@ -243,7 +245,11 @@ pub(crate) fn messages(run: &Run) -> Result<Figures, Failure> {
 
 /// 100,000 entries of real weight, 200 MB, reopened.
 pub(crate) fn work(run: &Run) -> Result<Figures, Failure> {
-    reopen(run, Shape::work(100_000))
+    let shape = Shape {
+        giants: true,
+        ..Shape::work(100_000)
+    };
+    reopen(run, shape)
 }
 
 /// Reopens a session and moves about in it.
@@ -273,15 +279,16 @@ fn reopen(run: &Run, shape: Shape) -> Result<Figures, Failure> {
     program.send(&DELETE.repeat(6));
     program.pump(SECOND);
     let mut pages = Vec::new();
-    for _ in 0..10 {
+    for _ in 0..PAGES {
         let sent = Instant::now();
         program.send(PAGE_UP);
         let moved = program.next(sent + ECHO);
         let moved = moved.ok_or_else(|| failure("did not page up", &program))?;
         pages.push((moved - sent).as_secs_f64());
-        program.pump(SECOND / 5);
+        program.pump(SECOND / 10);
     }
     out.put("page", median(&mut pages));
+    out.put("page_worst", pages.last().copied().unwrap_or(f64::NAN));
     let sent = Instant::now();
     program.send(CONTROL_HOME);
     let top = program.shows(FIRST_PROMPT, ANSWER);

@@ -178,6 +178,11 @@ impl Screen {
         self.bytes.len()
     }
 
+    /// What the core tells beside the agent.
+    pub(crate) fn tell(&mut self, event: &Event) {
+        self.app.on_event(event, self.now);
+    }
+
     fn update(&mut self, delta: Delta) {
         self.event(agent::Event::MessageUpdate {
             id: ANSWER.to_owned(),

@@ -16,6 +16,9 @@ pub(crate) struct Shape {
     pub(crate) entries: usize,
     /// Bytes of a line on average, about; 0 for short plain messages.
     pub(crate) bytes_per_entry: usize,
+    /// Whether some turns before the end bear what is far too long: output and an answer of megabytes, a
+    /// diff of 10,000 lines.
+    pub(crate) giants: bool,
     /// Where the session ran, as its header says.
     pub(crate) cwd: String,
     /// UUID of the session.
@@ -33,6 +36,7 @@ impl Shape {
         Self {
             entries,
             bytes_per_entry: 0,
+            giants: false,
             cwd: "/work/project".into(),
             id: "0199b3c4-0000-7000-8000-00000000000a".into(),
         }
@@ -70,6 +74,14 @@ pub(crate) fn write(path: &Path, shape: &Shape) -> io::Result<()> {
     }
     out.flush()
 }
+
+/// Turns before the end at which something is far too long, from the end.
+const GIANT_OUTPUT: usize = 3;
+const GIANT_DIFF: usize = 4;
+const GIANT_ANSWER: usize = 6;
+/// Bytes of it.
+const GIANT: usize = 5_000_000;
+const GIANT_LINES: usize = 10_000;
 
 /// Makes one line after the other.
 struct Source<'a> {
@@ -209,17 +221,28 @@ impl<'a> Source<'a> {
                 let text = self.source_file();
                 self.result(number, "read", &text, r#"{"linesRead":120}"#);
             }
+            4 if self.is_giant(number, GIANT_DIFF) => {
+                let mut diff = String::from("@@ -1,10000 +1,10000 @@\n");
+                for line in 0..GIANT_LINES {
+                    let mark = [" ", "-", "+"][line % 3];
+                    let _ = writeln!(diff, "{mark}{}", CODE[line % CODE.len()]);
+                }
+                let details = format!(r#"{{"diff":{}}}"#, quoted(&diff));
+                self.result(number, "edit", "The file was changed.", &details);
+            }
             4 => {
                 let diff = self.diff();
                 let details = format!(r#"{{"diff":{}}}"#, quoted(&diff));
                 self.result(number, "edit", "The file was changed.", &details);
             }
             6 => {
-                let text = self.test_output(number);
+                let bytes = self.bulk_of(number, GIANT_OUTPUT);
+                let text = self.test_output(number, bytes);
                 self.result(number, "bash", &text, r#"{"exitCode":0}"#);
             }
             _ => {
-                let text = self.markdown(number);
+                let bytes = self.bulk_of(number, GIANT_ANSWER);
+                let text = self.markdown(number, bytes);
                 self.assistant(number, &[text_block(&text)], "stop");
             }
         }
@@ -258,6 +281,20 @@ impl<'a> Source<'a> {
         mean / 2 + self.below(mean.max(1))
     }
 
+    /// Whether the entry belongs to the turn that is so far from the end.
+    fn is_giant(&self, number: usize, turns: usize) -> bool {
+        self.shape.giants && number / TURN + turns == self.shape.entries / TURN
+    }
+
+    fn bulk_of(&mut self, number: usize, turns: usize) -> usize {
+        let bytes = self.bulk();
+        if self.is_giant(number, turns) {
+            GIANT
+        } else {
+            bytes
+        }
+    }
+
     fn source_file(&mut self) -> String {
         let bytes = self.bulk();
         let mut text = String::new();
@@ -285,8 +322,7 @@ impl<'a> Source<'a> {
         text
     }
 
-    fn test_output(&mut self, number: usize) -> String {
-        let bytes = self.bulk();
+    fn test_output(&mut self, number: usize, bytes: usize) -> String {
         let mut text = String::new();
         let mut case = 0;
         while text.len() < bytes {
@@ -298,8 +334,7 @@ impl<'a> Source<'a> {
         text
     }
 
-    fn markdown(&mut self, number: usize) -> String {
-        let bytes = self.bulk();
+    fn markdown(&mut self, number: usize, bytes: usize) -> String {
         let mut text = format!("## Turn {}\n\n", number / TURN);
         while text.len() < bytes {
             let count = 30 + self.below(50);

@@ -152,6 +152,8 @@ pub enum ToolUpdate {
     Output { text: String, skipped: u64 },
     /// One line that says how far the call is; it takes the place of the one before.
     Status { text: String },
+    /// The call runs in a terminal of the editor that drives the agent: its name there.
+    Terminal { id: String },
     /// Something happened in the agent that runs inside of the call.
     Agent { event: Box<super::event::Event> },
 }
@@ -161,7 +163,7 @@ impl ToolUpdate {
     pub fn text(&self) -> &str {
         match self {
             Self::Output { text, .. } | Self::Status { text } => text,
-            Self::Agent { .. } => "",
+            Self::Agent { .. } | Self::Terminal { .. } => "",
         }
     }
 

@@ -102,6 +102,11 @@ pub(super) struct RunArgs {
           default_missing_value = "", conflicts_with_all = ["session", "no_session"])]
     pub resume: Option<String>,
 
+    /// Go on in a copy of a session, also of one that runs: an id, the start of one, or a file
+    #[arg(long, value_name = "ID|PATH",
+          conflicts_with_all = ["continue_session", "resume", "session", "no_session"])]
+    pub fork: Option<String>,
+
     /// Use this session file, made when it does not exist
     #[arg(long, value_name = "PATH", conflicts_with = "no_session")]
     pub session: Option<PathBuf>,

@@ -47,8 +47,14 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// Help and version go to standard output; a fault is one line on standard error.
+/// Help and version go to standard output, the help of a command that lacks its own command to standard
+/// error; a fault is one line on standard error.
 fn reject(error: &clap::Error) -> Exit {
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        // Nothing is left to say it with.
+        let _ = error.print();
+        return Exit::Usage;
+    }
     if matches!(
         error.kind(),
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
@@ -251,14 +257,15 @@ fn host_setup(meant: &Meant) -> Result<HostSetup, String> {
         }
         None => (None, Vec::new()),
     };
-    let session = match (&args.resume, &args.session) {
-        (Some(target), _) if !target.is_empty() => SessionChoice::Resume(target.clone()),
-        (_, Some(path)) => SessionChoice::File(cwd.join(path)),
+    let session = match (&args.resume, &args.session, &args.fork) {
+        (Some(target), ..) if !target.is_empty() => SessionChoice::Resume(target.clone()),
+        (_, Some(path), _) => SessionChoice::File(cwd.join(path)),
+        (.., Some(target)) => SessionChoice::Copy(target.clone()),
         _ if args.continue_session => SessionChoice::Continue,
         _ if args.no_session => SessionChoice::Unstored,
         _ => SessionChoice::New,
     };
-    if let SessionChoice::Resume(target) = &session {
+    if let SessionChoice::Resume(target) | SessionChoice::Copy(target) = &session {
         find_session(&folders.data, target)?;
     }
     Ok(HostSetup {

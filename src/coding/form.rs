@@ -41,6 +41,12 @@ pub enum FieldKind {
     Flag,
     /// One of these: value and label.
     Choice(Vec<(Value, String)>),
+    /// Any of these. As text it is a JSON list of the values.
+    Several {
+        choices: Vec<(Value, String)>,
+        min: Option<u64>,
+        max: Option<u64>,
+    },
 }
 
 impl Form {
@@ -121,6 +127,14 @@ impl Field {
                 .find(|(value, _)| as_text(value) == text)
                 .map(|(value, _)| Some(value.clone()))
                 .ok_or_else(|| "is none of the choices".to_owned()),
+            FieldKind::Several { choices, min, max } => {
+                let marked = listed(text);
+                let chosen = choices.iter().map(|(value, _)| value);
+                let chosen = chosen.filter(|value| marked.contains(value));
+                let chosen: Vec<Value> = chosen.cloned().collect();
+                check_count(chosen.len() as u64, *min, *max)?;
+                Ok(Some(Value::Array(chosen)))
+            }
             FieldKind::Number { whole, min, max } => number(text.trim(), (*whole, *min, *max)),
             FieldKind::Text { min, max, format } => {
                 let length = text.chars().count() as u64;
@@ -136,6 +150,14 @@ impl FieldKind {
     fn new(schema: &Value) -> Self {
         if let Some(choices) = choices(schema) {
             return Self::Choice(choices);
+        }
+        if let Some(choices) = schema.get("items").and_then(choices) {
+            let bound = |key: &str| schema.get(key).and_then(Value::as_u64);
+            return Self::Several {
+                choices,
+                min: bound("minItems"),
+                max: bound("maxItems"),
+            };
         }
         let bound = |key: &str| schema.get(key).and_then(Value::as_f64);
         let length = |key: &str| schema.get(key).and_then(Value::as_u64);
@@ -199,6 +221,11 @@ pub fn as_text(value: &Value) -> String {
     }
 }
 
+/// What is chosen in the text of a field of several.
+pub fn listed(text: &str) -> Vec<Value> {
+    serde_json::from_str(text).unwrap_or_default()
+}
+
 fn number(
     text: &str,
     (whole, min, max): (bool, Option<f64>, Option<f64>),
@@ -231,8 +258,15 @@ fn check_length(length: u64, min: Option<u64>, max: Option<u64>) -> Result<(), S
     }
 }
 
+fn check_count(count: u64, min: Option<u64>, max: Option<u64>) -> Result<(), String> {
+    match (min, max) {
+        (Some(min), _) if count < min => Err(format!("needs at least {min} of them")),
+        (_, Some(max)) if count > max => Err(format!("takes at most {max} of them")),
+        _ => Ok(()),
+    }
+}
+
 fn check_format(text: &str, format: Option<&str>) -> Result<(), String> {
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let fits = match format {
         Some("email") => text
             .split_once('@')
@@ -240,10 +274,7 @@ fn check_format(text: &str, format: Option<&str>) -> Result<(), String> {
         Some("uri") => text
             .split_once(':')
             .is_some_and(|(scheme, rest)| !scheme.is_empty() && !rest.is_empty()),
-        Some("date") => {
-            let parts: Vec<&str> = text.split('-').collect();
-            parts.len() == 3 && parts.into_iter().all(digits)
-        }
+        Some("date") => text.len() == 10 && text.parse::<jiff::civil::Date>().is_ok(),
         Some("date-time") => text.parse::<jiff::Timestamp>().is_ok(),
         _ => true,
     };
@@ -272,12 +303,19 @@ mod tests {
                 "size": {"enum": ["s", "m"], "enumNames": ["Small", "Medium"], "default": "m"},
                 "mail": {"type": "string", "format": "email"},
                 "odd": {"oneOf": [{"const": 1, "title": "One"}]},
+                "day": {"type": "string", "format": "date"},
+                "play": {
+                    "type": "array",
+                    "items": {"anyOf": [{"const": "g", "title": "Guitar"}, {"const": "p"}]},
+                    "maxItems": 1,
+                    "default": ["p"],
+                },
             },
             "required": ["name", "size"],
         }))
     }
 
-    fn texts(texts: [&str; 7]) -> Vec<String> {
+    fn texts(texts: [&str; 9]) -> Vec<String> {
         texts.map(str::to_owned).to_vec()
     }
 
@@ -289,17 +327,39 @@ mod tests {
             .iter()
             .map(|field| field.default.as_str())
             .collect();
-        assert_eq!(defaults, ["", "7", "", "false", "m", "", ""]);
+        assert_eq!(defaults, ["", "7", "", "false", "m", "", "", "", "[\"p\"]"]);
         assert_eq!(form.fields[0].title, "Your name");
-        let given = texts(["Ada", "36", "0.5", "true", "s", "", "1"]);
-        let expected =
-            json!({"name": "Ada", "age": 36, "share": 0.5, "loud": true, "size": "s", "odd": 1});
+        let given = texts([
+            "Ada",
+            "36",
+            "0.5",
+            "true",
+            "s",
+            "",
+            "1",
+            "2026-02-28",
+            "[\"g\"]",
+        ]);
+        let expected = json!({
+            "name": "Ada", "age": 36, "share": 0.5, "loud": true, "size": "s", "odd": 1,
+            "day": "2026-02-28", "play": ["g"],
+        });
         assert_eq!(Value::Object(form.values(&given).unwrap()), expected);
     }
 
     #[test]
     fn every_fault_names_its_field() {
-        let given = texts(["A", "200", "x", "false", "", "here", "2"]);
+        let given = texts([
+            "A",
+            "200",
+            "x",
+            "false",
+            "",
+            "here",
+            "2",
+            "2026-02-30",
+            "[\"g\",\"p\"]",
+        ]);
         let faults = form().values(&given).unwrap_err();
         let shown: Vec<(usize, &str)> = faults
             .iter()
@@ -312,6 +372,8 @@ mod tests {
             (4, "is required"),
             (5, "is no email"),
             (6, "is none of the choices"),
+            (7, "has to be a date like 2026-01-31"),
+            (8, "takes at most 1 of them"),
         ];
         assert_eq!(shown, expected);
     }

@@ -75,6 +75,15 @@ impl UnsentFile {
     }
 }
 
+/// Removes what an earlier run left of the session `id`, unless another osier has it.
+pub fn forget(folder: &Path, id: &str) {
+    if path_of(folder, id).exists()
+        && let Ok(file) = UnsentFile::open(folder, id)
+    {
+        file.remove();
+    }
+}
+
 /// What was left unsent in the session `id`; or, for one that is `new`, in one that ran in `cwd` and was
 /// never stored. It stays where it is until the text is sent, or written anew.
 pub fn find(data: &Path, folder: &Path, (id, cwd, new): (&str, &str, bool)) -> Option<UnsentText> {
@@ -93,8 +102,8 @@ pub fn find(data: &Path, folder: &Path, (id, cwd, new): (&str, &str, bool)) -> O
         .collect();
     found.sort_by_key(|(written, ..)| *written);
     let (_, path, unsent) = found.pop()?;
-    // It goes on under the new session's id.
-    let _ = std::fs::remove_file(path);
+    // It goes on under the new session's id. Where that fails it is found once more.
+    let _ = std::fs::rename(path, path_of(folder, id));
     Some(unsent)
 }
 
@@ -152,7 +161,11 @@ mod tests {
         assert_eq!(of("1", false), Some(unsent("short")));
         assert_eq!(find(data.path(), &folder, ("2", "/elsewhere", true)), None);
         assert_eq!(of("2", true), Some(unsent("short")));
-        assert_eq!(of("2", true), None);
+        // It belongs to the session it came back in, also before that one has written anything.
+        assert_eq!(of("2", false), Some(unsent("short")));
+        forget(&folder, "2");
+        assert_eq!(of("2", false), None);
+        assert_eq!(of("3", true), None);
     }
 
     #[test]

@@ -133,7 +133,7 @@ async fn converse(
                     dismiss(host, &mut open);
                 }
                 // Going on in another session than the one that was named would be a surprise.
-                if let Event::SessionFailed { message } = event {
+                if let Event::SessionFailed { message, .. } = event {
                     return Ok(Some(RunOutcome::Stopped { message }));
                 }
                 if let Event::Agent(agent::Event::AgentSettled { outcome: ended }) = event {

@@ -85,7 +85,7 @@ async fn follow(
                 write_notice(sinks.log, severity, &text, options);
             }
             // Going on in another session than the one that was named would be a surprise.
-            Event::SessionFailed { message } => {
+            Event::SessionFailed { message, .. } => {
                 write_notice(sinks.log, Severity::Error, &message, options);
                 return Ok(Some(RunOutcome::Stopped { message }));
             }

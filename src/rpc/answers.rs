@@ -1,5 +1,11 @@
 //! Answers that are more than the fields of one event: shaped, or gathered from several.
 
+#![expect(
+    clippy::needless_pass_by_value,
+    clippy::unnecessary_wraps,
+    reason = "the rows of the table share one signature"
+)]
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 

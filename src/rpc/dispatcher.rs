@@ -193,7 +193,7 @@ impl Dispatcher {
         let request = self.host.next_request();
         let mut numbered = None;
         let op = match command.begin {
-            Begin::Here if command.name == "hello" => return self.hello(parameters),
+            Begin::Here if command.name == "hello" => return self.hello(&parameters),
             Begin::Here => return self.reply(parameters),
             Begin::Op(name) => {
                 if command.is_numbered() {
@@ -221,7 +221,7 @@ impl Dispatcher {
         Ok(Begun::Waits)
     }
 
-    fn hello(&mut self, parameters: Map<String, Value>) -> Result<Begun, String> {
+    fn hello(&mut self, parameters: &Map<String, Value>) -> Result<Begun, String> {
         let number = |name: &str| parameters.get(name).and_then(Value::as_u64);
         if let Some(asked) = number("protocol")
             && asked != u64::from(PROTOCOL)

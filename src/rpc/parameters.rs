@@ -1,5 +1,10 @@
 //! How parameters become ops where they are not the op's own fields.
 
+#![expect(
+    clippy::unnecessary_wraps,
+    reason = "the rows of the table share one signature"
+)]
+
 use std::path::Path;
 
 use base64::Engine as _;

@@ -303,7 +303,10 @@ impl<'a> Rows<'a> {
         }
         let from = self.cells(self.previous.buffer, from);
         let to = self.cells(self.next.buffer, to);
-        from.iter().zip(to).map(|(a, b)| i64::from(a != b)).sum()
+        from.iter()
+            .zip(to)
+            .map(|(a, b)| i64::from(!glyph::same_cell(a, b)))
+            .sum()
     }
 
     /// Whether a row cannot move: it holds a part of an image, or a wide glyph that an edge of the columns

@@ -1,6 +1,8 @@
 //! Files that walk with the conversation, through a whole host.
 #![expect(clippy::disallowed_methods, reason = "a project of the test's own")]
 
+mod reports;
+
 use osier::coding::checkpoint::{ChangeKind, FileChange, Unrestored};
 use osier::coding::host::{
     CheckpointEvent, CheckpointOp, DiffRange, Event, FilesAt, Op, SessionChoice,

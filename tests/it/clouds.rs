@@ -3,13 +3,11 @@
 
 use std::fmt::Write as _;
 
-use aws_lc_rs::digest::{SHA256, digest};
-use aws_lc_rs::encoding::{AsDer as _, Pkcs8V1Der};
-use aws_lc_rs::hmac;
-use aws_lc_rs::rsa::{KeyPair, KeySize};
-use aws_lc_rs::signature::{KeyPair as _, RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use ring::digest::{SHA256, digest};
+use ring::hmac;
+use ring::signature::{RSA_PKCS1_2048_8192_SHA256, RsaKeyPair, UnparsedPublicKey};
 use serde_json::{Value, json};
 
 use crate::support::cli::{Ended, Home};
@@ -210,9 +208,10 @@ fn token(asked: &Asked) -> Vec<u8> {
 
 #[test]
 fn gemini_on_vertex_takes_a_service_account() {
-    let key = KeyPair::generate(KeySize::Rsa2048).unwrap();
-    let der: Pkcs8V1Der<'_> = key.as_der().unwrap();
-    let pem = STANDARD.encode(der.as_ref());
+    // A key of the tests' own, in PKCS #8: nothing anywhere trusts it.
+    let pem = include_str!("../fixtures/llm/rsa_key.base64").trim();
+    let der = STANDARD.decode(pem.replace('\n', "")).unwrap();
+    let key = RsaKeyPair::from_pkcs8(&der).unwrap();
     let server = Routed::start(|asked, _| match asked.line.as_str() {
         "POST /token" => token(asked),
         _ if asked.header("authorization") == "Bearer ya29.minted" => events(&[json!({
@@ -247,7 +246,7 @@ fn gemini_on_vertex_takes_a_service_account() {
     let statement = asked.field("assertion");
     let (text, signature) = statement.rsplit_once('.').unwrap();
     let decoded = |part: &str| URL_SAFE_NO_PAD.decode(part).unwrap();
-    let public = UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, key.public_key().as_ref());
+    let public = UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, key.public().as_ref());
     public
         .verify(text.as_bytes(), &decoded(signature))
         .expect("a valid signature");

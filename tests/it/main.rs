@@ -21,6 +21,7 @@ mod compaction;
 mod context;
 mod crowd;
 mod discovery;
+mod examples;
 mod exchange;
 mod faults;
 mod hooks;

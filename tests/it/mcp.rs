@@ -10,6 +10,7 @@ use osier::llm::Script;
 use serde_json::{Value, json};
 
 use crate::support::host::{Open, Place};
+use crate::support::routed::{Routed, json as answer, plain};
 
 const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/mcp_server.sh");
 
@@ -276,6 +277,55 @@ async fn resources_and_prompts_are_used_from_the_prompt() {
             .unwrap()
             .contains("Greet the whole team warmly"),
         "{request:?}"
+    );
+    open.close().await;
+}
+
+/// A server that lets anybody in, and wants a sign-in to say what it has.
+fn guarded() -> Routed {
+    Routed::start(|asked, _| {
+        if !asked.line.starts_with("POST") {
+            return plain("405 Method Not Allowed", "", "");
+        }
+        let message = asked.json();
+        let says = |what: &str, value: Value| {
+            let text = json!({"jsonrpc": "2.0", "id": message["id"], what: value});
+            answer("200 OK", &text)
+        };
+        match message["method"].as_str() {
+            Some("initialize") => says(
+                "result",
+                json!({
+                    "protocolVersion": "2025-11-25",
+                    "capabilities": {"tools": {}},
+                    "serverInfo": {"name": "guarded", "version": "1"},
+                }),
+            ),
+            Some("tools/list") => {
+                let header = "WWW-Authenticate: Bearer scope=\"read\"\r\n";
+                plain("401 Unauthorized", header, "")
+            }
+            Some(method) if method.starts_with("notifications/") => plain("202 Accepted", "", ""),
+            _ => says("error", json!({"code": -32601, "message": "unknown"})),
+        }
+    })
+}
+
+#[tokio::test]
+async fn a_server_that_lists_its_tools_for_its_own_people_wants_a_sign_in() {
+    let place = Place::new();
+    let server = guarded();
+    config(
+        &place,
+        &json!({"web": {"url": format!("{}/mcp", server.url())}}),
+    );
+    let mut open = open(&place, Script::new()).await;
+    let settled = state(&mut open, ServerState::is_settled).await;
+    assert_eq!(
+        settled.state,
+        ServerState::NeedsLogin,
+        "{:?}",
+        settled.error
     );
     open.close().await;
 }

@@ -1,4 +1,6 @@
-//! The public conformance suite for clients of the Model Context Protocol, against `examples/mcp_conformance`.
+//! The public conformance suite for clients of the Model Context Protocol, against the client of the program.
+
+mod client;
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -23,6 +25,7 @@ const SCENARIOS: &[(&str, &str)] = &[
     ("auth/scope-from-www-authenticate", BEFORE),
     ("auth/scope-from-scopes-supported", BEFORE),
     ("auth/scope-omitted-when-undefined", BEFORE),
+    ("auth/scope-step-up", BEFORE),
     ("auth/scope-retry-limit", BEFORE),
     ("auth/token-endpoint-auth-basic", BEFORE),
     ("auth/token-endpoint-auth-post", BEFORE),
@@ -38,6 +41,7 @@ const SCENARIOS: &[(&str, &str)] = &[
     ("auth/scope-from-www-authenticate", MODERN),
     ("auth/scope-from-scopes-supported", MODERN),
     ("auth/scope-omitted-when-undefined", MODERN),
+    ("auth/scope-step-up", MODERN),
     ("auth/scope-retry-limit", MODERN),
     ("auth/token-endpoint-auth-basic", MODERN),
     ("auth/token-endpoint-auth-post", MODERN),
@@ -102,10 +106,10 @@ fn suite() -> Option<(PathBuf, PathBuf)> {
     None
 }
 
-/// The client, which is built with the tests.
-fn client() -> PathBuf {
-    let program = Path::new(env!("CARGO_BIN_EXE_osier"));
-    program.with_file_name("examples").join("mcp_conformance")
+/// The command of the client: this program, as one of its tests.
+fn command() -> String {
+    let program = std::env::current_exe().unwrap();
+    format!("{} --ignored --exact {}", program.display(), client::NAME)
 }
 
 #[expect(
@@ -119,7 +123,7 @@ async fn play(tools: &(PathBuf, PathBuf), scenario: &str, version: &str) -> (boo
         .arg(&tools.1)
         .args(["client", "--scenario", scenario, "--spec-version", version])
         .arg("--command")
-        .arg(client())
+        .arg(command())
         .arg("-o")
         .arg(results.path())
         .stdin(Stdio::null())
@@ -136,10 +140,6 @@ async fn play(tools: &(PathBuf, PathBuf), scenario: &str, version: &str) -> (boo
 #[tokio::test]
 async fn the_client_conforms() {
     let Some(tools) = suite() else { return };
-    if !client().exists() {
-        eprintln!("skipped: the client is not built (`cargo test` builds examples)");
-        return;
-    }
     let plays = SCENARIOS.iter().map(|(scenario, version)| {
         let tools = &tools;
         async move {

@@ -81,7 +81,7 @@ impl Peer {
                 began.elapsed() < Duration::from_mins(1),
                 "the server is not ready"
             );
-            std::thread::sleep(Duration::from_millis(20));
+            std::thread::yield_now();
         }
         Some(peer)
     }

@@ -6,6 +6,7 @@ use osier::agent::{self, ToolStatus};
 use osier::coding::host::{Event, HostSetup, Op, SessionChoice};
 use osier::coding::permission::Mode;
 use osier::coding::questions::{Answer, Grant, Question, QuestionKind, Subject};
+use osier::coding::sandbox::{Backend, Confinement, SandboxMode};
 use osier::llm::Script;
 use serde_json::json;
 
@@ -108,6 +109,10 @@ async fn what_the_person_edits_is_what_runs() {
     open.settled().await;
     assert!(place.work().join("right").exists());
     assert!(!place.work().join("wrong").exists());
+    // The model knows that it was not its own command.
+    let told = open.last_request().pop().unwrap();
+    let expected = "[the user changed this call before it ran, to: touch right]";
+    assert!(told.contains(expected), "{told}");
 }
 
 #[tokio::test]
@@ -158,33 +163,134 @@ async fn an_interrupt_takes_the_question_back() {
 }
 
 #[tokio::test]
+async fn what_the_sandbox_stops_is_asked_and_runs_again_outside() {
+    let place = Place::new();
+    let confinement = Confinement::new(&place.work(), None);
+    if !matches!(confinement.ready().await, Ok(Backend::Bubblewrap(_))) {
+        eprintln!("skipped: `bwrap` is not installed (`.ci/run` does)");
+        return;
+    }
+    let script = runs(&["echo x > new && echo made", "echo y > newer"]);
+    let mut open = place
+        .open_with(SessionChoice::Unstored, script, |setup| {
+            setup.sandbox = Some(SandboxMode::ReadOnly);
+            setup.answers_questions = true;
+        })
+        .await;
+    open.prompt("go");
+    let asked = question(&mut open).await;
+    assert_eq!(asked.origin, "the sandbox");
+    assert_eq!(asked.kind, QuestionKind::Confirm);
+    assert!(!place.work().join("new").exists());
+    answer(&open, &asked, Answer::Yes);
+    let again = question(&mut open).await;
+    assert!(place.work().join("new").exists());
+    answer(&open, &again, Answer::Refuse { reason: None });
+    open.settled().await;
+    assert!(!place.work().join("newer").exists());
+    let told = open.last_request();
+    assert!(told[2].contains("made"), "{told:?}");
+    assert!(
+        told[4].contains("most likely the sandbox stopped it"),
+        "{told:?}"
+    );
+}
+
+/// What else a command could write with than a redirection.
+const WAYS: &str = "echo x > b; echo x >> b; : >| b; touch c; mkdir c; rm -f b; mv b c; cp b c; ln -s b c; \
+    ln b c; chmod 777 b; truncate -s 0 b; tee b < /dev/null; dd if=/dev/null of=b; sed -i s/x/y/ b; \
+    cd ..; echo x > work/b; ln -s $OLDPWD/b /tmp/osier-plan.$$ && echo y > /tmp/osier-plan.$$; \
+    rm -f /tmp/osier-plan.$$; cd work; sh -c 'sh -c \"echo x > b\"'; setsid sh -c 'echo x > b'; \
+    (echo x > b) & wait";
+
+/// A plug-in with a tool that lets a program write.
+const WRITER: &str = r#"
+osier.tool {
+  name = "scribble", description = "writes",
+  run = function() return osier.exec("touch", { "c" }).stderr end,
+}
+osier.command {
+  name = "scribble", description = "writes",
+  run = function()
+    local ran, made = pcall(osier.exec, "touch", { "c" })
+    osier.ui.notify(ran and "exit " .. made.code or "refused")
+  end,
+}
+"#;
+
+#[tokio::test]
 async fn plan_mode_writes_nothing_by_any_tool() {
     let place = Place::new();
+    let plugins = place.data().join("plugins");
+    std::fs::create_dir_all(&plugins).unwrap();
+    std::fs::write(plugins.join("writer.lua"), WRITER).unwrap();
+    let server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/mcp_server.sh");
+    let servers = json!({"mcpServers": {"fake": {"command": "sh", "args": [server, "good"]}}});
+    std::fs::write(place.data().join("mcp.json"), servers.to_string()).unwrap();
+    let bash = |command: &str| json!({"command": command});
+    let write = || json!({"file_path": "a", "content": "x"});
+    let edit = json!({"file_path": "b", "old_string": "x", "new_string": "y"});
     let script = Script::new()
         .turn(|turn| {
-            turn.tool("write", json!({"file_path": "a", "content": "x"}))
-                .tool(
-                    "edit",
-                    json!({"file_path": "b", "old_string": "x", "new_string": "y"}),
-                )
-                .tool("bash", json!({"command": "touch c"}))
-                .tool("bash", json!({"command": "touch d", "background": true}))
+            let background = json!({"command": WAYS, "background": true});
+            turn.when_user("go")
+                .tool("write", write())
+                .tool("edit", edit)
+                .tool("scribble", json!({}))
+                .tool("fake__echo", json!({}))
+                .tool("bash", bash(WAYS))
+                .tool("bash", background)
+                .tool("task", json!({"prompt": "scribble too"}))
         })
-        .turn(|turn| turn.text("done"));
+        .turn(|turn| {
+            turn.when_user("scribble too")
+                .tool("write", write())
+                .tool("bash", bash(WAYS))
+        })
+        .turn(|turn| turn.text("done").repeat());
     let mut open = place
         .open_with(SessionChoice::Unstored, script, |setup| {
             setup.permissions = Some(Mode::Plan);
-            setup.settings.allow = vec!["bash".into(), "write".into(), "edit".into()];
+            setup.settings.subagents = true;
+            let allowed = ["bash", "write", "edit", "scribble", "fake__*", "task"];
+            setup.settings.allow = allowed.map(str::to_owned).to_vec();
+            setup.environment = std::env::vars().collect();
         })
         .await;
     std::fs::write(place.work().join("b"), "x").unwrap();
-    let events = open.run("go").await;
+    open.until(
+        |event| matches!(event, Event::McpServers { servers } if servers.iter().any(|server| server.state.is_settled())),
+    )
+    .await;
+    open.prompt("go");
+    let mut events = Vec::new();
+    // Until the run is over, and the job, where a sandbox let it begin.
+    let (mut job_over, mut run_over) = (false, false);
+    while !(job_over && run_over) {
+        events.extend(open.until(|_| true).await);
+        match events.last() {
+            Some(Event::Jobs { jobs }) => job_over |= jobs.iter().any(|job| !job.running),
+            Some(Event::Agent(agent::Event::AgentSettled { .. })) => {
+                run_over = true;
+                job_over |= !open.last_request().concat().contains("Started job1");
+            }
+            _ => {}
+        }
+    }
     let statuses = statuses(&events);
-    assert_eq!(statuses.len(), 4);
-    // Commands may run where the sandbox keeps them from writing.
-    for status in &statuses[..2] {
+    assert_eq!(statuses.len(), 7, "{statuses:?}");
+    // Commands may run where the sandbox keeps them from writing, a sub-agent where its calls are decided.
+    for status in &statuses[..4] {
         assert!(matches!(status, ToolStatus::Denied { .. }), "{status:?}");
     }
+    open.prompt("/scribble");
+    let seen = open
+        .until(|event| matches!(event, Event::HostNotice { text, .. } if text.contains("writer: ")))
+        .await;
+    let Some(Event::HostNotice { text, .. }) = seen.last() else {
+        panic!("nothing was told");
+    };
+    assert_ne!(text, "writer: exit 0");
     let names = std::fs::read_dir(place.work()).unwrap();
     let names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names, ["b"]);
@@ -192,6 +298,7 @@ async fn plan_mode_writes_nothing_by_any_tool() {
         std::fs::read_to_string(place.work().join("b")).unwrap(),
         "x"
     );
+    open.close().await;
 }
 
 #[tokio::test]

@@ -115,14 +115,28 @@ async fn the_checkpoint_keeps_a_commit_and_notes_it() {
         })
         .await;
     let shown = serde_json::to_string(seen.last().unwrap()).unwrap();
-    let commit = git(&["rev-parse", "refs/osier/checkpoint"]).unwrap();
+    let kept = || {
+        let names = [
+            "for-each-ref",
+            "--format=%(objectname)",
+            "refs/osier/checkpoints",
+        ];
+        git(&names).unwrap()
+    };
+    let commit = kept();
     assert!(shown.contains(&commit), "{commit}: {shown}");
     assert!(shown.contains("1 file changed"), "{shown}");
-    assert_eq!(
-        git(&["show", "refs/osier/checkpoint:a.txt"]).unwrap(),
-        "two"
-    );
+    assert_eq!(git(&["show", &format!("{commit}:a.txt")]).unwrap(), "two");
     assert_eq!(git(&["status", "--short"]).unwrap(), "M a.txt");
+    // Nothing has changed since: there is nothing to keep after the next run.
+    open.run("go on").await;
+    write("three\n");
+    open.prompt("and on");
+    open.until(|event| {
+        serde_json::to_string(event).is_ok_and(|event| event.contains("✓ checkpoint "))
+    })
+    .await;
+    assert_eq!(kept().lines().count(), 2);
     open.close().await;
 }
 

@@ -421,7 +421,7 @@ fn a_second_process_is_told_who_has_the_session() {
         "{}",
         second.stderr
     );
-    assert!(second.stderr.contains("fork it"), "{}", second.stderr);
+    assert!(second.stderr.contains("`--fork ID`"), "{}", second.stderr);
     first.kill().unwrap();
     first.wait().unwrap();
 }

@@ -6,7 +6,7 @@ mod durability;
 use std::path::PathBuf;
 
 use osier::agent::{self, RunOutcome};
-use osier::coding::host::{Event, Op, SessionChoice};
+use osier::coding::host::{Event, Op, Opening, SessionChoice};
 use osier::llm::Script;
 use osier::llm::scripted::Gate;
 use serde_json::{Value, json};
@@ -364,6 +364,7 @@ async fn a_session_that_is_not_there_is_told_and_a_new_one_is_open() {
     let mut open = open;
     open.host.send(Op::ResumeSession {
         target: "0000".into(),
+        opening: Opening::Itself,
     });
     let events = open
         .until(|event| matches!(event, Event::HostNotice { .. }))

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use osier::agent;
 use osier::coding::fan::{LaneState, LaneStatus};
 use osier::coding::host::{Event, Op, SessionChoice, TreeEvent, TreeOp};
-use osier::coding::session::{Outline, Tag};
+use osier::coding::session::{BranchFacts, Outline, Tag};
 use osier::llm::scripted::Gate;
 use osier::llm::{Script, ThinkingLevel};
 use serde_json::json;
@@ -415,6 +415,7 @@ async fn two_branches_are_compared_by_what_they_said_and_changed() {
         .turn(|turn| turn.text("ready"))
         .turn(|turn| turn.tool("write", write("left\n")))
         .turn(|turn| turn.text("wrote left"))
+        .turn(|turn| turn.tool("bash", json!({"command": "echo right > b.txt; rm a.txt"})))
         .turn(|turn| turn.text("only words"));
     let mut open = place.open(SessionChoice::New, script).await;
     open.run("begin").await;
@@ -449,10 +450,17 @@ async fn two_branches_are_compared_by_what_they_said_and_changed() {
         (right.prompt.as_str(), right.answer.as_str()),
         ("talk", "only words")
     );
-    assert_eq!((left.tool_calls, right.tool_calls), (1, 0));
-    let files: Vec<&str> = left.files.keys().map(String::as_str).collect();
-    assert!(files.len() == 1 && files[0].ends_with("a.txt"), "{files:?}");
-    assert!(left.files.values().next().unwrap().diff.contains("+left"));
+    assert_eq!((left.tool_calls, right.tool_calls), (1, 1));
+    // What a command changed is known too: no diff of a tool tells it.
+    let files = |facts: &BranchFacts| -> Vec<(String, u64, u64)> {
+        let files = facts.files.iter();
+        let files = files.map(|(path, file)| (path.clone(), file.added, file.removed));
+        files.collect()
+    };
+    assert_eq!(files(left), [("a.txt".to_owned(), 1, 0)]);
+    assert!(left.files["a.txt"].diff.contains("+left"));
+    let expected = [("a.txt".to_owned(), 0, 1), ("b.txt".to_owned(), 1, 0)];
+    assert_eq!(files(right), expected);
     assert!(comparison.ancestor.is_some());
 }
 
@@ -603,6 +611,46 @@ async fn several_models_answer_in_files_and_branches_of_their_own() {
         .open(SessionChoice::File(path), Script::always("x"))
         .await;
     assert_eq!(again.ids(Tag::User).await.len(), 4);
+}
+
+#[tokio::test]
+async fn a_prompt_sent_again_finds_the_files_as_it_found_them_first() {
+    let place = Place::new();
+    let work = place.work();
+    let put = |name: &str, text: &str| std::fs::write(work.join(name), text).unwrap();
+    let read = |name: &str| std::fs::read_to_string(work.join(name)).ok();
+    put("a.txt", "old\n");
+    put("notes.txt", "mine\n");
+    let bash = |command: &str| json!({"command": command});
+    let first = "echo first >> a.txt; echo made > made.txt; echo first >> notes.txt";
+    let script = Script::new()
+        .turn(|turn| turn.tool("bash", bash(first)))
+        .turn(|turn| turn.text("First done."))
+        .turn(|turn| turn.when_result("lane").text("Lane done.").repeat())
+        .turn(|turn| turn.tool("bash", bash("echo lane | tee -a a.txt")).repeat());
+    let mut open = place.open(SessionChoice::New, script).await;
+    open.run("change it").await;
+    put("notes.txt", "mine, by hand and longer\n");
+    open.tree(TreeOp::FanOut {
+        models: vec!["test/one".to_owned(), "test/one".to_owned()],
+        prompt: None,
+    });
+    let lanes = fan_ended(&mut open).await;
+    let there = |name: &str| std::fs::read_to_string(lanes[0].directory.join(name)).ok();
+    assert_eq!(there("a.txt").as_deref(), Some("old\nlane\n"));
+    assert_eq!(there("made.txt"), None);
+    let by_hand = "mine, by hand and longer\n";
+    assert_eq!(there("notes.txt").as_deref(), Some(by_hand));
+    // Nothing has happened here yet; taking it makes these files those.
+    assert_eq!(read("a.txt").as_deref(), Some("old\nfirst\n"));
+    open.tree(TreeOp::TakeLane {
+        lane: 0,
+        force: false,
+    });
+    open.moved().await;
+    assert_eq!(read("a.txt").as_deref(), Some("old\nlane\n"));
+    assert_eq!(read("made.txt"), None);
+    assert_eq!(read("notes.txt").as_deref(), Some(by_hand));
 }
 
 /// How many entries hang on the entry.

@@ -197,8 +197,9 @@ async fn test(name: Option<&str>, place: &Place<'_>, out: &mut dyn Write) -> io:
 }
 
 fn describe(server: &ServerInfo, out: &mut dyn Write) -> io::Result<()> {
-    let version = server.version.as_deref().unwrap_or("no name given");
-    writeln!(out, "{}: {} ({version})", server.name, server.state.name())?;
+    let version = server.version.as_ref();
+    let version = version.map_or(String::new(), |version| format!(" ({version})"));
+    writeln!(out, "{}: {}{version}", server.name, server.state.name())?;
     if let Some(protocol) = &server.protocol {
         writeln!(out, "  protocol {protocol}")?;
     }

@@ -3,13 +3,13 @@
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::fs::Metadata;
+use std::fs::{self, Metadata};
+use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::objects::Hash;
-use crate::base::atomic_file;
 
 const MAGIC: &[u8; 8] = b"osierfc1";
 /// Changed times this close to the moment of looking may hide a later change: the clock of a file
@@ -61,7 +61,7 @@ pub(super) struct Cache {
 
 impl Cache {
     pub(super) fn load(path: &Path) -> Self {
-        let known = std::fs::read(path)
+        let known = fs::read(path)
             .ok()
             .and_then(|bytes| parse(&bytes))
             .unwrap_or_default();
@@ -77,9 +77,14 @@ impl Cache {
         self.known.insert(path, (stamp, hash));
     }
 
-    /// Writes what will still be certain later. A failure costs time only.
-    pub(super) fn save(&self, path: &Path, now: i128) {
-        let mut bytes = MAGIC.to_vec();
+    /// Writes what will still be certain later, unless that is what `loaded` says already. A failure costs
+    /// time only, and so does a power cut: nothing waits for the disk.
+    pub(super) fn save(&self, path: &Path, now: i128, loaded: &Self) {
+        if self.known == loaded.known {
+            return;
+        }
+        let mut bytes = Vec::with_capacity(160 * self.known.len());
+        bytes.extend(MAGIC);
         for (path, (stamp, hash)) in &self.known {
             if stamp.is_racy(now) {
                 continue;
@@ -94,12 +99,18 @@ impl Cache {
             bytes.extend(name);
         }
         bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
-        let options = atomic_file::Options {
-            parents: true,
-            mode: Some(0o600),
-        };
-        let _ = atomic_file::write_with(path, &bytes, options);
+        let _ = replace(path, &bytes);
     }
+}
+
+/// Puts `bytes` in place of the file, which nobody else may read.
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let parent = path.parent().unwrap_or(Path::new("/"));
+    fs::create_dir_all(parent)?;
+    let mut file = tempfile::NamedTempFile::new_in(parent)?;
+    file.write_all(bytes)?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
 }
 
 fn parse(bytes: &[u8]) -> Option<HashMap<PathBuf, (Stamp, Hash)>> {
@@ -155,7 +166,7 @@ mod tests {
         let mut cache = Cache::default();
         cache.insert("old".into(), OLD, Hash::of(b"old"));
         cache.insert("young".into(), young, Hash::of(b"young"));
-        cache.save(&path, now);
+        cache.save(&path, now, &Cache::default());
         let loaded = Cache::load(&path);
         assert_eq!(loaded.get(Path::new("old"), OLD), Some(Hash::of(b"old")));
         assert_eq!(loaded.get(Path::new("old"), young), None);

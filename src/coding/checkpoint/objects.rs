@@ -1,9 +1,11 @@
 //! Bytes by the hash of their content. An object is written once and never changed: a reader sees all of
 //! it or nothing, and two writers of the same bytes agree.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
 use std::io::{self, Read as _, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -29,13 +31,22 @@ impl Hash {
         }
         Some(Self(bytes))
     }
+
+    /// In hex. A look at a large tree asks for many thousands.
+    fn hex(self) -> [u8; 64] {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let mut hex = [0; 64];
+        for (place, byte) in self.0.iter().enumerate() {
+            hex[2 * place] = DIGITS[usize::from(byte >> 4)];
+            hex[2 * place + 1] = DIGITS[usize::from(byte & 15)];
+        }
+        hex
+    }
 }
 
 impl fmt::Display for Hash {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0
-            .iter()
-            .try_for_each(|byte| write!(formatter, "{byte:02x}"))
+        formatter.write_str(std::str::from_utf8(&self.hex()).map_err(|_| fmt::Error)?)
     }
 }
 
@@ -57,8 +68,14 @@ impl Objects {
     }
 
     fn path(&self, hash: Hash) -> PathBuf {
-        let name = hash.to_string();
-        self.folder.join(&name[..2]).join(&name[2..])
+        let (folder, name) = (&hash.hex()[..2], &hash.hex()[2..]);
+        let mut path = PathBuf::with_capacity(self.folder.as_os_str().len() + 66);
+        path.extend([
+            self.folder.as_os_str(),
+            OsStr::from_bytes(folder),
+            OsStr::from_bytes(name),
+        ]);
+        path
     }
 
     pub(super) fn has(&self, hash: Hash) -> bool {
@@ -88,7 +105,15 @@ impl Objects {
     /// The bytes of `hash`, checked.
     pub(super) fn get(&self, hash: Hash) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        fs::File::open(self.path(hash))?.read_to_end(&mut bytes)?;
+        let file = fs::File::open(self.path(hash)).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => {
+                let folder = self.folder.display();
+                let message = format!("the stored object {hash} is gone from `{folder}`");
+                io::Error::new(io::ErrorKind::NotFound, message)
+            }
+            _ => error,
+        });
+        file?.read_to_end(&mut bytes)?;
         if Hash::of(&bytes) != hash {
             let message = format!("the stored object {hash} is damaged");
             return Err(io::Error::new(io::ErrorKind::InvalidData, message));

@@ -27,7 +27,15 @@ pub(super) struct Scanned {
     pub(super) cache: Cache,
 }
 
-impl Scanned {
+/// What is being seen, in the order of the paths: a map is made of that at once, with few comparisons.
+#[derive(Default)]
+struct Seen {
+    paths: Vec<(PathBuf, Held)>,
+    not_kept: Vec<PathBuf>,
+    cache: Cache,
+}
+
+impl Seen {
     /// A directory that cannot be read stands for what it holds. What has vanished is not there.
     fn unreadable(&mut self, root: &Path, error: &ignore::Error) {
         let gone = error
@@ -37,7 +45,7 @@ impl Scanned {
         if let Some(path) = path.filter(|path| !gone && !path.as_os_str().is_empty()) {
             self.not_kept.push(path.to_path_buf());
             let held = Held::NotKept { mark: 0 };
-            self.state.paths.insert(path.to_path_buf(), held);
+            self.paths.push((path.to_path_buf(), held));
         }
     }
 }
@@ -68,16 +76,12 @@ impl From<io::Error> for ScanError {
 
 /// Looks at everything below `root` and keeps new content in `objects`.
 pub(super) fn scan(root: &Path, cache: &Cache, objects: &Objects) -> Result<Scanned, ScanError> {
-    let mut scanned = Scanned {
-        state: State::default(),
-        not_kept: Vec::new(),
-        cache: Cache::default(),
-    };
+    let mut seen = Seen::default();
     for entry in walk(root) {
         let entry = match entry {
             Ok(entry) => entry,
             Err(error) => {
-                scanned.unreadable(root, &error);
+                seen.unreadable(root, &error);
                 continue;
             }
         };
@@ -87,18 +91,24 @@ pub(super) fn scan(root: &Path, cache: &Cache, objects: &Objects) -> Result<Scan
         if entry.file_type().is_none_or(|kind| kind.is_dir()) {
             continue;
         }
-        if scanned.state.paths.len() == MAX_FILES {
+        if seen.paths.len() == MAX_FILES {
             return Err(ScanError::TooMany);
         }
-        let Some(held) = look(&entry, &path, cache, objects, &mut scanned.cache)? else {
+        let Some(held) = look(&entry, &path, cache, objects, &mut seen.cache)? else {
             continue;
         };
         if matches!(held, Held::NotKept { .. }) {
-            scanned.not_kept.push(path.clone());
+            seen.not_kept.push(path.clone());
         }
-        scanned.state.paths.insert(path, held);
+        seen.paths.push((path, held));
     }
-    Ok(scanned)
+    Ok(Scanned {
+        state: State {
+            paths: seen.paths.into_iter().collect(),
+        },
+        not_kept: seen.not_kept,
+        cache: seen.cache,
+    })
 }
 
 /// Every entry that is not ignored; nothing of git's own, no link followed.
@@ -109,6 +119,7 @@ fn walk(root: &Path) -> ignore::Walk {
         .ignore(false)
         .git_global(false)
         .follow_links(false)
+        .sort_by_file_name(Ord::cmp)
         .filter_entry(|entry| entry.file_name() != ".git")
         .build()
 }

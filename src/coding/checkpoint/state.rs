@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fmt;
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -177,23 +177,25 @@ impl Directory {
         let mut bytes = Vec::new();
         for (name, directory) in &self.below {
             let hash = directory.store(objects)?;
-            write_line(&mut bytes, name, &format!("d {hash}"));
+            write_line(&mut bytes, name, format_args!("d {hash}"));
         }
         for (name, held) in &self.held {
-            let text = match held {
-                Held::File { mode, content } => format!("f {content} {mode:o}"),
-                Held::Link { target } => format!("l {target}"),
-                Held::NotKept { mark } => format!("n {mark:x}"),
-            };
-            write_line(&mut bytes, name, &text);
+            match held {
+                Held::File { mode, content } => {
+                    write_line(&mut bytes, name, format_args!("f {content} {mode:o}"));
+                }
+                Held::Link { target } => write_line(&mut bytes, name, format_args!("l {target}")),
+                Held::NotKept { mark } => write_line(&mut bytes, name, format_args!("n {mark:x}")),
+            }
         }
         objects.put(&bytes)
     }
 }
 
 /// A line: what it is, a tab, its name, a NUL: a name may hold anything else.
-fn write_line(bytes: &mut Vec<u8>, name: &[u8], text: &str) {
-    bytes.extend_from_slice(text.as_bytes());
+fn write_line(bytes: &mut Vec<u8>, name: &[u8], what: fmt::Arguments<'_>) {
+    // A vector takes everything.
+    let _ = bytes.write_fmt(what);
     bytes.push(b'\t');
     bytes.extend_from_slice(name);
     bytes.push(0);

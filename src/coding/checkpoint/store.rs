@@ -27,6 +27,8 @@ pub enum CheckpointError {
     NoProject { root: PathBuf },
     #[error("the files could not be recorded: {0}")]
     Io(#[from] io::Error),
+    #[error("how the files were is not known any more: {0}; they stay as they are")]
+    Lost(io::Error),
 }
 
 /// A state that was recorded.
@@ -71,6 +73,19 @@ impl CheckpointStore {
         }
     }
 
+    /// The same store for another directory with the same files: a copy.
+    #[must_use]
+    pub fn elsewhere(&self, root: &Path) -> Self {
+        let data = self.folder.parent().unwrap_or(&self.folder);
+        Self::new(data, root)
+    }
+
+    /// Forgets what is only kept to look at the files faster. For directories that are about to go.
+    pub fn forget_seen(&self) {
+        // It is made anew when it is missed.
+        let _ = fs::remove_file(&self.cache);
+    }
+
     /// Records the files as they are.
     pub fn capture(&self) -> Result<Captured, CheckpointError> {
         let (captured, _) = self.look()?;
@@ -95,7 +110,7 @@ impl CheckpointStore {
             ScanError::Io(error) => CheckpointError::Io(error),
         })?;
         let id = scanned.state.store(&self.objects)?;
-        scanned.cache.save(&self.cache, started);
+        scanned.cache.save(&self.cache, started, &known);
         let captured = Captured {
             id,
             files: scanned.state.paths.len(),
@@ -115,11 +130,11 @@ impl CheckpointStore {
         let (captured, present) = self.look()?;
         let mut by_hand = by_hand.clone();
         if let Some(known) = known.filter(|known| *known != captured.id) {
-            let known = State::load(&self.objects, known)?;
+            let known = State::load(&self.objects, known).map_err(CheckpointError::Lost)?;
             let since = plan::differences(&known, &present);
             by_hand.extend(since.into_iter().map(|(path, ..)| path));
         }
-        let wanted = State::load(&self.objects, target)?;
+        let wanted = State::load(&self.objects, target).map_err(CheckpointError::Lost)?;
         let ignored = Ignored::of(&wanted, &self.objects);
         Ok(Plan {
             target,
@@ -171,8 +186,8 @@ impl CheckpointStore {
         if old == new {
             return Ok(Vec::new());
         }
-        let old = State::load(&self.objects, old)?;
-        let new = State::load(&self.objects, new)?;
+        let old = State::load(&self.objects, old).map_err(CheckpointError::Lost)?;
+        let new = State::load(&self.objects, new).map_err(CheckpointError::Lost)?;
         Ok(plan::differences(&old, &new))
     }
 

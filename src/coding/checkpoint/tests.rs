@@ -271,6 +271,48 @@ fn git_is_never_touched_and_new_repositories_are_left_whole() {
 }
 
 #[test]
+fn a_submodule_is_files_to_us_and_its_own_to_git() {
+    let project = Project::new();
+    let root = project.root();
+    let library = project.folder.path().join("library");
+    fs::create_dir(&library).unwrap();
+    git(&library, &["init", "-q"]);
+    fs::write(library.join("lib.txt"), "one\n").unwrap();
+    git(&library, &["add", "."]);
+    git(&library, &["commit", "-qm", "one"]);
+    git(&root, &["init", "-q"]);
+    let from = library.to_str().unwrap();
+    git(
+        &root,
+        &[
+            "-c",
+            "protocol.file.allow=always",
+            "submodule",
+            "--quiet",
+            "add",
+            from,
+            "sub",
+        ],
+    );
+    git(&root, &["commit", "-qm", "with a submodule"]);
+    let link = project.read("sub/.git").unwrap();
+    let before = project.capture();
+
+    project.write("sub/lib.txt", "two\n");
+    git(&root.join("sub"), &["commit", "-qam", "two"]);
+    project.write("sub/lib.txt", "three\n");
+    let commit = git(&root.join("sub"), &["log"]);
+    let after = project.capture();
+    let (changes, failed) = project.back(before, after, false);
+    assert_eq!(changes, [one("sub/lib.txt", ChangeKind::Modify)]);
+    assert_eq!(failed, []);
+    // The file went back; what was committed is where it was.
+    assert_eq!(project.read("sub/lib.txt").unwrap(), "one\n");
+    assert_eq!(git(&root.join("sub"), &["log"]), commit);
+    assert_eq!(project.read("sub/.git").unwrap(), link);
+}
+
+#[test]
 fn a_link_in_the_place_of_a_directory_is_not_followed() {
     let project = Project::new();
     project.write("folder/a.txt", "one\n");

@@ -154,6 +154,9 @@ impl AgentHooks {
             attach(message, event, &said.context);
             return Ok(());
         }
+        if self.is_main {
+            self.session.begun().await;
+        }
         let event = HookEvent::UserPromptSubmit;
         if self.session.has(event) {
             let fields = json!({"prompt": message.text});
@@ -168,7 +171,7 @@ impl AgentHooks {
             attach(message, event, &said.context);
         }
         if self.is_main {
-            let brought = self.session.brought().await;
+            let brought = self.session.brought();
             attach(message, HookEvent::SessionStart, &brought);
         }
         Ok(())

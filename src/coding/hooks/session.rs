@@ -143,13 +143,23 @@ impl SessionHooks {
 
     /// What those of `SessionStart` have said for the next prompt, once they have ended. Empty when the
     /// user does not want to wait.
-    pub(super) async fn brought(&self) -> Vec<String> {
+    pub(super) fn brought(&self) -> Vec<String> {
+        if self.started.is_cancelled() {
+            std::mem::take(&mut self.lock().waiting)
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// Waits until those of `SessionStart` have ended: no other event comes before theirs. Not longer than
+    /// the user wants to.
+    pub(super) async fn begun(&self) {
         let interrupt = self.hooks.interrupted();
         tokio::select! {
             biased;
-            () = self.started.cancelled() => std::mem::take(&mut self.lock().waiting),
-            () = interrupt.cancelled() => Vec::new(),
-            () = self.closing.cancelled() => Vec::new(),
+            () = self.started.cancelled() => {}
+            () = interrupt.cancelled() => {}
+            () = self.closing.cancelled() => {}
         }
     }
 

@@ -38,6 +38,8 @@ pub enum FilesAt {
     Here,
     /// That of the session's first record.
     Start,
+    /// That from before the last prompt of the branch.
+    LastPrompt,
     /// That of an entry: before a prompt, behind anything else.
     Entry { entry_id: String },
 }

@@ -2,7 +2,7 @@
 //! it did.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::asked::Jobs;
@@ -15,7 +15,7 @@ use crate::coding::checkpoint::{
     Checkpoint, CheckpointError, CheckpointStore, Checkpointer, Moment, Notify, Plan, Restored,
     StateId,
 };
-use crate::coding::session::{Entry, SessionIndex, SessionStore, Tag};
+use crate::coding::session::{Comparison, Entry, FileChanges, SessionIndex, SessionStore, Tag};
 
 /// The files of one open session.
 #[derive(Debug, Clone)]
@@ -182,6 +182,7 @@ impl SessionFiles {
         let entry = match at {
             FilesAt::Here => index.leaf(),
             FilesAt::Start => None,
+            FilesAt::LastPrompt => index.look(|tree| tree.last_of(Tag::User)),
             FilesAt::Entry { entry_id } => Some(entry_id.clone()),
         };
         let found = index.checkpoint_at(entry.as_deref());
@@ -209,6 +210,45 @@ impl SessionFiles {
         let Some(from) = from else { return Ok(None) };
         let plan = self.files.plan(from, last(index), &BTreeSet::new())?;
         Ok(Some(plan))
+    }
+
+    /// Brings the files of `root`, a copy of the working directory, to how they were before the last
+    /// prompt. What was changed by hand since stays. Blocks.
+    ///
+    /// # Errors
+    /// What was recorded cannot be read, or the copy not looked at.
+    pub(super) fn bring_copy_back(&self, root: &Path) -> Result<(), CheckpointError> {
+        let copy = Self {
+            files: self.files.elsewhere(root),
+            ..self.clone()
+        };
+        let plan = copy.plan(&FilesAt::LastPrompt);
+        copy.files.forget_seen();
+        if let Some(plan) = plan? {
+            copy.files.restore(&plan, false);
+        }
+        Ok(())
+    }
+
+    /// Tells what became of the files on a branch, whoever changed them: a command leaves no diff.
+    /// Nothing changes when no state was recorded on it. Blocks.
+    pub(super) fn complete(&self, comparison: &mut Comparison) {
+        let index = self.session.index();
+        let recorded = |entry: Option<&str>| index.checkpoint_at(entry).and_then(parse);
+        let shared = recorded(comparison.ancestor.as_deref()).map(|(entry, _)| entry.id);
+        for facts in [&mut comparison.left, &mut comparison.right] {
+            let Some(begin) = facts.prompt_id.as_deref().map(Some).and_then(recorded) else {
+                continue;
+            };
+            let end = facts.leaf.as_deref().map(Some).and_then(recorded);
+            let end = end.filter(|(entry, _)| Some(&entry.id) != shared.as_ref());
+            let Some((_, end)) = end else { continue };
+            if let Ok(diffs) = self.files.diffs(begin.1.state, end.state) {
+                let files = diffs.into_iter();
+                let files = files.map(|(change, diff)| (change.path, FileChanges::new(&diff)));
+                facts.files = files.collect();
+            }
+        }
     }
 
     /// How files changed over a part of the session; `None` when that is not known.

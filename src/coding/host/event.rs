@@ -72,6 +72,10 @@ pub enum Event {
     /// The session that was asked for cannot be opened, and none is open now: `NewSession` starts one.
     SessionFailed {
         message: String,
+        /// The file of a session that another process has: a copy of it can be gone on in, and it can be
+        /// looked at (`ResumeSession` with another `opening`).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        in_use: Option<String>,
     },
     /// The session has another name; `None` when it was cleared.
     SessionRenamed {
@@ -277,6 +281,9 @@ pub struct SessionInfo {
     pub name: Option<String>,
     /// Whether it existed before.
     pub resumed: bool,
+    /// It can be looked at, and nothing is stored.
+    #[serde(default)]
+    pub read_only: bool,
     /// What all of it holds; not set while a long one is still being read.
     pub contents: Option<SessionContents>,
     /// Whether an answer that was cut off by a crash was brought back.

@@ -3,6 +3,7 @@
 use super::event::Event;
 use super::exchange_op::{ExchangeEvent, ExchangeOp};
 use super::host::{Job, Task};
+use super::opening::Opening;
 use crate::agent::Severity;
 use crate::base::path::resolve;
 use crate::coding::exchange::{
@@ -86,8 +87,11 @@ impl Task {
             );
             self.notice(Severity::Warning, text);
         } else if open {
-            self.resume(imported.path.to_string_lossy().into_owned())
-                .await;
+            self.resume(
+                imported.path.to_string_lossy().into_owned(),
+                Opening::Itself,
+            )
+            .await;
         }
         self.publish(Event::Exchange(ExchangeEvent::SessionImported { imported }));
     }

@@ -8,6 +8,7 @@ use futures_util::future::{BoxFuture, FutureExt, join_all};
 use tokio_util::sync::CancellationToken;
 
 use super::asked::Jobs;
+use super::checkpoints::SessionFiles;
 use super::event::Event;
 use super::host::{Job, Task};
 use super::moves::{Leave, Place, Then};
@@ -35,6 +36,8 @@ struct Fan {
     /// The prompt to send; the last one again when not set.
     prompt: Option<String>,
     cwd: PathBuf,
+    /// What is known of earlier files.
+    files: Option<SessionFiles>,
     /// Where the copies go.
     folder: PathBuf,
     tools: Option<Vec<String>>,
@@ -80,6 +83,7 @@ impl Task {
             lanes,
             prompt: prompt.filter(|prompt| !prompt.trim().is_empty()),
             cwd: self.setup.cwd.clone(),
+            files: session.files.clone(),
             folder: self.setup.folders.data.join("fans"),
             tools: self.setup.tools.clone(),
             prompts: (
@@ -193,6 +197,15 @@ impl Fan {
         let _ = self.jobs.send(Job::Publish(Box::new(event)));
     }
 
+    fn notice(&self, severity: Severity, text: String) {
+        let request = None;
+        self.publish(Event::HostNotice {
+            severity,
+            text,
+            request,
+        });
+    }
+
     /// Tells how it ended.
     fn ended(&self, fan: Result<EndedFan, String>) {
         match fan {
@@ -200,11 +213,7 @@ impl Fan {
                 let _ = self.jobs.send(Job::Tree(TreeJob::Fanned(Box::new(fan))));
             }
             Err(text) => {
-                self.publish(Event::HostNotice {
-                    severity: Severity::Error,
-                    text,
-                    request: None,
-                });
+                self.notice(Severity::Error, text);
                 self.publish(Event::Tree(TreeEvent::FanEnded { lanes: Vec::new() }));
             }
         }
@@ -235,6 +244,9 @@ impl Fan {
                     return Err(error.to_string());
                 }
             }
+        }
+        if self.prompt.is_none() {
+            self.bring_back(&copies).await;
         }
         let lanes = copies.into_iter().enumerate().map(|(number, copy)| {
             let parts = self.parts(number, desk, &copy, parent.clone());
@@ -275,6 +287,19 @@ impl Fan {
             lanes,
             before,
         })
+    }
+
+    /// A prompt that is sent again finds the files as it found them the first time.
+    async fn bring_back(&self, copies: &[Copy]) {
+        let Some(files) = &self.files else { return };
+        for copy in copies {
+            let (files, root) = (files.clone(), copy.cwd().to_owned());
+            let back = tokio::task::spawn_blocking(move || files.bring_copy_back(&root)).await;
+            if let Ok(Err(error)) = back {
+                let text = format!("a copy has the files as they are now: {error}");
+                self.notice(Severity::Warning, text);
+            }
+        }
     }
 
     /// What the branches hang on, and the prompt.

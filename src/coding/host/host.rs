@@ -323,7 +323,7 @@ impl Task {
                 };
                 self.open(choice, Source::Clear).await;
             }
-            Op::ResumeSession { target } => self.resume(target).await,
+            Op::ResumeSession { target, opening } => self.resume(target, opening).await,
             Op::ListSessions { all } => self.list_sessions(all),
             Op::ReadTranscript { request, page } => match &self.session {
                 Some(session) => {

@@ -22,6 +22,7 @@ mod indexing;
 mod jobs;
 mod library;
 mod library_op;
+mod lifetime;
 mod login;
 mod moves;
 pub mod op;
@@ -53,6 +54,7 @@ pub use library_op::{
     Description, FoundSession, FoundText, LibraryEvent, LibraryOp, SessionQuery, SessionState,
 };
 pub use op::{LoginMethod, Op, Typed};
+pub use opening::Opening;
 pub use session::find as find_session;
 pub use setup::{HostSetup, SessionChoice};
 pub use status::Status;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::checkpoint_op::CheckpointOp;
 use super::exchange_op::ExchangeOp;
 use super::library_op::LibraryOp;
+use super::opening::Opening;
 use super::tree_op::TreeOp;
 use crate::agent;
 use crate::coding::mcp::ServerAction;
@@ -27,7 +28,11 @@ pub enum Op {
     /// Leaves the session and begins an empty one in the same directory. A run is interrupted first.
     NewSession,
     /// Leaves the session and opens another: an id, the start of one, or a path.
-    ResumeSession { target: String },
+    ResumeSession {
+        target: String,
+        #[serde(default)]
+        opening: Opening,
+    },
     /// Answered by `Event::Sessions`, newest first; `all` for every directory, not only this one.
     ListSessions { all: bool },
     /// Messages of the current branch; answered by `Event::TranscriptPage`. `request` is a number of the

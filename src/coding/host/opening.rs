@@ -1,100 +1,117 @@
-//! Sessions that open and close under a host.
+//! Which file is opened, and as what: to go on in it, in a copy of it, or to look at it. The last two are
+//! what remains while another process has it.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
 
 use super::event::Event;
 use super::hooks::Source;
 use super::host::Task;
-use super::session::OpenSession;
+use super::session::{OpenError, OpenSession, Opened};
 use super::setup::SessionChoice;
-use crate::agent::{self, Severity};
-use crate::coding::session::EntryKind;
-use crate::coding::spending::Spending;
+use crate::agent::Severity;
+use crate::coding::session::{Header, SessionDirectory, SessionError, SessionStore, fork};
+
+/// As what a stored session is opened.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Opening {
+    /// To go on in it. Refused while another process has it.
+    #[default]
+    Itself,
+    /// To go on in a copy of its current branch: a session of its own.
+    Copy,
+    /// To look at it as it is now. Nothing can be stored.
+    ReadOnly,
+}
+
+impl Opening {
+    fn choice(self, target: String) -> SessionChoice {
+        match self {
+            Self::Itself => SessionChoice::Resume(target),
+            Self::Copy => SessionChoice::Copy(target),
+            Self::ReadOnly => SessionChoice::ReadOnly(target),
+        }
+    }
+}
 
 impl Task {
-    /// Opens a session. When that fails none is open: whoever asked decides what comes next.
-    pub(super) async fn open(&mut self, choice: SessionChoice, source: Source) {
-        if let Err(error) = self.ask_server_first().await {
-            let message = error.to_string();
-            self.publish(Event::SessionFailed { message });
-            return;
-        }
-        let wires = self.wires();
-        match OpenSession::open(&self.setup, &mut self.models, choice, wires).await {
-            Ok(mut session) => {
-                self.publish(session.opened_event());
-                self.tell_opened_permissions();
-                if !session.indexed {
-                    self.await_index(&session);
-                }
-                self.level = session.agent.state().thinking_level;
-                self.spending = Spending::default();
-                self.spent_before = None;
-                self.session = Some(session);
-                self.start_hooks(source);
-                self.offer_subagents();
-                self.renew_prompt();
-                self.publish_selected(self.level);
-                self.await_servers().await;
-            }
-            Err(error) => {
-                let message = error.to_string();
-                self.publish(Event::SessionFailed { message });
-            }
-        }
-    }
-
-    /// Ends what runs and gives the file up; `reason` is for hooks.
-    pub(super) async fn close(&mut self, reason: &str) {
-        self.end_fan().await;
-        self.plugins.interrupt();
-        self.hooks.interrupt();
-        self.forget_reading().await;
-        if !self.waiting.is_empty()
-            && let Some(session) = &self.session
-        {
-            let findings = session.store.findings().await;
-            self.indexed(findings.map_err(|error| error.to_string()))
-                .await;
-        }
-        self.followed_job = None;
-        let Some(mut session) = self.session.take() else {
-            return;
-        };
-        let hooks = session.guard.hooks().cloned();
-        self.give_up_hooks(hooks.as_deref());
-        // The state is asked for behind whatever was said last, so that a prompt on its way is stored.
-        session.agent.send(agent::Op::Abort);
-        session.agent.send(agent::Op::GetState);
-        while let Some(event) = session.events.recv().await {
-            let settled = match &event {
-                agent::Event::State { state } if !state.is_streaming => break,
-                agent::Event::State { .. } => continue,
-                event => matches!(event, agent::Event::AgentSettled { .. }),
-            };
-            self.forward(session.told(event));
-            if settled {
-                break;
-            }
-        }
-        session.close().await;
-        self.end_hooks(hooks, reason).await;
-    }
-
-    pub(super) async fn resume(&mut self, target: String) {
+    pub(super) async fn resume(&mut self, target: String, opening: Opening) {
         match OpenSession::find(&self.setup, &target) {
             Err(error) => self.notice(Severity::Error, error.to_string()),
             Ok(path) => {
                 self.close("resume").await;
                 let target = path.to_string_lossy().into_owned();
-                self.open(SessionChoice::Resume(target), Source::Resume)
-                    .await;
+                self.open(opening.choice(target), Source::Resume).await;
             }
         }
     }
 
-    pub(super) async fn rename(&mut self, name: String) {
-        let name = Some(name.trim().to_owned()).filter(|name| !name.is_empty());
-        self.store(EntryKind::SessionInfo { name: name.clone() })
-            .await;
-        self.publish(Event::SessionRenamed { name });
+    /// Tells that no session is open now, and which one another process has.
+    pub(super) fn not_opened(&self, error: &OpenError) {
+        let in_use = match error {
+            OpenError::Session {
+                error: SessionError::Locked { path, .. },
+            } => Some(path.to_string_lossy().into_owned()),
+            _ => None,
+        };
+        let message = error.to_string();
+        self.publish(Event::SessionFailed { message, in_use });
     }
+}
+
+/// Opens or creates the file. Blocks while it reads.
+pub(super) fn open_file(
+    data: &Path,
+    cwd: &Path,
+    choice: SessionChoice,
+) -> Result<Opened, OpenError> {
+    let directory = SessionDirectory::new(data);
+    let new = |path: PathBuf| SessionStore::create(path, Header::new(cwd)).map(Opened::empty);
+    let path = match choice {
+        SessionChoice::New => None,
+        SessionChoice::Unstored => {
+            let store = SessionStore::in_memory(Header::new(cwd), &[])?;
+            return Ok(Opened::empty(store));
+        }
+        SessionChoice::Continue => directory.latest(cwd).map(|summary| summary.path),
+        SessionChoice::Resume(target) => Some(directory.find(&target)?),
+        SessionChoice::Copy(target) => {
+            let (source, _) = SessionStore::open_read_only(&directory.find(&target)?)?;
+            let leaf = source.index().leaf();
+            Some(copy(data, cwd, &source, leaf.as_deref())?)
+        }
+        SessionChoice::ReadOnly(target) => {
+            let opened = SessionStore::open_read_only(&directory.find(&target)?)?;
+            return Ok(Opened::from(opened));
+        }
+        SessionChoice::File(path) if path.exists() => Some(path),
+        SessionChoice::File(path) => return Ok(new(path)?),
+    };
+    if let Some(path) = path {
+        return Ok(Opened::from(SessionStore::open(&path)?));
+    }
+    let header = Header::new(cwd);
+    let path = directory.path_for(&header);
+    Ok(Opened::empty(SessionStore::create(path, header)?))
+}
+
+/// Writes the path to `leaf` into a session of its own, which says where it came from. Blocks.
+pub(super) fn copy(
+    data: &Path,
+    cwd: &Path,
+    source: &SessionStore,
+    leaf: Option<&str>,
+) -> Result<PathBuf, SessionError> {
+    let mut header = Header::new(cwd);
+    header.parent_session = Some(source.id().to_owned());
+    let path = SessionDirectory::new(data).path_for(&header);
+    let tree = source.index().look(Clone::clone);
+    let runtime = tokio::runtime::Handle::current();
+    let (copy, _) = runtime.block_on(fork(&tree, leaf, path.clone(), header))?;
+    // It is opened anew like any other.
+    let _ = runtime.block_on(copy.close());
+    Ok(path)
 }

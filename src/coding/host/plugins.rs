@@ -2,6 +2,7 @@
 //! happens.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -15,7 +16,7 @@ use crate::agent::{self, AgentMessage, Interceptor, Severity, ToolDecision};
 use crate::base::watch::Watcher;
 use crate::base::{clock, ids};
 use crate::coding::hooks::Role;
-use crate::coding::plugins::link::{PluginKey, PluginMessage, Request};
+use crate::coding::plugins::link::{MayRun, PluginKey, PluginMessage, Request};
 use crate::coding::plugins::{Loaded, Plugins, api};
 use crate::coding::session::{PageAt, SessionIndex};
 use crate::coding::trust::{Trust, project_root};
@@ -159,13 +160,15 @@ impl Task {
         }
     }
 
-    /// A program of a plug-in is held to the permissions of the model's commands.
-    fn may_run(&self, plugin: &str, command: &str, reply: oneshot::Sender<Result<(), String>>) {
+    /// A program of a plug-in is held to the permissions of the model's commands, in plan mode to the
+    /// sandbox that keeps those from writing.
+    fn may_run(&self, plugin: &str, command: &str, reply: oneshot::Sender<MayRun>) {
         let Some(session) = &self.session else {
             // Dropping `reply` says that nobody can allow it.
             return;
         };
         let (_, gate) = session.guard.around(&session.workspace, Role::Main);
+        let confinement = Arc::clone(session.workspace.confinement());
         let call = ToolCall {
             id: ids::prefixed(plugin),
             name: "bash".to_owned(),
@@ -174,7 +177,7 @@ impl Task {
         };
         tokio::spawn(async move {
             let answer = match gate.before_tool(&call, &CancellationToken::new()).await {
-                ToolDecision::Allow => Ok(()),
+                ToolDecision::Allow => Ok(confinement.is_plan().then_some(confinement)),
                 ToolDecision::Deny { reason } => Err(reason),
                 ToolDecision::Rewrite { .. } => {
                     Err("the user wants another command: it was not run".to_owned())

@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 use super::checkpoints::SessionFiles;
 use super::event::{Event, SessionContents, SessionInfo, SessionSummary};
 use super::jobs;
+use super::opening::open_file;
 use super::servers::{self, is_server_tool};
 use super::setup::{HostSetup, SessionChoice};
 use super::transcript::Transcript;
@@ -24,8 +25,8 @@ use crate::coding::mcp::{Mcp, Mentions};
 use crate::coding::models::Models;
 use crate::coding::prompt::{PromptParts, system_prompt};
 use crate::coding::session::{
-    Ending, Findings, Header, Scope, SessionDirectory, SessionError, SessionIndex, SessionStore,
-    State, StoredMessage,
+    Ending, Findings, Scope, SessionDirectory, SessionError, SessionIndex, SessionStore, State,
+    StoredMessage,
 };
 use crate::coding::subagents::SubAgents;
 use crate::coding::tools::{self, UnknownTool, Workspace};
@@ -75,7 +76,7 @@ pub(super) enum OpenError {
 }
 
 /// What was read of the session's file.
-struct Opened {
+pub(super) struct Opened {
     store: SessionStore,
     /// Not set for a session that is new.
     ending: Option<Ending>,
@@ -104,7 +105,7 @@ impl OpenSession {
         let chosen = models.chosen();
         let first = (Some((chosen.provider.clone(), chosen.id.clone())), thinking);
         let guard = wires.guard_of(&store);
-        let workspace = guard.workspace(&setup.cwd);
+        let workspace = guard.workspace(&setup.cwd).within(setup.editor.clone());
         let workspace = workspace.with_job_observer(jobs::observer(wires.jobs.clone()));
         let workspace = Arc::new(workspace);
         let tools = tools::build(&workspace, built_in(setup).as_deref())
@@ -372,36 +373,6 @@ fn list(data: &Path, cwd: &Path, all: bool) -> Vec<SessionSummary> {
         .collect()
 }
 
-/// Opens or creates the file. Blocks while it reads.
-fn open_file(data: &Path, cwd: &Path, choice: SessionChoice) -> Result<Opened, OpenError> {
-    let directory = SessionDirectory::new(data);
-    let path = match choice {
-        SessionChoice::New => None,
-        SessionChoice::Unstored => {
-            return Ok(Opened::empty(SessionStore::in_memory(
-                Header::new(cwd),
-                &[],
-            )?));
-        }
-        SessionChoice::Continue => directory.latest(cwd).map(|summary| summary.path),
-        SessionChoice::Resume(target) => Some(directory.find(&target)?),
-        SessionChoice::File(path) if path.exists() => Some(path),
-        SessionChoice::File(path) => {
-            return Ok(Opened::empty(SessionStore::create(path, Header::new(cwd))?));
-        }
-    };
-    if let Some(path) = path {
-        let (store, ending) = SessionStore::open(&path)?;
-        let ending = Some(ending);
-        return Ok(Opened { store, ending });
-    }
-    let header = Header::new(cwd);
-    Ok(Opened::empty(SessionStore::create(
-        directory.path_for(&header),
-        header,
-    )?))
-}
-
 /// What is told of the session when it opens.
 async fn describe(
     setup: &HostSetup,
@@ -418,6 +389,7 @@ async fn describe(
         cwd: setup.cwd.to_string_lossy().into_owned(),
         name: ending.and_then(|ending| ending.state.name.clone()),
         resumed: ending.is_some(),
+        read_only: store.is_read_only(),
         contents: findings
             .as_ref()
             .map(|findings| contents(store.index(), findings)),
@@ -442,8 +414,15 @@ fn adopt(setup: &HostSetup, models: &mut Models, state: &State) -> ThinkingLevel
     thinking.or(setup.settings.thinking).unwrap_or_default()
 }
 
+impl From<(SessionStore, Ending)> for Opened {
+    fn from((store, ending): (SessionStore, Ending)) -> Self {
+        let ending = Some(ending);
+        Self { store, ending }
+    }
+}
+
 impl Opened {
-    fn empty(store: SessionStore) -> Self {
+    pub(super) fn empty(store: SessionStore) -> Self {
         Self {
             store,
             ending: None,

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::coding::editor::Editor;
 use crate::coding::exchange::Look;
 use crate::coding::folders::Folders;
 use crate::coding::mcp::ServerConfig;
@@ -64,6 +65,8 @@ pub struct HostSetup {
     pub waits_for_servers: bool,
     /// MCP servers beside those of the files.
     pub servers: Vec<ServerConfig>,
+    /// The editor that files and commands are in, where there is one.
+    pub editor: Option<Arc<dyn Editor>>,
     /// Colours of exported pages; plain ones when not set.
     pub look: Option<Arc<dyn Look>>,
     /// A model and its provider brought by an embedder; it is chosen when no other is named.
@@ -79,6 +82,10 @@ pub enum SessionChoice {
     Continue,
     /// An id, the start of one, or a path.
     Resume(String),
+    /// A copy of the current branch of such a session.
+    Copy(String),
+    /// Such a session as it is now, to be looked at.
+    ReadOnly(String),
     /// This file, made when it does not exist.
     File(PathBuf),
     /// Nothing is stored.
@@ -117,6 +124,7 @@ impl HostSetup {
             trace_servers: false,
             waits_for_servers: false,
             servers: Vec::new(),
+            editor: None,
             look: None,
             embedded: None,
         }

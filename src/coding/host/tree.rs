@@ -9,14 +9,13 @@ use super::fan::EndedFan;
 use super::hooks::Source;
 use super::host::{Job, Task};
 use super::moves::{Compaction, Leave, Move, Moved, Place, StoreDraft, Then};
+use super::opening::copy;
 use super::tree_op::{TreeEvent, TreeOp};
 use super::usage::ContextFound;
 use crate::agent::{self, AccountingEntry, AgentMessage, Severity, UserMessage};
 use crate::coding::compaction::{Compactor, Draft};
 use crate::coding::host::SessionChoice;
-use crate::coding::session::{
-    EntryKind, Header, SessionDirectory, SessionIndex, State, Tag, TreeQuery, fork,
-};
+use crate::coding::session::{EntryKind, SessionError, SessionIndex, State, Tag, TreeQuery};
 use crate::llm::ThinkingLevel;
 
 /// Why nothing is changed while the agent works.
@@ -129,17 +128,7 @@ impl Task {
                 request,
                 left,
                 right,
-            } => self.answer_tree(move |index| {
-                let leaf = index.leaf();
-                let left = left.or_else(|| leaf.clone());
-                let right = right.or(leaf);
-                let comparison = index.compare(left.as_deref(), right.as_deref());
-                let comparison = Box::new(comparison);
-                TreeEvent::BranchesCompared {
-                    request,
-                    comparison,
-                }
-            }),
+            } => self.compare(request, (left, right)),
             TreeOp::RetryPrompt { model } => {
                 self.go(Place::LastPrompt, Leave::Silently, Then::Retry(model));
             }
@@ -150,6 +139,23 @@ impl Task {
             TreeOp::EndFan => self.end_fan().await,
             op => self.apply_compaction(op),
         }
+    }
+
+    fn compare(&self, request: u64, (left, right): (Option<String>, Option<String>)) {
+        let files = self.session.as_ref().and_then(|open| open.files.clone());
+        self.answer_tree(move |index| {
+            let leaf = index.leaf();
+            let left = left.or_else(|| leaf.clone());
+            let right = right.or(leaf);
+            let mut comparison = index.compare(left.as_deref(), right.as_deref());
+            if let Some(files) = files {
+                files.complete(&mut comparison);
+            }
+            TreeEvent::BranchesCompared {
+                request,
+                comparison: Box::new(comparison),
+            }
+        });
     }
 
     fn apply_compaction(&mut self, op: TreeOp) {
@@ -420,15 +426,8 @@ impl Task {
         let copied = tokio::task::spawn_blocking(move || {
             let index = store.index();
             let (leaf, prompt) = place.find(index)?;
-            let mut header = Header::new(&cwd);
-            header.parent_session = Some(store.id().to_owned());
-            let path = SessionDirectory::new(&data).path_for(&header);
-            let tree = index.look(Clone::clone);
-            let copy = fork(&tree, leaf.as_deref(), path.clone(), header);
-            let (copy, _) = tokio::runtime::Handle::current()
-                .block_on(copy)
-                .map_err(|error| error.to_string())?;
-            let _ = tokio::runtime::Handle::current().block_on(copy.close());
+            let path = copy(&data, &cwd, &store, leaf.as_deref());
+            let path = path.map_err(|error: SessionError| error.to_string())?;
             Ok((path, store.id().to_owned(), prompt))
         });
         let copied = copied.await.unwrap_or_else(|error| Err(error.to_string()));

@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 use super::event::Event;
 use super::host::{Job, Task};
 use crate::agent::AgentMessage;
-use crate::coding::unsent::{UnsentFile, UnsentText, find};
+use crate::coding::unsent::{UnsentFile, UnsentText, find, forget};
 
 /// The least time between two writes.
 const INTERVAL: Duration = Duration::from_millis(250);
@@ -45,9 +45,6 @@ impl Task {
             return;
         };
         if self.unsent.is_none() {
-            if text.is_empty() {
-                return;
-            }
             self.unsent = Some(Unsent::new(self.setup.folders.drafts()));
         }
         if let Some(unsent) = &self.unsent {
@@ -135,7 +132,11 @@ fn keep(
     }
     let file = match same {
         Some(file) => file,
-        None if unsent.text.is_empty() => return None,
+        // What an earlier run left came back, and was cleared before it was written anew.
+        None if unsent.text.is_empty() => {
+            forget(folder, &unsent.session);
+            return None;
+        }
         None => UnsentFile::open(folder, &unsent.session).ok()?,
     };
     if unsent.text.is_empty() {

@@ -349,25 +349,15 @@ impl Connection {
 
     /// Why a request has no answer. That a sign-in is wanted is told to whoever keeps the server.
     fn fault(&self, error: ServiceError) -> CallError {
-        let ServiceError::TransportSend(failed) = &error else {
+        let Some(header) = challenge(&error) else {
             return error.into();
         };
-        let mut source: Option<&(dyn std::error::Error + 'static)> = Some(failed.error.as_ref());
-        while let Some(cause) = source {
-            let required = cause.downcast_ref::<AuthRequiredError>();
-            let header = required.map(|error| &error.www_authenticate_header);
-            let narrow = cause.downcast_ref::<InsufficientScopeError>();
-            let header = header.or(narrow.map(|error| &error.www_authenticate_header));
-            if let Some(header) = header {
-                let _ = self.client.refused.send(header.clone());
-                let server = &self.client.server;
-                return CallError::Closed(format!(
-                    "it wants a sign-in that allows this: the user can do `/mcp login {server}`"
-                ));
-            }
-            source = cause.source();
-        }
-        error.into()
+        // Whoever keeps the server may have ended.
+        let _ = self.client.refused.send(header.to_owned());
+        let server = &self.client.server;
+        CallError::Closed(format!(
+            "it wants a sign-in that allows this: the user can do `/mcp login {server}`"
+        ))
     }
 
     async fn follow(
@@ -449,6 +439,25 @@ impl Connection {
         };
         value.map_err(|error| CallError::Server(error.to_string()))
     }
+}
+
+/// What a server said that refused a request for want of a sign-in: its `WWW-Authenticate`.
+pub(super) fn challenge(error: &ServiceError) -> Option<&str> {
+    let ServiceError::TransportSend(failed) = error else {
+        return None;
+    };
+    let mut source: Option<&(dyn std::error::Error + 'static)> = Some(failed.error.as_ref());
+    while let Some(cause) = source {
+        let required = cause.downcast_ref::<AuthRequiredError>();
+        let header = required.map(|error| error.www_authenticate_header.as_str());
+        let narrow = cause.downcast_ref::<InsufficientScopeError>();
+        let header = header.or(narrow.map(|error| error.www_authenticate_header.as_str()));
+        if header.is_some() {
+            return header;
+        }
+        source = cause.source();
+    }
+    None
 }
 
 fn too_many_rounds() -> CallError {

@@ -91,6 +91,7 @@ impl Logins {
     }
 
     async fn manager(&self, url: &str) -> Result<AuthorizationManager, String> {
+        crate::llm::http::choose_cryptography();
         let manager = AuthorizationManager::new(url).await;
         let mut manager = manager.map_err(|error| error.to_string())?;
         manager.set_credential_store(self.vault(url));

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::client::{Changed, Client};
 use super::config::{Launch, ServerConfig};
-use super::connection::{ConnectError, Connection, connect};
+use super::connection::{ConnectError, Connection, challenge, connect};
 use super::lists::{Lists, listed_prompts, listed_resources};
 use super::login::Logins;
 use super::status::ServerState;
@@ -198,6 +198,8 @@ impl ServerTask {
         >,
     ) -> Ended {
         let lost = || Ended::Lost(ConnectError::Failed("it ended".to_owned()));
+        // What was refused to the connection before is settled by this one.
+        while self.refusals.try_recv().is_ok() {}
         let listing = self.list(connection, None);
         tokio::select! {
             _ = &mut over => return lost(),
@@ -208,6 +210,9 @@ impl ServerTask {
                     self.say(Said::State { state: ServerState::Ready, error: None });
                 }
                 Err(error) => {
+                    if let Some(header) = challenge(&error) {
+                        return self.refused(header);
+                    }
                     let message = format!("its tools cannot be listed: {error}");
                     return Ended::Lost(ConnectError::Failed(message));
                 }
@@ -222,12 +227,7 @@ impl ServerTask {
                 command = self.commands.recv() => {
                     return command.map_or(Ended::Alone, Ended::Told);
                 }
-                Some(header) = self.refusals.recv() => {
-                    if let Launch::Url { url, .. } = &self.config.launch {
-                        self.logins.challenged(url, &header);
-                    }
-                    return Ended::Lost(ConnectError::Login);
-                }
+                Some(header) = self.refusals.recv() => return self.refused(&header),
                 Some(changed) = self.changed.recv() => {
                     tokio::time::sleep(SETTLE).await;
                     let mut all = vec![changed];
@@ -245,6 +245,14 @@ impl ServerTask {
                 }
             }
         }
+    }
+
+    /// Keeps what the server said of the sign-in it wants.
+    fn refused(&self, header: &str) -> Ended {
+        if let Launch::Url { url, .. } = &self.config.launch {
+            self.logins.challenged(url, header);
+        }
+        Ended::Lost(ConnectError::Login)
     }
 
     /// What the server has; only what changed, when that is known.

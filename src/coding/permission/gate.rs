@@ -1,19 +1,23 @@
 //! Asks the rules before every call, and a person where they say so. Stands behind everything that may
 //! change a call's arguments, so that what was allowed is what runs.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{Hint, Mode, Permissions, Verdict};
-use crate::agent::{Interceptor, ToolDecision};
+use crate::agent::{Interceptor, ToolDecision, ToolOutput};
+use crate::base::text;
 use crate::coding::questions::{Answer, Grant, Question, QuestionKind, Questions};
 use crate::coding::tools::{self, Workspace};
-use crate::llm::ToolCall;
+use crate::llm::{ContentBlock, ToolCall};
+
+/// Most of a changed call that is told with its result.
+const TOLD_LIMIT: usize = 4 * 1024;
 
 /// The interceptor.
 #[derive(Debug)]
@@ -27,6 +31,8 @@ pub struct Gate {
     hints: Arc<Hints>,
     /// Asked before the person is.
     advisor: Option<Arc<dyn Advisor>>,
+    /// Calls that the person changed, by their id, until they have run.
+    changed: Mutex<HashSet<String>>,
 }
 
 /// Somebody who may answer in the person's place: hooks.
@@ -79,6 +85,7 @@ impl Gate {
             answered,
             hints: Arc::default(),
             advisor: None,
+            changed: Mutex::default(),
         }
     }
 
@@ -167,7 +174,15 @@ impl Gate {
             },
         };
         let answer = self.questions.ask(question, cancel).await;
-        self.take(call, answer).await
+        let decision = self.take(call, answer).await;
+        if matches!(decision, ToolDecision::Rewrite { .. }) {
+            self.changed().insert(call.id.clone());
+        }
+        decision
+    }
+
+    fn changed(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.changed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether a command can be kept from writing, as plan mode has to.
@@ -227,4 +242,31 @@ impl Interceptor for Gate {
     ) -> BoxFuture<'a, ToolDecision> {
         self.decide(call, cancel).boxed()
     }
+
+    /// The model and the person have to know that another call was made than the one that stands there.
+    fn after_tool<'a>(
+        &'a self,
+        call: &'a ToolCall,
+        output: &'a mut ToolOutput,
+    ) -> BoxFuture<'a, ()> {
+        if self.changed().remove(&call.id) {
+            output
+                .content
+                .insert(0, ContentBlock::text(changed_to(call)));
+        }
+        futures_util::future::ready(()).boxed()
+    }
+}
+
+/// Says what was run in place of the model's own call.
+fn changed_to(call: &ToolCall) -> String {
+    let command = call.arguments.get("command").and_then(Value::as_str);
+    let made = match command {
+        Some(command) => command.to_owned(),
+        None => call.arguments.to_string(),
+    };
+    format!(
+        "[the user changed this call before it ran, to: {}]",
+        text::head_bytes(&made, TOLD_LIMIT)
+    )
 }

@@ -13,7 +13,7 @@ use super::rule::{Effect, Rule};
 use crate::base::atomic_file::WriteError;
 use crate::coding::questions::Grant;
 use crate::coding::settings::Settings;
-use crate::coding::tools;
+use crate::coding::{subagents, tools};
 
 /// Where a rule comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -285,6 +285,8 @@ impl State {
 fn is_harmless(tool: &str, arguments: &Value) -> bool {
     match tools::find(tool) {
         Some(known) if known.read_only => true,
+        // The calls that a sub-agent makes are decided one by one.
+        None if tool == subagents::TOOL => true,
         // Jobs that run already are only listed, read or ended.
         Some(known) if known.name == "bash" => arguments.get("command").is_none(),
         _ => false,

@@ -37,7 +37,7 @@ impl Remembered {
 
     /// What is allowed in this project. A file that cannot be read allows nothing.
     pub(super) fn load(&self) -> Vec<String> {
-        let mut stored = self.read();
+        let mut stored = self.parse().unwrap_or_default();
         stored
             .projects
             .remove(&self.project)
@@ -58,7 +58,11 @@ impl Remembered {
     }
 
     fn change(&self, change: impl FnOnce(&mut Vec<String>)) -> Result<(), WriteError> {
-        let mut stored = self.read();
+        let mut stored = self.parse().unwrap_or_else(|_| {
+            // Somebody has edited it by hand: what stands in it is theirs to mend.
+            let _ = fs::rename(&self.path, self.path.with_extension("json.broken"));
+            Stored::default()
+        });
         let rules = stored.projects.entry(self.project.clone()).or_default();
         change(&mut rules.allow);
         if rules.allow.is_empty() {
@@ -72,8 +76,29 @@ impl Remembered {
         atomic_file::write_with(&self.path, &text, options)
     }
 
-    fn read(&self) -> Stored {
-        let text = fs::read(&self.path).unwrap_or_default();
-        serde_json::from_slice(&text).unwrap_or_default()
+    /// A file that is not there has nothing in it.
+    fn parse(&self) -> serde_json::Result<Stored> {
+        match fs::read(&self.path) {
+            Ok(text) => serde_json::from_slice(&text),
+            Err(_) => Ok(Stored::default()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_was_broken_by_hand_is_kept_aside() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("permissions.json");
+        atomic_file::write(&path, b"{\"projects\": {").unwrap();
+        let remembered = Remembered::new(path.clone(), folder.path());
+        assert_eq!(remembered.load(), [""; 0]);
+        remembered.add("bash(ls)").unwrap();
+        assert_eq!(remembered.load(), ["bash(ls)"]);
+        let broken = fs::read_to_string(path.with_extension("json.broken")).unwrap();
+        assert_eq!(broken, "{\"projects\": {");
     }
 }

@@ -59,8 +59,8 @@ pub const FUNCTIONS: &[Function] = &[
     at_load(
         "tool",
         "osier.tool{name=, description=, parameters=, run=function(arguments, cx) … end}",
-        "A tool for the model. `parameters` is a JSON schema of an object. `run` returns the text of the result, or a \
-         table `{text=, details=, is_error=}`. `cx.update(text)` shows output while it runs, `cx.call_id` names the \
+        "A tool for the model, of a name that osier has no tool of. `parameters` is a JSON schema of an object. \
+         `run` returns the text of the result, or a table `{text=, details=, is_error=}`. `cx.update(text)` shows output while it runs, `cx.call_id` names the \
          call. When the user interrupts, the function is dropped where it waits.",
     ),
     at_load(

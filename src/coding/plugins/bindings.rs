@@ -14,6 +14,7 @@ use super::thread::PluginCx;
 use crate::agent::Severity;
 use crate::base::problem::nearest;
 use crate::coding::context::AddedCommand;
+use crate::coding::{subagents, tools};
 use crate::llm::ToolSpec;
 
 /// The functions a plug-in gave, by what they are for. They belong to its thread.
@@ -224,6 +225,10 @@ fn tool(lua: &Lua, cx: &PluginCx, given: &Table) -> Result<()> {
         return fail(format!(
             "`{name}` is no name of a tool: use a-z, 0-9, _ and -"
         ));
+    }
+    // What permissions think of a tool goes by its name.
+    if tools::find(&name).is_some() || name == subagents::TOOL {
+        return fail(format!("`{name}` is a tool of osier: choose another name"));
     }
     let parameters = match given.get::<Value>("parameters")? {
         Value::Nil => serde_json::json!({"type": "object", "properties": {}}),

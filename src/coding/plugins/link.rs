@@ -1,6 +1,8 @@
 //! What passes between a plug-in's thread and the host. A plug-in asks; the host's task, which owns the
 //! session, the models and the screen, answers.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
@@ -9,6 +11,7 @@ use super::lines::StyledLine;
 use crate::agent::{Severity, ToolContext, ToolOutput};
 use crate::base::problem::Problem;
 use crate::coding::context::AddedCommand;
+use crate::coding::sandbox::Confinement;
 use crate::llm::ToolSpec;
 
 /// What a plug-in wants of the host.
@@ -43,13 +46,16 @@ pub enum Request {
     Session {
         reply: oneshot::Sender<Value>,
     },
-    /// Whether a program may run.
+    /// Whether a program may run, and what it has to be confined by.
     MayRun {
         plugin: String,
         command: String,
-        reply: oneshot::Sender<Result<(), String>>,
+        reply: oneshot::Sender<MayRun>,
     },
 }
+
+/// Whether a program may run: what has to confine it, if anything, or why it may not.
+pub type MayRun = Result<Option<Arc<Confinement>>, String>;
 
 /// A message or entry of a plug-in.
 #[derive(Debug, Default)]

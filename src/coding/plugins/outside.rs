@@ -199,11 +199,15 @@ async fn exec(
         command,
         reply,
     });
-    may.await?.or_else(fail)?;
-    let invocation = Invocation {
+    let confinement = may.await?.or_else(fail)?;
+    let mut invocation = Invocation {
         cwd: Some(PathBuf::from(&folder)),
         ..Invocation::new(&program, &arguments)
     };
+    if let Some(confinement) = confinement {
+        let dressed = confinement.dress(invocation);
+        invocation = dressed.or_else(|error| fail(error.to_string()))?;
+    }
     let stdin = option("stdin")?;
     let time = Duration::from_millis(time.unwrap_or(EXEC_TIME));
     let output = run_captured(&invocation, stdin.as_deref().map(str::as_bytes), time).await;

@@ -21,13 +21,22 @@ const WORDS: &[&str] = &[
     "erofs",
 ];
 
-/// Whether `output` of a confined command that ended with `exit` speaks of a refusal.
-pub fn is_denied(exit: Exit, output: &str) -> bool {
+/// What they print when there is no network, and else when nobody listens.
+const OFFLINE_WORDS: &[&str] = &[
+    "connection refused",
+    "couldn't connect to server",
+    "econnrefused",
+];
+
+/// Whether `output` of a confined command that ended with `exit` speaks of a refusal. `network` says
+/// whether it had one.
+pub fn is_denied(exit: Exit, output: &str, network: bool) -> bool {
     if exit.is_success() {
         return false;
     }
     let said = tail_bytes(output, LOOKED_AT).to_lowercase();
-    WORDS.iter().any(|word| said.contains(word))
+    let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
+    says(WORDS) || (!network && says(OFFLINE_WORDS))
 }
 
 #[cfg(test)]
@@ -56,7 +65,11 @@ mod tests {
             (1, "error[E0308]: mismatched types", false),
             (0, "grep found: Permission denied", false),
         ] {
-            assert_eq!(is_denied(exit(code), output), expected, "{output}");
+            assert_eq!(is_denied(exit(code), output, true), expected, "{output}");
         }
+        let refused =
+            "curl: (7) Failed to connect to 127.0.0.1 port 80: Couldn't connect to server";
+        assert!(is_denied(exit(7), refused, false));
+        assert!(!is_denied(exit(7), refused, true));
     }
 }

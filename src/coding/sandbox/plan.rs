@@ -125,6 +125,11 @@ impl Confinement {
         self.lock().effective()
     }
 
+    /// Whether children have a network when they are confined.
+    pub fn has_network(&self) -> bool {
+        self.lock().has_network()
+    }
+
     /// Whether plan mode made it what it is: then nothing may run outside.
     pub fn is_plan(&self) -> bool {
         self.lock().plan
@@ -250,7 +255,7 @@ impl Confinement {
         writable.retain(|path| path.exists());
         Spec {
             writable,
-            network: wanted.network && !wanted.plan,
+            network: wanted.has_network(),
         }
     }
 
@@ -293,6 +298,10 @@ impl Wanted {
         } else {
             self.mode
         }
+    }
+
+    fn has_network(&self) -> bool {
+        self.network && !self.plan
     }
 }
 

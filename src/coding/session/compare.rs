@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::bodies::Record;
+use super::envelope::Tag;
 use super::index::SessionIndex;
 use super::walk::into_message;
 use crate::agent::{AgentMessage, ToolResultMessage};
@@ -33,6 +34,9 @@ pub struct Comparison {
 pub struct BranchFacts {
     /// Its last entry.
     pub leaf: Option<String>,
+    /// The entry of its first prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt_id: Option<String>,
     /// The first prompt.
     pub prompt: String,
     /// The last answer.
@@ -44,7 +48,7 @@ pub struct BranchFacts {
     pub usage: Usage,
     /// Milliseconds in which models answered and tools ran.
     pub duration_ms: u64,
-    /// Files its tools changed, by path.
+    /// Files it changed, by path: from the records of files where it has some, else what its tools told.
     pub files: BTreeMap<String, FileChanges>,
 }
 
@@ -83,6 +87,10 @@ impl SessionIndex {
         let facts = |records: &[Record], leaf: Option<&str>| {
             let mut facts = BranchFacts {
                 leaf: leaf.map(str::to_owned),
+                prompt_id: records
+                    .iter()
+                    .find(|record| record.tag == Tag::User)
+                    .map(|record| record.id.clone()),
                 ..BranchFacts::default()
             };
             let entries = records.iter().filter_map(|record| bodies.try_read(record));
@@ -96,6 +104,20 @@ impl SessionIndex {
             left: facts(&plans[0], left),
             right: facts(&plans[1], right),
         }
+    }
+}
+
+impl FileChanges {
+    /// Counts the lines of a unified diff, and keeps as much of it as is told.
+    pub fn new(diff: &str) -> Self {
+        let mut changes = Self::default();
+        let lines = diff.lines().skip_while(|line| !line.starts_with("@@"));
+        for line in lines {
+            changes.added += u64::from(line.starts_with('+'));
+            changes.removed += u64::from(line.starts_with('-'));
+        }
+        head_bytes(diff, TEXT).clone_into(&mut changes.diff);
+        changes
     }
 }
 

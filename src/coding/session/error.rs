@@ -45,9 +45,11 @@ impl SessionError {
             Self::DiskFull { .. } => {
                 Some("free some space and go on: nothing already stored was harmed")
             }
-            Self::Locked { .. } => Some("open it read-only, or fork it into a session of its own"),
+            Self::Locked { .. } => {
+                Some("`--fork ID` goes on in a copy of it, `osier sessions show` reads it")
+            }
             Self::ReadOnly { .. } | Self::Removed { .. } => {
-                Some("fork it into a session of its own to go on")
+                Some("`/clone` goes on in a session of its own")
             }
             Self::NotFound { .. } => Some("`osier sessions` shows what there is"),
             Self::Ambiguous { .. } => Some("give more of the id, or the path of the file"),

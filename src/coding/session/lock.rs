@@ -4,12 +4,26 @@
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use super::error::SessionError;
 
-/// Takes the lock of the session `path`, open as `file`.
+/// How often and how long apart a lock is tried. A program that is being started has the files of the one
+/// that starts it for a moment, and their locks with them: also of a session that was just closed.
+const TRIES: u32 = 10;
+const BETWEEN: Duration = Duration::from_millis(10);
+
+/// Takes the lock of the session `path`, open as `file`. Blocks, a tenth of a second at most.
 pub(super) fn acquire(file: &File, path: &Path) -> Result<(), SessionError> {
-    match file.try_lock() {
+    let mut locked = file.try_lock();
+    for _ in 1..TRIES {
+        if !matches!(locked, Err(TryLockError::WouldBlock)) {
+            break;
+        }
+        std::thread::sleep(BETWEEN);
+        locked = file.try_lock();
+    }
+    match locked {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => Err(SessionError::Locked {
             path: path.to_owned(),

@@ -25,6 +25,8 @@ use crate::agent::{
 use crate::llm::{Model, ThinkingLevel, ToolCall, ToolSpec};
 use definition::Definition;
 
+/// The name of the tool.
+pub const TOOL: &str = "task";
 /// Sub-agents of one session that run at once; more wait.
 const PARALLEL: usize = 4;
 
@@ -252,7 +254,7 @@ fn spec(definitions: &[(Definition, Option<Arc<Model>>)]) -> ToolSpec {
         properties["agent"] = json!({"type": "string", "enum": names});
     }
     ToolSpec {
-        name: "task".to_owned(),
+        name: TOOL.to_owned(),
         description,
         parameters: json!({
             "type": "object",
@@ -337,12 +339,18 @@ async fn follow(
     let answer = last_answer(agent);
     let details = json!(details);
     match outcome {
-        RunOutcome::Completed => ToolOutput::success(answer, details),
+        RunOutcome::Completed => {
+            let answer = answer.unwrap_or_else(|| "(it said nothing)".to_owned());
+            ToolOutput::success(answer, details)
+        }
         RunOutcome::Interrupted => ToolOutput {
             details,
             ..ToolOutput::failed(
                 ToolStatus::Aborted,
-                format!("interrupted; so far it had said: {answer}"),
+                match answer {
+                    Some(answer) => format!("interrupted; so far it had said: {answer}"),
+                    None => "interrupted before it had said anything".to_owned(),
+                },
             )
         },
         failed => {
@@ -370,15 +378,13 @@ fn is_told(event: &agent::Event) -> bool {
     )
 }
 
-fn last_answer(agent: &Agent) -> String {
+fn last_answer(agent: &Agent) -> Option<String> {
     let messages = agent.state().messages;
     let answers = messages.iter().rev().find_map(|message| match &**message {
         AgentMessage::Assistant(answer) => Some(answer.text()),
         _ => None,
     });
-    answers
-        .filter(|answer| !answer.trim().is_empty())
-        .unwrap_or_else(|| "(it said nothing)".to_owned())
+    answers.filter(|answer| !answer.trim().is_empty())
 }
 
 /// The caller's rules, asked about calls of tools only.

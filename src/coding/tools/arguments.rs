@@ -39,6 +39,22 @@ pub(super) fn parse<T: DeserializeOwned>(arguments: Value) -> Result<T, Refusal>
     serde_json::from_value(arguments).map_err(|error| Refusal::Invalid(error.to_string()))
 }
 
+/// Carries a call out on a thread that may block. `doing` names it should the thread fail.
+pub(super) async fn carry_out<T, F>(arguments: Value, doing: &str, work: F) -> ToolOutput
+where
+    T: DeserializeOwned + Send + 'static,
+    F: FnOnce(T) -> Result<ToolOutput, Refusal> + Send + 'static,
+{
+    let arguments = match parse(arguments) {
+        Ok(arguments) => arguments,
+        Err(refusal) => return refusal.into(),
+    };
+    match tokio::task::spawn_blocking(move || work(arguments)).await {
+        Ok(output) => output.unwrap_or_else(ToolOutput::from),
+        Err(error) => ToolOutput::error(format!("{doing} failed: {error}")),
+    }
+}
+
 /// A count that may come as `3`, `3.0` or `"3"`.
 pub(super) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     #[derive(Deserialize)]

@@ -75,17 +75,12 @@ impl Tool for FindTool {
     }
 
     fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
-        Box::pin(async move {
-            let plan = arguments::parse(arguments)
-                .and_then(|arguments| Plan::new(&self.workspace, &arguments));
-            let plan = match plan {
-                Ok(plan) => plan,
-                Err(refusal) => return refusal.into(),
-            };
-            let work = move || plan.execute(&cx.cancel, cx.updates);
-            let found = tokio::task::spawn_blocking(work).await;
-            found.unwrap_or_else(|error| ToolOutput::error(format!("finding failed: {error}")))
-        })
+        let workspace = Arc::clone(&self.workspace);
+        let work = move |arguments: Arguments| {
+            let plan = Plan::new(&workspace, &arguments)?;
+            Ok(plan.execute(&cx.cancel, cx.updates))
+        };
+        Box::pin(arguments::carry_out(arguments, "finding", work))
     }
 }
 

@@ -87,17 +87,12 @@ impl Tool for GrepTool {
     }
 
     fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
-        Box::pin(async move {
-            let plan = arguments::parse(arguments)
-                .and_then(|arguments| Plan::new(&self.workspace, arguments));
-            let plan = match plan {
-                Ok(plan) => plan,
-                Err(refusal) => return refusal.into(),
-            };
-            let work = move || plan.execute(&cx.cancel, cx.updates);
-            let searched = tokio::task::spawn_blocking(work).await;
-            searched.unwrap_or_else(|error| ToolOutput::error(format!("searching failed: {error}")))
-        })
+        let workspace = Arc::clone(&self.workspace);
+        let work = move |arguments: Arguments| {
+            let plan = Plan::new(&workspace, arguments)?;
+            Ok(plan.execute(&cx.cancel, cx.updates))
+        };
+        Box::pin(arguments::carry_out(arguments, "searching", work))
     }
 }
 

@@ -66,18 +66,9 @@ impl Tool for LsTool {
     }
 
     fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
-        Box::pin(async move {
-            let arguments: Arguments = match arguments::parse(arguments) {
-                Ok(arguments) => arguments,
-                Err(refusal) => return refusal.into(),
-            };
-            let workspace = Arc::clone(&self.workspace);
-            let work = move || list(&workspace, &arguments, &cx);
-            match tokio::task::spawn_blocking(work).await {
-                Ok(output) => output.unwrap_or_else(ToolOutput::from),
-                Err(error) => ToolOutput::error(format!("listing failed: {error}")),
-            }
-        })
+        let workspace = Arc::clone(&self.workspace);
+        let work = move |arguments: Arguments| list(&workspace, &arguments, &cx);
+        Box::pin(arguments::carry_out(arguments, "listing", work))
     }
 }
 

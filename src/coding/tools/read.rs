@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
-use super::arguments;
+use super::arguments::{self, Refusal};
 use super::details::{ReadDetails, to_value};
 use super::ledger::{ContentHash, Stamp};
 use super::scan::{Scan, Window, scan};
@@ -127,22 +127,15 @@ impl Tool for ReadTool {
     }
 
     fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
-        Box::pin(async move {
-            let arguments: Arguments = match arguments::parse(arguments) {
-                Ok(arguments) => arguments,
-                Err(refusal) => return refusal.into(),
-            };
-            let workspace = Arc::clone(&self.workspace);
-            let work = move || read(&workspace, &arguments, &cx.cancel);
-            match tokio::task::spawn_blocking(work).await {
-                Ok(Ok(output)) => output,
-                Ok(Err(ReadError::Interrupted)) => {
-                    ToolOutput::failed(ToolStatus::Aborted, "interrupted")
-                }
-                Ok(Err(error)) => ToolOutput::error(error.to_string()),
-                Err(error) => ToolOutput::error(format!("reading failed: {error}")),
+        let workspace = Arc::clone(&self.workspace);
+        let work = move |arguments: Arguments| match read(&workspace, &arguments, &cx.cancel) {
+            Ok(output) => Ok(output),
+            Err(ReadError::Interrupted) => {
+                Ok(ToolOutput::failed(ToolStatus::Aborted, "interrupted"))
             }
-        })
+            Err(error) => Err(Refusal::Failed(error.to_string())),
+        };
+        Box::pin(arguments::carry_out(arguments, "reading", work))
     }
 }
 
@@ -192,7 +185,11 @@ fn read(
         max_lines: arguments.limit.unwrap_or(MAX_LINES).clamp(1, MAX_LINES),
         max_bytes: MAX_BYTES,
     };
-    let scan = match scan(source, window, cancel) {
+    let scanned = match workspace.text_in_editor(&path, &metadata) {
+        Some(text) => scan(text.as_bytes(), window, cancel),
+        None => scan(source, window, cancel),
+    };
+    let scan = match scanned {
         Err(error) if error.kind() == io::ErrorKind::Interrupted => {
             return Err(ReadError::Interrupted);
         }

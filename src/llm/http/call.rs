@@ -3,12 +3,15 @@
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Response, Url};
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep_until, timeout};
 
 use super::Clients;
 use super::fault::{self, Peer};
@@ -32,6 +35,12 @@ const ANSWER_LIMIT: usize = 32 * 1024 * 1024;
 const HEAD_BYTES: usize = 1024;
 /// Bytes of an answer that are decoded before anybody hears of them, when they are there at once.
 const BATCH_BYTES: usize = 32 * 1024;
+/// Shortest time between two batches of an answer. No reader sees more often than that, and everybody behind
+/// a call works once a batch, not once a piece.
+const PACE: Duration = Duration::from_millis(10);
+
+/// Turns that a connection gets to bring more before it is taken for having none.
+const TURNS: usize = 2;
 
 pub(super) struct Call {
     request: Request,
@@ -69,6 +78,8 @@ struct Reading {
     saw_event: bool,
     /// Bytes of text and arguments so far.
     length: usize,
+    /// Before then nothing is read.
+    due: Instant,
 }
 
 impl Call {
@@ -181,6 +192,7 @@ impl Call {
             head: Vec::new(),
             saw_event: false,
             length: 0,
+            due: Instant::now(),
         }));
     }
 
@@ -188,6 +200,9 @@ impl Call {
         let idle = self.clients.options.idle_timeout;
         let mut out = Vec::new();
         let host = fault::host(reading.response.url());
+        if reading.due > Instant::now() {
+            sleep_until(reading.due).await;
+        }
         let mut chunk = timeout(idle, reading.response.chunk()).await;
         let mut room = BATCH_BYTES;
         loop {
@@ -203,12 +218,19 @@ impl Call {
             if room == 0 || reading.decoder.ended() {
                 break;
             }
-            // The connection hands over one chunk at a time: it gets a turn to bring the next.
-            tokio::task::yield_now().await;
-            match reading.response.chunk().now_or_never() {
-                Some(next) => chunk = Ok(next),
-                None => break,
+            // The connection hands over one chunk at a time: it gets turns to bring the next.
+            let mut next = None;
+            for _ in 0..TURNS {
+                if next.is_none() {
+                    give_way().await;
+                    next = reading.response.chunk().now_or_never();
+                }
             }
+            let Some(next) = next else {
+                reading.due = Instant::now() + PACE;
+                break;
+            };
+            chunk = Ok(next);
         }
         for event in out {
             self.add(event);
@@ -228,6 +250,20 @@ impl Call {
         }
         self.ready.push_back(event);
     }
+}
+
+/// Lets the tasks run that are ready now. Unlike the runtime's own way it does not look for news of the system
+/// first, which costs more than the piece that is waited for.
+async fn give_way() {
+    let mut gave = false;
+    poll_fn(|cx| {
+        if std::mem::replace(&mut gave, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }
 
 impl Reading {

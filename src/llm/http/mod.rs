@@ -115,7 +115,13 @@ pub(super) async fn client(options: HttpOptions, local: bool) -> Result<Client, 
     }
 }
 
+/// Says what TLS is done with; to be called before any client is made. Once is enough, more does no harm.
+pub(crate) fn choose_cryptography() {
+    drop(rustls::crypto::ring::default_provider().install_default());
+}
+
 fn build(options: &HttpOptions, local: bool) -> Result<Client, String> {
+    choose_cryptography();
     let mut builder = Client::builder()
         .user_agent(concat!("osier/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(options.connect_timeout)

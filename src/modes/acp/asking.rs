@@ -1,15 +1,22 @@
-//! Questions to the person behind an editor. The protocol knows permissions; a yes or no is asked as one.
+//! Questions to the person behind an editor. Every editor knows permissions, and a yes or no is asked as one;
+//! forms and addresses are for those that offer them.
 
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::tools;
+use super::offers::Offers;
 use super::wire::Peer;
-use crate::coding::questions::{Answer, Grant, Question, QuestionKind};
+use super::{forms, tools};
+use crate::coding::questions::{Answer, Grant, Question, QuestionKind, Subject};
 
 /// Asks, and waits as long as the person takes. What the editor cannot show is dismissed.
-pub(super) async fn ask(peer: &Peer, session: &str, question: &Question, cwd: &Path) -> Answer {
+pub(super) async fn ask(
+    (peer, offers): (&Peer, Offers),
+    session: &str,
+    question: &Question,
+    cwd: &Path,
+) -> Answer {
     let (call, options) = match &question.kind {
         QuestionKind::Permission {
             call_id,
@@ -36,7 +43,14 @@ pub(super) async fn ask(peer: &Peer, session: &str, question: &Question, cwd: &P
                 option("no", "No", "reject_once"),
             ],
         ),
-        _ => return Answer::Dismissed,
+        kind => {
+            let Some(mut params) = elicitation(question, offers) else {
+                return Answer::Dismissed;
+            };
+            params["sessionId"] = json!(session);
+            let answer = peer.request("elicitation/create", params).await;
+            return answer.map_or(Answer::Dismissed, |answer| forms::answered(kind, &answer));
+        }
     };
     let params = json!({"sessionId": session, "toolCall": call, "options": options});
     let Ok(answer) = peer.request("session/request_permission", params).await else {
@@ -44,6 +58,24 @@ pub(super) async fn ask(peer: &Peer, session: &str, question: &Question, cwd: &P
     };
     let chosen = answer["outcome"]["optionId"].as_str().unwrap_or_default();
     decided(chosen, &question.kind)
+}
+
+/// The question as a form or an address; nothing when the editor shows neither.
+fn elicitation(question: &Question, offers: Offers) -> Option<Value> {
+    let mut message = format!("{}: {}", question.origin, question.title);
+    if let Some(Subject::Text { text }) = &question.subject {
+        message = format!("{message}\n\n{text}");
+    }
+    match &question.kind {
+        QuestionKind::Visit { url } if offers.addresses => Some(json!({
+            "mode": "url", "message": message, "url": url, "elicitationId": question.id,
+        })),
+        kind if offers.forms => {
+            let schema = forms::schema(kind, &question.title)?;
+            Some(json!({"mode": "form", "message": message, "requestedSchema": schema}))
+        }
+        _ => None,
+    }
 }
 
 fn permission_options(patterns: &[String]) -> Vec<Value> {

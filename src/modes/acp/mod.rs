@@ -4,6 +4,9 @@
 //! schema, written by hand: a handful of them is spoken, and a test holds each to the schema.
 
 mod asking;
+mod editor;
+mod forms;
+mod offers;
 mod options;
 mod prompt;
 mod servers;
@@ -20,11 +23,13 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, stdin, stdout};
 use tokio::sync::{mpsc, oneshot};
 
+use self::offers::Offers;
 use self::session::{News, Opening, Order};
 use super::signals::signalled;
 
 use self::wire::{Fault, Incoming, Outgoing, Peer, answered};
 use crate::coding::host::{HostSetup, SessionChoice};
+use crate::coding::library::Library;
 use crate::coding::session::{Scope, SessionDirectory};
 use crate::coding::settings::Settings;
 use crate::rpc::LINE_LIMIT;
@@ -32,6 +37,8 @@ use crate::rpc::lines::{Line, Lines};
 
 /// The version of the protocol that is spoken.
 const PROTOCOL: u32 = 1;
+/// Sessions of one page of a list.
+const PAGE: usize = 100;
 /// Messages that wait for a client that does not read before its sessions wait, too.
 const WAITING: usize = 64;
 
@@ -54,12 +61,13 @@ pub async fn run(
         template,
         output,
         closed: false,
-        peer: Peer(peer),
+        closing: false,
+        peer: Peer::new(peer),
+        offers: Offers::default(),
         news,
         sessions: HashMap::new(),
         opening: 0,
         waiting: HashMap::new(),
-        last: 0,
     };
     let mut lines = Lines::new(input, LINE_LIMIT);
     tokio::pin!(stop);
@@ -85,6 +93,7 @@ pub async fn run(
     for orders in connection.sessions.values() {
         let _ = orders.send(Order::Close { id: None });
     }
+    connection.closing = true;
     connection.waiting.clear();
     while !connection.sessions.is_empty() || connection.opening > 0 {
         tokio::select! {
@@ -108,14 +117,16 @@ struct Connection<W> {
     output: W,
     /// Nobody reads any more.
     closed: bool,
+    /// It ends: nothing is asked any more.
+    closing: bool,
     peer: Peer,
+    offers: Offers,
     news: mpsc::UnboundedSender<News>,
     sessions: HashMap<String, mpsc::UnboundedSender<Order>>,
     /// Sessions on their way.
     opening: usize,
     /// Requests of ours.
     waiting: HashMap<u64, oneshot::Sender<Result<Value, Fault>>>,
-    last: u64,
 }
 
 impl<W: AsyncWrite + Unpin> Connection<W> {
@@ -133,17 +144,25 @@ impl<W: AsyncWrite + Unpin> Connection<W> {
     async fn send(&mut self, message: Outgoing) {
         match message {
             Outgoing::Message(message) => self.write(&message).await,
+            Outgoing::Request { .. } if self.closing => {}
             Outgoing::Request {
+                id,
                 method,
                 params,
                 reply,
             } => {
-                self.last += 1;
-                self.waiting.insert(self.last, reply);
-                let (id, version) = (self.last, "2.0");
+                self.waiting.insert(id, reply);
                 let request =
-                    json!({"jsonrpc": version, "id": id, "method": method, "params": params});
+                    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
                 self.write(&request).await;
+            }
+            Outgoing::Withdrawn { id } => {
+                if self.waiting.remove(&id).is_some() {
+                    let params = json!({"requestId": id});
+                    let method = "$/cancel_request";
+                    self.write(&json!({"jsonrpc": "2.0", "method": method, "params": params}))
+                        .await;
+                }
             }
         }
     }
@@ -176,8 +195,15 @@ impl<W: AsyncWrite + Unpin> Connection<W> {
                     let _ = orders.send(Order::Cancel);
                 }
             }
-            // What is not known needs no answer.
-            Ok(Incoming::Notification { .. }) => {}
+            Ok(Incoming::Notification { method, mut params }) => {
+                // What is not known needs no answer.
+                if method == "$/cancel_request" {
+                    let id = params["requestId"].take();
+                    for orders in self.sessions.values() {
+                        let _ = orders.send(Order::Withdraw { id: id.clone() });
+                    }
+                }
+            }
             Ok(Incoming::Reply { id, answer }) => {
                 if let Some(reply) = self.waiting.remove(&id) {
                     let _ = reply.send(answer);
@@ -191,9 +217,13 @@ impl<W: AsyncWrite + Unpin> Connection<W> {
     fn request(&mut self, id: &Value, method: &str, params: Value) -> Option<Result<Value, Fault>> {
         let id = id.clone();
         let done = match method {
-            "initialize" => return Some(Ok(greeting())),
+            "initialize" => {
+                self.offers = Offers::of(&params);
+                return Some(Ok(greeting()));
+            }
             "authenticate" | "logout" => return Some(Ok(json!({}))),
             "session/list" => return Some(self.list(&params)),
+            "session/delete" => return Some(self.delete(&params)),
             "session/new" => self.open(id, &params, Opening::New),
             "session/load" => self.open(id, &params, Opening::Load),
             "session/resume" => self.open(id, &params, Opening::Resume),
@@ -241,14 +271,14 @@ impl<W: AsyncWrite + Unpin> Connection<W> {
         let servers = servers::read(&params["mcpServers"])?;
         let (settings, _) = Settings::load_for(&self.template.folders, &cwd);
         let setup = HostSetup {
-            settings,
             cwd,
+            settings,
             session,
             servers,
             ..self.template.clone()
         };
         self.opening += 1;
-        let (peer, news) = (self.peer.clone(), self.news.clone());
+        let (peer, news) = ((self.peer.clone(), self.offers), self.news.clone());
         tokio::spawn(session::run(setup, opening, id, peer, news));
         Ok(())
     }
@@ -257,10 +287,18 @@ impl<W: AsyncWrite + Unpin> Connection<W> {
         let directory = SessionDirectory::new(&self.template.folders.data);
         let cwd = params["cwd"].as_str().map(PathBuf::from);
         let scope = cwd.as_deref().map_or(Scope::All, Scope::Project);
-        let sessions: Vec<Value> = directory
-            .list(scope)
-            .into_iter()
+        let start: usize = match params["cursor"].as_str().map(str::parse) {
+            None => 0,
+            Some(Ok(start)) => start,
+            Some(Err(_)) => return Err(Fault::params("`cursor` is none of this agent's")),
+        };
+        let known = directory.list(scope).into_iter();
+        let mut known = known
             .filter(|session| Path::new(&session.cwd).is_absolute())
+            .skip(start);
+        let sessions: Vec<Value> = known
+            .by_ref()
+            .take(PAGE)
             .map(|session| {
                 let title = session.name.or(session.first_prompt);
                 let updated = jiff::Timestamp::from_millisecond(session.modified).ok();
@@ -270,7 +308,26 @@ impl<W: AsyncWrite + Unpin> Connection<W> {
                 })
             })
             .collect();
-        Ok(json!({"sessions": sessions}))
+        let next = known.next().map(|_| (start + PAGE).to_string());
+        Ok(json!({"sessions": sessions, "nextCursor": next}))
+    }
+
+    /// Puts a session into the trash, from which `osier sessions restore` brings it back.
+    fn delete(&self, params: &Value) -> Result<Value, Fault> {
+        let id = params["sessionId"].as_str();
+        let id = id.ok_or_else(|| Fault::params("`sessionId` has to be a text"))?;
+        if self.sessions.contains_key(id) {
+            let text = format!("the session `{id}` is open: close it first");
+            return Err(Fault::new(Fault::INVALID_REQUEST, text));
+        }
+        let data = &self.template.folders.data;
+        let deleted = SessionDirectory::new(data)
+            .find(id)
+            .and_then(|path| Library::new(data).trash().delete(&path));
+        match deleted {
+            Ok(_) => Ok(json!({})),
+            Err(error) => Err(Fault::new(Fault::NOT_FOUND, error.to_string())),
+        }
     }
 }
 
@@ -287,7 +344,7 @@ fn greeting() -> Value {
             "loadSession": true,
             "promptCapabilities": {"image": true, "audio": false, "embeddedContext": true},
             "mcpCapabilities": {"http": true, "sse": false},
-            "sessionCapabilities": {"list": {}, "resume": {}, "close": {}},
+            "sessionCapabilities": {"list": {}, "delete": {}, "resume": {}, "close": {}},
         },
         "authMethods": [],
     })

@@ -50,7 +50,7 @@ impl Options {
         let mut options = vec![select(
             (MODE, "Permissions", "mode"),
             &json!(self.mode),
-            modes.collect(),
+            &modes.collect::<Vec<_>>(),
         )];
         if let Some(model) = &self.model {
             let usable = self.models.iter().filter(|other| {
@@ -64,13 +64,13 @@ impl Options {
                 models.insert(0, as_choice(model));
             }
             let chosen = json!(model.reference());
-            options.push(select((MODEL, "Model", "model"), &chosen, models));
+            options.push(select((MODEL, "Model", "model"), &chosen, &models));
             if model.thinking_levels.len() > 1 {
                 let levels = model.thinking_levels.iter();
                 let levels = levels.map(|level| json!({"value": level, "name": level.name()}));
                 let level = json!(self.effective(model));
                 let about = (LEVEL, "Thinking", "thought_level");
-                options.push(select(about, &level, levels.collect()));
+                options.push(select(about, &level, &levels.collect::<Vec<_>>()));
             }
         }
         Value::Array(options)
@@ -110,7 +110,7 @@ fn as_choice(model: &ModelInfo) -> Value {
     json!({"value": model.reference(), "name": model.name, "description": model.provider})
 }
 
-fn select((id, name, category): (&str, &str, &str), value: &Value, options: Vec<Value>) -> Value {
+fn select((id, name, category): (&str, &str, &str), value: &Value, options: &[Value]) -> Value {
     json!({
         "type": "select", "id": id, "name": name, "category": category,
         "currentValue": value, "options": options,

@@ -1,31 +1,53 @@
 //! One session of an editor: a host of its own, whose events become updates and whose questions become
 //! requests.
 
-use std::collections::HashMap;
+mod telling;
+
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::asking;
+use super::editor::Reached;
+use super::offers::Offers;
 use super::options::{self, Options};
 use super::prompt;
-use super::tools;
-use super::updates::{chunk, replayed};
+use super::updates::replayed;
 use super::wire::{Fault, Peer};
-use crate::agent::{self, AgentMessage, RunOutcome, Severity, Subscription, ToolUpdate};
+use crate::agent::{self, Severity, Subscription};
 use crate::coding::host::{Event, Host, HostSetup, Op};
+use crate::coding::questions::Question;
 use crate::coding::session::{PageAt, StoredMessage};
-use crate::llm::Delta;
+use crate::coding::spending::Spending;
+use crate::llm::StopReason;
 
 /// What an editor wants of an open session.
 #[derive(Debug)]
 pub(super) enum Order {
-    Prompt { id: Value, params: Value },
+    Prompt {
+        id: Value,
+        params: Value,
+    },
     Cancel,
-    SetMode { id: Value, params: Value },
-    SetOption { id: Value, params: Value },
-    Close { id: Option<Value> },
+    /// The request of this id is given up.
+    Withdraw {
+        id: Value,
+    },
+    SetMode {
+        id: Value,
+        params: Value,
+    },
+    SetOption {
+        id: Value,
+        params: Value,
+    },
+    Close {
+        id: Option<Value>,
+    },
 }
 
 /// How a session is opened.
@@ -66,14 +88,26 @@ struct Session {
     host: Host,
     events: Subscription<Event>,
     peer: Peer,
+    offers: Offers,
     cwd: PathBuf,
     options: Options,
+    spending: Spending,
+    /// Tokens in the model's window.
+    used: u64,
+    /// Why the model's last answer ended.
+    stopped: StopReason,
     /// The prompt that is answered when the run settles.
     prompt: Option<Waiting>,
     /// A choice that is answered when it holds; whether its answer has the options.
     choosing: Vec<(Waiting, bool)>,
     /// Output of the calls that run.
     outputs: HashMap<String, String>,
+    /// Calls that are shown in terminals of the editor.
+    terminals: HashSet<String>,
+    /// Questions that the editor thinks about.
+    asked: HashMap<String, AbortOnDropHandle<()>>,
+    /// How often the conversation was compacted.
+    compactions: u32,
 }
 
 /// Opens a session, answers the request `id` with it, and serves it to its end.
@@ -81,10 +115,10 @@ pub(super) async fn run(
     setup: HostSetup,
     opening: Opening,
     id: Value,
-    peer: Peer,
+    (peer, offers): (Peer, Offers),
     news: mpsc::UnboundedSender<News>,
 ) {
-    let opened = match Session::open(setup, peer.clone()).await {
+    let opened = match Session::open(setup, peer.clone(), offers).await {
         Ok(session) => session,
         Err(fault) => {
             peer.answer(&id, Err(fault)).await;
@@ -109,6 +143,9 @@ pub(super) async fn run(
     });
     if opening == Opening::New {
         answer["sessionId"] = json!(name);
+    } else {
+        // What it has cost so far.
+        session.host.send(Op::GetUsage);
     }
     peer.answer(&id, Ok(answer)).await;
     if let Some(commands) = commands {
@@ -120,8 +157,14 @@ pub(super) async fn run(
 
 impl Session {
     /// The session, and the commands that were told while it opened.
-    async fn open(setup: HostSetup, peer: Peer) -> Result<(Self, Option<Event>), Fault> {
+    async fn open(
+        mut setup: HostSetup,
+        peer: Peer,
+        offers: Offers,
+    ) -> Result<(Self, Option<Event>), Fault> {
         let cwd = setup.cwd.clone();
+        let reached = Reached::new(peer.clone(), offers);
+        setup.editor = Some(Arc::new(reached.clone()));
         let internal = |message: String| Fault::new(Fault::INTERNAL, message);
         let (host, events) = Host::start(setup).map_err(|error| internal(error.to_string()))?;
         let mut session = Self {
@@ -129,11 +172,18 @@ impl Session {
             host,
             events,
             peer,
+            offers,
             cwd,
             options: Options::default(),
+            spending: Spending::default(),
+            used: 0,
+            stopped: StopReason::default(),
             prompt: None,
             choosing: Vec::new(),
             outputs: HashMap::new(),
+            terminals: HashSet::new(),
+            asked: HashMap::new(),
+            compactions: 0,
         };
         session.host.send(Op::ListModels);
         session.host.send(Op::ListPermissions);
@@ -143,8 +193,11 @@ impl Session {
                 return Err(internal("the session has ended".to_owned()));
             };
             match event {
-                Event::SessionOpened { session: info, .. } => session.id = info.id,
-                Event::SessionFailed { message } => {
+                Event::SessionOpened { session: info, .. } => {
+                    reached.name(&info.id);
+                    session.id = info.id;
+                }
+                Event::SessionFailed { message, .. } => {
                     session.end().await;
                     return Err(Fault::new(Fault::NOT_FOUND, message));
                 }
@@ -212,6 +265,11 @@ impl Session {
                 }
             }
             Order::Cancel => self.host.send(agent::Op::Abort.into()),
+            Order::Withdraw { id } => {
+                if self.prompt.as_ref().is_some_and(|prompt| prompt.id == id) {
+                    self.host.send(agent::Op::Abort.into());
+                }
+            }
             Order::SetMode { id, params } => {
                 let name = params["modeId"].as_str().unwrap_or_default();
                 self.choose(id, options::mode(name), false).await;
@@ -248,180 +306,17 @@ impl Session {
         }
     }
 
-    /// Tells the editor of an event.
-    async fn take(&mut self, event: Event) {
-        if self.note(&event) {
-            let options = json!({
-                "sessionUpdate": "config_option_update",
-                "configOptions": self.options.config(),
-            });
-            self.update(options).await;
-        }
-        match event {
-            Event::Agent(event) => self.take_agent(event).await,
-            Event::QuestionAsked { question } => self.ask(*question),
-            Event::Permissions { mode, .. } => {
-                let mode = json!({"sessionUpdate": "current_mode_update", "currentModeId": mode});
-                self.update(mode).await;
-            }
-            Event::Commands { commands } => {
-                let commands: Vec<Value> = commands
-                    .iter()
-                    .map(|command| {
-                        let hint = Some(&command.argument).filter(|hint| !hint.is_empty());
-                        json!({
-                            "name": command.name, "description": command.description,
-                            "input": hint.map(|hint| json!({"hint": hint})),
-                        })
-                    })
-                    .collect();
-                self.update(json!({
-                    "sessionUpdate": "available_commands_update",
-                    "availableCommands": commands,
-                }))
-                .await;
-            }
-            Event::SessionRenamed { name } => {
-                let info = json!({"sessionUpdate": "session_info_update", "title": name});
-                self.update(info).await;
-            }
-            Event::HostNotice {
-                severity,
-                text,
-                request: Some(request),
-            } => {
-                let prompt = self.prompt.iter_mut();
-                let mut waiting =
-                    prompt.chain(self.choosing.iter_mut().map(|(waiting, _)| waiting));
-                if let Some(waiting) = waiting.find(|waiting| waiting.request == request) {
-                    waiting.told.push((severity, text));
-                }
-            }
-            Event::OpEnded {
-                request,
-                with_agent,
-            } => self.op_ended(request, with_agent).await,
-            _ => {}
-        }
-    }
-
-    async fn take_agent(&mut self, event: agent::Event) {
-        match event {
-            agent::Event::MessageUpdate { id, delta } => {
-                let (kind, text) = match delta {
-                    Delta::TextDelta { delta, .. } => ("agent_message_chunk", delta),
-                    Delta::ThinkingDelta { delta, .. } => ("agent_thought_chunk", delta),
-                    _ => return,
-                };
-                self.update(chunk(kind, &text, Some(&id))).await;
-            }
-            agent::Event::ToolExecutionStart {
-                call_id,
-                tool_name,
-                arguments,
-            } => {
-                let mut call = tools::call(&call_id, &tool_name, &arguments, &self.cwd);
-                call["sessionUpdate"] = json!("tool_call");
-                self.update(call).await;
-            }
-            agent::Event::ToolExecutionUpdate {
-                call_id,
-                update: ToolUpdate::Output { text, .. },
-            } => {
-                let output = self.outputs.entry(call_id.clone()).or_default();
-                output.push_str(&text);
-                let mut progress = tools::progress(&call_id, output);
-                progress["sessionUpdate"] = json!("tool_call_update");
-                self.update(progress).await;
-            }
-            agent::Event::ToolExecutionEnd {
-                call_id, result, ..
-            } => {
-                self.outputs.remove(&call_id);
-                let mut ended = tools::ended(&call_id, &result, &self.cwd);
-                ended["sessionUpdate"] = json!("tool_call_update");
-                self.update(ended).await;
-            }
-            agent::Event::MessageEnd { message, .. } => {
-                if let (AgentMessage::Assistant(answer), Some(model)) =
-                    (&*message, &self.options.model)
-                {
-                    let used = json!({
-                        "sessionUpdate": "usage_update",
-                        "used": answer.usage.context_tokens(),
-                        "size": model.context_window,
-                    });
-                    self.update(used).await;
-                }
-            }
-            agent::Event::AgentSettled { outcome } => {
-                self.outputs.clear();
-                if let Some(waiting) = self.prompt.take() {
-                    self.peer.answer(&waiting.id, ended(&outcome)).await;
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Nothing more comes of an op: a prompt that no run follows from, or a choice that holds.
-    async fn op_ended(&mut self, request: u64, with_agent: bool) {
-        let is_prompt = |waiting: &mut Waiting| waiting.request == request && !with_agent;
-        if let Some(waiting) = self.prompt.take_if(is_prompt) {
-            for (_, text) in &waiting.told {
-                self.update(chunk("agent_message_chunk", text, None)).await;
-            }
-            let answer = Ok(json!({"stopReason": "end_turn"}));
-            return self.peer.answer(&waiting.id, answer).await;
-        }
-        let place = self
-            .choosing
-            .iter()
-            .position(|(waiting, _)| waiting.request == request);
-        let Some(place) = place else { return };
-        let (waiting, tells_options) = self.choosing.remove(place);
-        let failed = waiting
-            .told
-            .iter()
-            .find(|(severity, _)| *severity == Severity::Error);
-        let answer = match failed {
-            Some((_, text)) => Err(Fault::params(text)),
-            None if tells_options => Ok(json!({"configOptions": self.options.config()})),
-            None => Ok(json!({})),
-        };
-        self.peer.answer(&waiting.id, answer).await;
-    }
-
-    /// Remembers what is chosen; whether that is another choice than before.
-    fn note(&mut self, event: &Event) -> bool {
-        match event {
-            Event::ModelSelected { model, level } => {
-                self.options.model = Some((**model).clone());
-                self.options.level = *level;
-            }
-            Event::Models { models } => self.options.models.clone_from(models),
-            Event::Permissions { mode, .. } if *mode != self.options.mode => {
-                self.options.mode = *mode;
-            }
-            Event::Agent(agent::Event::ThinkingLevelChanged { level, .. })
-                if *level != self.options.level =>
-            {
-                self.options.level = *level;
-            }
-            _ => return false,
-        }
-        true
-    }
-
     /// Asks the editor beside the session.
-    fn ask(&self, question: crate::coding::questions::Question) {
+    fn ask(&mut self, question: Question) {
         let (peer, host) = (self.peer.clone(), self.host.clone());
-        let (session, cwd) = (self.id.clone(), self.cwd.clone());
-        tokio::spawn(async move {
+        let (session, cwd, offers) = (self.id.clone(), self.cwd.clone(), self.offers);
+        let id = question.id.clone();
+        let thinking = tokio::spawn(async move {
             let id = question.id.clone();
-            let answer = asking::ask(&peer, &session, &question, &cwd).await;
+            let answer = asking::ask((&peer, offers), &session, &question, &cwd).await;
             host.send(Op::AnswerQuestion { id, answer });
         });
+        self.asked.insert(id, AbortOnDropHandle::new(thinking));
     }
 
     /// Tells everything that was said, oldest first.
@@ -459,6 +354,7 @@ impl Session {
                     ..
                 } if request == wanted => return Some((messages, at_end)),
                 Event::QuestionAsked { question } => self.ask(*question),
+                Event::QuestionClosed { id } => drop(self.asked.remove(&id)),
                 event => {
                     self.note(&event);
                 }
@@ -470,18 +366,4 @@ impl Session {
         let params = json!({"sessionId": self.id, "update": update});
         self.peer.notify("session/update", params).await;
     }
-}
-
-/// The answer to a prompt whose run has ended.
-fn ended(outcome: &RunOutcome) -> Result<Value, Fault> {
-    let reason = match outcome {
-        RunOutcome::Completed => "end_turn",
-        RunOutcome::Interrupted => "cancelled",
-        RunOutcome::MaxTurns { .. } => "max_turn_requests",
-        RunOutcome::Failed { .. } | RunOutcome::Stopped { .. } => {
-            let message = outcome.error().unwrap_or_default();
-            return Err(Fault::new(Fault::INTERNAL, message));
-        }
-    };
-    Ok(json!({"stopReason": reason}))
 }

@@ -42,6 +42,12 @@ pub(super) fn progress(id: &str, output: &str) -> Value {
     json!({"toolCallId": id, "content": [text(&fenced(shown))]})
 }
 
+/// A call that is shown in a terminal of the editor.
+pub(super) fn in_terminal(id: &str, terminal: &str) -> Value {
+    let content = json!([{"type": "terminal", "terminalId": terminal}]);
+    json!({"toolCallId": id, "content": content})
+}
+
 /// A call that has ended.
 pub(super) fn ended(id: &str, message: &ToolResultMessage, cwd: &Path) -> Value {
     let succeeded = message.status == ToolStatus::Success;
@@ -148,7 +154,7 @@ fn block(block: &ContentBlock) -> Value {
             "type": "content",
             "content": {"type": "image", "data": data, "mimeType": mime_type},
         }),
-        block => text(&fenced(block.as_text().unwrap_or_default())),
+        block @ ContentBlock::Text { .. } => text(&fenced(block.as_text().unwrap_or_default())),
     }
 }
 

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::tools;
 use crate::agent::AgentMessage;
+use crate::coding::context::AddedCommand;
 use crate::coding::session::StoredMessage;
 use crate::llm::AssistantBlock;
 
@@ -19,6 +20,21 @@ pub(super) fn chunk(kind: &str, text: &str, message: Option<&str>) -> Value {
         chunk["messageId"] = json!(message);
     }
     chunk
+}
+
+/// The commands that a prompt may begin with.
+pub(super) fn commands(known: &[AddedCommand]) -> Value {
+    let commands: Vec<Value> = known
+        .iter()
+        .map(|command| {
+            let hint = Some(&command.argument).filter(|hint| !hint.is_empty());
+            json!({
+                "name": command.name, "description": command.description,
+                "input": hint.map(|hint| json!({"hint": hint})),
+            })
+        })
+        .collect();
+    json!({"sessionUpdate": "available_commands_update", "availableCommands": commands})
 }
 
 /// The updates that tell a stored message again.
@@ -59,10 +75,9 @@ pub(super) fn replayed(stored: &StoredMessage, cwd: &Path) -> Vec<Value> {
         AgentMessage::BranchSummary(summary) | AgentMessage::CompactionSummary(summary) => {
             vec![chunk("agent_message_chunk", &summary.summary, id)]
         }
-        AgentMessage::Notice(_) => Vec::new(),
         AgentMessage::Custom(message) if message.display => {
             vec![chunk("agent_message_chunk", &message.text, id)]
         }
-        AgentMessage::Custom(_) => Vec::new(),
+        AgentMessage::Custom(_) | AgentMessage::Notice(_) => Vec::new(),
     }
 }

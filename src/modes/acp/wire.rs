@@ -1,5 +1,8 @@
 //! JSON-RPC 2.0 in lines: what comes from the client and what goes to it.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
@@ -94,17 +97,31 @@ pub(super) enum Outgoing {
     Message(Value),
     /// A request of ours, and who waits for its answer.
     Request {
+        id: u64,
         method: &'static str,
         params: Value,
         reply: oneshot::Sender<Result<Value, Fault>>,
+    },
+    /// Nobody waits for the answer to this request any more.
+    Withdrawn {
+        id: u64,
     },
 }
 
 /// The way to the client. Cheap to clone; whoever sends waits while the client does not read.
 #[derive(Debug, Clone)]
-pub(super) struct Peer(pub mpsc::Sender<Outgoing>);
+pub(super) struct Peer {
+    messages: mpsc::Sender<Outgoing>,
+    /// The number of the last request.
+    last: Arc<AtomicU64>,
+}
 
 impl Peer {
+    pub(super) fn new(messages: mpsc::Sender<Outgoing>) -> Self {
+        let last = Arc::default();
+        Self { messages, last }
+    }
+
     pub(super) async fn notify(&self, method: &str, params: Value) {
         let message = json!({"jsonrpc": "2.0", "method": method, "params": params});
         self.send(Outgoing::Message(message)).await;
@@ -114,26 +131,50 @@ impl Peer {
         self.send(Outgoing::Message(answered(id, answer))).await;
     }
 
-    /// Asks the client, which may take as long as a person does.
+    /// Asks the client, which may take as long as a person does. Dropping the future takes the request back.
     pub(super) async fn request(
         &self,
         method: &'static str,
         params: Value,
     ) -> Result<Value, Fault> {
         let (reply, answered) = oneshot::channel();
+        let id = self.last.fetch_add(1, Ordering::Relaxed) + 1;
         self.send(Outgoing::Request {
+            id,
             method,
             params,
             reply,
         })
         .await;
+        let mut open = Open {
+            id: Some(id),
+            messages: &self.messages,
+        };
+        let answer = answered.await;
+        open.id = None;
         let gone = |_| Fault::new(Fault::INTERNAL, "the client has gone");
-        answered.await.map_err(gone)?
+        answer.map_err(gone)?
     }
 
     async fn send(&self, message: Outgoing) {
         // A client that has gone hears nothing more.
-        let _ = self.0.send(message).await;
+        let _ = self.messages.send(message).await;
+    }
+}
+
+/// A request on its way, which is taken back when it is dropped.
+struct Open<'a> {
+    /// Not set once it is answered.
+    id: Option<u64>,
+    messages: &'a mpsc::Sender<Outgoing>,
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        if let Some(id) = self.id {
+            // A client that does not read keeps the question until it does.
+            let _ = self.messages.try_send(Outgoing::Withdrawn { id });
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::command::Command;
 use super::tree::TreeMemory;
-use crate::coding::host::{DiffRange, Op};
+use crate::coding::host::{DiffRange, Op, TreeOp};
 use crate::coding::questions::Answer;
 
 /// One intent.
@@ -21,6 +21,16 @@ pub enum Action {
         text: String,
     },
     CloseLayer,
+    /// Goes elsewhere in the tree.
+    Move {
+        op: TreeOp,
+        /// What would happen to the files follows, to be taken or left; else it is told when they differ.
+        files: bool,
+    },
+    /// Asks what to do with a session that another osier has.
+    OfferInUse {
+        target: String,
+    },
     /// Shows what changed in the files.
     ShowChanges(DiffRange),
     /// Tells about the open session.

@@ -84,6 +84,8 @@ pub struct App {
     pub(super) search: Search,
     /// What the tree view looked like when it was last open.
     pub(super) tree: TreeMemory,
+    /// A move in the tree is on its way; whether its files were asked for.
+    pub(super) move_files: Option<bool>,
     /// Keys of a sequence that has begun.
     pub(super) pending_keys: Vec<KeyPress>,
     pub(super) actions: Vec<Action>,
@@ -94,6 +96,8 @@ pub struct App {
     pub(super) usage: Usage,
     /// Why the session that was asked for is not open.
     pub(super) failure: Option<String>,
+    /// The session another osier has, that could not be opened.
+    pub(super) in_use: Option<String>,
     /// When Ctrl+C was pressed on an empty editor: a second one exits.
     pub(super) exit_armed: Option<Instant>,
     pub(super) focused: bool,
@@ -144,12 +148,14 @@ impl App {
             plugins: PluginView::default(),
             search: Search::default(),
             tree: TreeMemory::default(),
+            move_files: None,
             pending_keys: Vec::new(),
             actions: Vec::new(),
             ops: Vec::new(),
             effects: Vec::new(),
             usage: Usage::default(),
             failure: None,
+            in_use: None,
             exit_armed: None,
             focused: true,
             browsing: false,

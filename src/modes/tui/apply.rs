@@ -67,6 +67,11 @@ impl App {
             Action::CloseLayer => {
                 self.layers.pop();
             }
+            Action::OfferInUse { target } => self.offer_in_use(&target),
+            Action::Move { op, files } => {
+                self.move_files = Some(files);
+                self.ops.push(Op::Tree(op));
+            }
             Action::ShowChanges(range) => self.ask_changes(range),
             Action::ShowSession => self.show_session(),
             Action::RememberTree(memory) => self.tree = memory,
@@ -256,6 +261,10 @@ impl App {
                 }),
             }
             return;
+        }
+        if self.session.read_only {
+            let text = "this session is only looked at: `/clone` goes on in a copy of it";
+            return self.toast(text, true, Instant::now());
         }
         // The first line of a paste may begin with spaces that mean something.
         let prompt = without_blank_ends(&text);

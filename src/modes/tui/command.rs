@@ -35,6 +35,8 @@ pub enum Command {
     PanRight,
     TreeFilter,
     TreeSummarize,
+    TreeWithFiles,
+    TreeFiles,
     TreeFork,
     TreeCompare,
     TreeLabel,
@@ -310,6 +312,18 @@ pub const COMMANDS: &[CommandInfo] = &[
         Command::TreeSummarize,
         "tree_summarize",
         "go on here, and summarise the branch that is left",
+        false,
+    ),
+    info(
+        Command::TreeWithFiles,
+        "tree_with_files",
+        "go on here, and bring the files back too",
+        false,
+    ),
+    info(
+        Command::TreeFiles,
+        "tree_files",
+        "bring the files alone back to here",
         false,
     ),
     info(

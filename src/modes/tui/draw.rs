@@ -68,7 +68,9 @@ impl App {
                 .render(areas.transcript, buffer, links, &self.theme);
             self.transcript.request_highlight(&mut self.highlighter);
         }
-        self.paint(&self.plugins.widget_rows(), widgets, buffer, links);
+        if widgets.height > 0 {
+            self.paint(&self.plugins.widget_rows(), widgets, buffer, links);
+        }
         self.draw_status(areas, buffer, links, now);
         self.draw_queue(areas, buffer, links);
         self.draw_asking(areas, buffer, links);
@@ -182,6 +184,9 @@ impl App {
     }
 
     fn draw_asking(&self, areas: Areas, buffer: &mut Buffer, links: &Links) {
+        if areas.asking.height == 0 {
+            return;
+        }
         let keys = self.keymap.keys_for("global", "answer");
         let key = keys.first().map(String::as_str);
         let rows = self.asking.rows(usize::from(areas.asking.width), key);

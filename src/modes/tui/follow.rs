@@ -9,7 +9,8 @@ use super::overlays::picker::Picker;
 use super::slash;
 use crate::agent::{self, AgentMessage, RunOutcome, UserMessage};
 use crate::coding::context::AddedCommand;
-use crate::coding::host::{Event, ModelInfo, Op, SessionContents};
+use crate::coding::host::{Event, ModelInfo, Op, SessionContents, SessionInfo};
+use crate::coding::session::StoredMessage;
 use crate::coding::spending::Spending;
 
 /// Runs longer than this are worth a notification.
@@ -37,25 +38,7 @@ impl App {
         match event {
             Event::SessionOpened {
                 session, messages, ..
-            } => {
-                self.session = (**session).clone();
-                self.editor.set_folder(&session.cwd);
-                self.footer.session_name.clone_from(&session.name);
-                self.activity.work = Work::Idle;
-                self.queue = QueueView::default();
-                self.footer.context_tokens = 0;
-                for stored in messages {
-                    self.count(&stored.message);
-                }
-                self.take_contents(session.contents.unwrap_or_default());
-                if self.session.recovered_draft {
-                    let text = "the answer that was cut off by a crash was brought back";
-                    self.transcript.notice(agent::Severity::Info, text);
-                }
-                if let Some(message) = self.failure.take() {
-                    self.transcript.notice(agent::Severity::Error, &message);
-                }
-            }
+            } => self.session_opened(session, messages),
             Event::SessionIndexed { contents } => self.take_contents(*contents),
             Event::SearchHits {
                 request,
@@ -64,8 +47,9 @@ impl App {
                 cut,
             } => self.found(*request, hits, (*done, *cut)),
             // Told in the session that takes its place.
-            Event::SessionFailed { message } => {
-                self.failure = Some(message.clone());
+            Event::SessionFailed { message, in_use } => {
+                self.failure = Some(message.clone()).filter(|_| in_use.is_none());
+                self.in_use.clone_from(in_use);
                 self.ops.push(Op::NewSession);
             }
             Event::SessionRenamed { name } => {
@@ -102,15 +86,47 @@ impl App {
             Event::Checkpoint(event) => self.follow_checkpoints(event, now),
             Event::Tree(event) => self.follow_tree(event, now),
             Event::Library(event) => self.follow_library(event, now),
-            Event::UnsentFound { text } if self.editor.is_empty() => {
-                self.editor.set_text(text);
-                self.toast("what was typed and not sent is back", false, now);
-            }
+            Event::UnsentFound { text } => self.take_unsent(text, now),
             Event::Jobs { jobs } => self.jobs_told(jobs, now),
             Event::JobOutput { id, text, skipped } => self.job_said(id, text, *skipped),
             Event::ShutDown => self.effects.push(Effect::Quit),
             event => self.follow_accounts(event, now),
         }
+    }
+
+    fn session_opened(&mut self, session: &SessionInfo, messages: &[StoredMessage]) {
+        self.session = session.clone();
+        self.editor.set_folder(&session.cwd);
+        self.footer.session_name.clone_from(&session.name);
+        self.footer.read_only = session.read_only;
+        self.activity.work = Work::Idle;
+        self.queue = QueueView::default();
+        self.footer.context_tokens = 0;
+        for stored in messages {
+            self.count(&stored.message);
+        }
+        self.take_contents(session.contents.unwrap_or_default());
+        if session.recovered_draft {
+            let text = "the answer that was cut off by a crash was brought back";
+            self.transcript.notice(agent::Severity::Info, text);
+        }
+        if let Some(message) = self.failure.take() {
+            self.transcript.notice(agent::Severity::Error, &message);
+        }
+        if let Some(target) = self.in_use.take() {
+            self.offer_in_use(&target);
+        }
+    }
+
+    /// Brings back what an earlier run left unsent, without disturbing what is typed now.
+    fn take_unsent(&mut self, text: &str, now: Instant) {
+        if self.editor.is_empty() {
+            self.editor.set_text(text);
+            return self.toast("what was typed and not sent is back", false, now);
+        }
+        self.editor.remember(text);
+        let told = "what was typed and not sent before is in the history";
+        self.toast(told, false, now);
     }
 
     /// Keys, sign-ins and what they were used for; what the project and plug-ins add.

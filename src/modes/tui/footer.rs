@@ -17,6 +17,8 @@ pub struct Footer {
     pub cwd: String,
     pub branch: Option<String>,
     pub session_name: Option<String>,
+    /// The session is only looked at.
+    pub read_only: bool,
     pub model: Option<ModelInfo>,
     /// What is shown until the host has said which model it is.
     pub model_hint: String,
@@ -73,6 +75,9 @@ impl Footer {
         if self.jobs > 0 {
             let jobs = if self.jobs == 1 { "job" } else { "jobs" };
             spans.push(Span::new(format!("{} {jobs}  ", self.jobs), Token::Working));
+        }
+        if self.read_only {
+            spans.push(Span::new("read only  ", Token::Warning));
         }
         // The default goes without saying.
         if self.permissions != Mode::Yolo {

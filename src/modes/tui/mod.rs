@@ -8,6 +8,7 @@ pub mod activity;
 pub mod app;
 mod apply;
 mod asking;
+mod beside;
 mod changes;
 pub mod command;
 mod draw;

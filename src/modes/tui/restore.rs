@@ -6,7 +6,7 @@ use super::app::App;
 use super::overlays::restore::{self, files};
 use crate::agent::Severity;
 use crate::coding::checkpoint::Unrestored;
-use crate::coding::host::CheckpointEvent;
+use crate::coding::host::{CheckpointEvent, FilesAt};
 
 /// Files that stayed as they are, named one by one.
 const NAMED: usize = 10;
@@ -14,6 +14,11 @@ const NAMED: usize = 10;
 impl App {
     pub(super) fn follow_checkpoints(&mut self, event: &CheckpointEvent, now: Instant) {
         match event {
+            CheckpointEvent::FilesPreview {
+                request: restore::COMPARISON,
+                changes,
+                ..
+            } => self.tell_differing(changes.len()),
             CheckpointEvent::FilesPreview { known: false, .. } => {
                 let text = "no earlier state of the files is known here";
                 self.activity.toast(text, true, now);
@@ -41,6 +46,28 @@ impl App {
                 ..
             } => self.show_changes(range, *known, files, now),
         }
+    }
+
+    /// What follows a move: the list of files when it was wanted, else a word when they differ.
+    pub(super) fn follow_move(&mut self) {
+        match self.move_files.take() {
+            Some(true) => self.ops.push(restore::preview(FilesAt::Here)),
+            Some(false) => self.ops.push(restore::compare()),
+            None => {}
+        }
+    }
+
+    fn tell_differing(&mut self, count: usize) {
+        let text = match count {
+            0 => return,
+            1 => {
+                "1 file is not as it was here: `/restore` looks at it and brings it back".to_owned()
+            }
+            count => format!(
+                "{count} files are not as they were here: `/restore` looks at them and brings them back"
+            ),
+        };
+        self.transcript.notice(Severity::Info, &text);
     }
 
     fn tell_left(&mut self, left: &[Unrestored]) {

@@ -22,7 +22,7 @@ use crate::base::text::sanitize;
 use crate::base::watch::Watcher;
 use crate::base::{browser, foreground};
 use crate::coding::folders::Folders;
-use crate::coding::host::{Event, Host, HostSetup, Op};
+use crate::coding::host::{Event, Host, HostSetup, Op, TreeEvent};
 use crate::coding::settings::{ExitOutput, Settings};
 use crate::modes::prompt::Prompt;
 use crate::term::clipboard::{Clipboard, ClipboardError, Copied};
@@ -98,7 +98,7 @@ pub async fn run(mut setup: HostSetup, options: Options) -> anyhow::Result<()> {
         waiting: Vec::new(),
         running: false,
         transcript: Vec::new(),
-        unsent: (String::new(), false),
+        unsent: (Some(String::new()), false),
     };
     screen.clock.asked(Instant::now());
     screen.draw();
@@ -190,7 +190,7 @@ struct Screen {
     /// What was said, for the scrollback.
     transcript: Vec<String>,
     /// The editor's text as the host keeps it, and whether it may be another now.
-    unsent: (String, bool),
+    unsent: (Option<String>, bool),
 }
 
 impl Screen {
@@ -298,8 +298,8 @@ impl Screen {
             return;
         }
         let text = self.app.editor.text();
-        if *kept != text {
-            kept.clone_from(&text);
+        if kept.as_ref() != Some(&text) {
+            *kept = Some(text.clone());
             self.host.send(Op::KeepUnsent { text });
         }
     }
@@ -512,10 +512,13 @@ impl Screen {
         match event {
             // What is typed goes along to the session; else what was left in it comes back.
             Event::SessionOpened { .. } => {
-                self.unsent = (String::new(), true);
+                self.unsent = (Some(String::new()), true);
                 self.host.send(Op::FindUnsent);
             }
-            Event::UnsentFound { .. } | Event::Agent(agent::Event::QueueRecalled { .. }) => {
+            // It may be cleared before this is looked at: that has to be told as well.
+            Event::UnsentFound { .. } => self.unsent = (None, true),
+            Event::Agent(agent::Event::QueueRecalled { .. })
+            | Event::Tree(TreeEvent::Moved { .. } | TreeEvent::Forked { .. }) => {
                 self.unsent.1 = true;
             }
             _ => {}

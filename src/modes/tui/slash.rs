@@ -2,8 +2,9 @@
 
 use super::action::Action;
 use super::command::Command;
+use super::overlays::restore;
 use crate::agent::Op as AgentOp;
-use crate::coding::host::{CheckpointOp, DiffRange, ExchangeOp, FilesAt, Op, TreeOp};
+use crate::coding::host::{CheckpointOp, DiffRange, ExchangeOp, FilesAt, Op, Opening, TreeOp};
 use crate::coding::mcp::PROMPT_PREFIX;
 use crate::coding::permission::Mode;
 use crate::llm::ThinkingLevel;
@@ -246,10 +247,13 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
     },
     SlashCommand {
         name: "redo",
-        argument: "",
-        description: "take the last `/undo` back",
+        argument: "[files|both]",
+        description: "take the last `/undo` back; `files` brings files alone, `both` those as well",
         values: none,
-        run: |_| Ok(vec![Action::Tell(Op::Tree(TreeOp::RedoPrompt))]),
+        run: |argument| {
+            let files = Op::Checkpoint(CheckpointOp::UndoRestore);
+            step(argument, TreeOp::RedoPrompt, files)
+        },
     },
     SlashCommand {
         name: "refresh",
@@ -267,19 +271,23 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
     },
     SlashCommand {
         name: "restore",
-        argument: "[undo]",
-        description: "bring the files back to how they were at this place; `undo` takes that back",
+        argument: "[ENTRY|undo]",
+        description: "bring the files back to how they were at this place, or at an entry; `undo` takes that back",
         values: none,
         run: |argument| {
             let op = match argument.trim() {
-                "" => CheckpointOp::PreviewFiles {
-                    request: 0,
-                    at: FilesAt::Here,
-                },
-                "undo" => CheckpointOp::UndoRestore,
-                other => return Err(format!("`/restore {other}`: say `undo`, or nothing")),
+                "" => restore::preview(FilesAt::Here),
+                "undo" => Op::Checkpoint(CheckpointOp::UndoRestore),
+                entry if entry.contains(char::is_whitespace) => {
+                    return Err(format!(
+                        "`/restore {entry}`: say `undo`, one entry, or nothing"
+                    ));
+                }
+                entry => restore::preview(FilesAt::Entry {
+                    entry_id: entry.to_owned(),
+                }),
             };
-            Ok(vec![Action::Tell(Op::Checkpoint(op))])
+            Ok(vec![Action::Tell(op)])
         },
     },
     SlashCommand {
@@ -292,6 +300,7 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
                 "" => Action::Run(Command::SessionPicker),
                 target => Action::Tell(Op::ResumeSession {
                     target: target.to_owned(),
+                    opening: Opening::Itself,
                 }),
             }])
         },
@@ -366,10 +375,13 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
     },
     SlashCommand {
         name: "undo",
-        argument: "",
-        description: "go back to before the last prompt; its text comes back",
+        argument: "[files|both]",
+        description: "go back to before the last prompt; `files` brings files alone, `both` those as well",
         values: none,
-        run: |_| Ok(vec![Action::Tell(Op::Tree(TreeOp::UndoPrompt))]),
+        run: |argument| {
+            let files = restore::preview(FilesAt::LastPrompt);
+            step(argument, TreeOp::UndoPrompt, files)
+        },
     },
     SlashCommand {
         name: "usage",
@@ -379,6 +391,16 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
         run: |_| Ok(vec![Action::Tell(Op::GetUsage)]),
     },
 ];
+
+/// A step of the conversation, of the files, or of both.
+fn step(argument: &str, op: TreeOp, files: Op) -> Result<Vec<Action>, String> {
+    Ok(vec![match argument.trim() {
+        "" => Action::Move { op, files: false },
+        "both" => Action::Move { op, files: true },
+        "files" => Action::Tell(files),
+        other => return Err(format!("`{other}`: say `files`, `both`, or nothing")),
+    }])
+}
 
 /// Which changes are meant; entries by their ids.
 fn diff(argument: &str) -> Result<Vec<Action>, String> {

@@ -75,8 +75,8 @@ pub(super) fn schema() -> Value {
         })
         .collect();
     let frames = json!({
-        "response": framed(writes.subschema_for::<Response>(), "response"),
-        "ui_request": framed(writes.subschema_for::<UiRequest>(), "ui_request"),
+        "response": framed(&writes.subschema_for::<Response>(), "response"),
+        "ui_request": framed(&writes.subschema_for::<UiRequest>(), "ui_request"),
         "ui_closed": {
             "description": "A request needs no answer any more: `answered`, `withdrawn` or `timeout`.",
             "type": "object",
@@ -87,7 +87,7 @@ pub(super) fn schema() -> Value {
             },
             "required": ["type", "id", "reason"],
         },
-        "ui_response": framed(reads.subschema_for::<UiResponse>(), "ui_response"),
+        "ui_response": framed(&reads.subschema_for::<UiResponse>(), "ui_response"),
     });
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -223,7 +223,7 @@ fn kind(kind: Kind, inputs: &BTreeMap<&str, Value>) -> Value {
     }
 }
 
-fn framed(schema: Schema, kind: &str) -> Value {
+fn framed(schema: &Schema, kind: &str) -> Value {
     json!({"allOf": [schema], "properties": {"type": {"const": kind}}, "required": ["type"]})
 }
 

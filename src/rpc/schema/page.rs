@@ -37,11 +37,11 @@ fn entry(command: &Command) -> String {
         let _ = write!(text, " (also {})", listed(command.aliases));
     }
     let _ = write!(text, ": {}", command.doc);
-    text.push_str(&match command.gives {
-        Gives::Nothing => String::new(),
-        Gives::Event(event) => format!(" Gives the fields of `{event}`."),
-        Gives::Shape(name) => format!(" Gives `{name}`."),
-    });
+    let _ = match command.gives {
+        Gives::Nothing => Ok(()),
+        Gives::Event(event) => write!(text, " Gives the fields of `{event}`."),
+        Gives::Shape(name) => write!(text, " Gives `{name}`."),
+    };
     text.push_str("\n\n");
     for field in command.takes {
         let _ = writeln!(text, "{}", parameter(field));

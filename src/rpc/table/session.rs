@@ -23,8 +23,15 @@ pub(super) const COMMANDS: &[Command] = &[
     )
     .also(&["resume_session"])
     .of("resume_session")
-    .takes(&[needs("target", Kind::Text, "an id, the start of one, or a path")
-        .also(&["sessionPath", "path"])])
+    .takes(&[
+        needs("target", Kind::Text, "an id, the start of one, or a path")
+            .also(&["sessionPath", "path"]),
+        may(
+            "opening",
+            Kind::Word(&["itself", "copy", "read_only"]),
+            "to go on in it, in a copy of it, or to look at it; itself when left out",
+        ),
+    ])
     .shaped("Opened", &["session_opened", "session_failed"], opened),
     row("list_sessions", "The stored sessions, newest first.")
         .takes(&[needs(

@@ -91,6 +91,26 @@ pub(super) fn is_default_blank(cell: &Cell) -> bool {
     cell.bg == Color::Reset && is_plain_blank(cell)
 }
 
+/// Whether two rows are the same, cell by cell. Every cell of the screen is compared in every frame, nearly all
+/// of them hold one byte, and nearly all are the same.
+pub(in crate::term) fn same_row(a: &[Cell], b: &[Cell]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_cell(a, b))
+}
+
+#[inline]
+pub(in crate::term) fn same_cell(a: &Cell, b: &Cell) -> bool {
+    let same_symbol = match (a.symbol().as_bytes(), b.symbol().as_bytes()) {
+        ([a], [b]) => a == b,
+        (a, b) => a == b,
+    };
+    same_symbol
+        && a.fg == b.fg
+        && a.bg == b.bg
+        && a.modifier == b.modifier
+        && a.underline_color == b.underline_color
+        && a.diff_option == b.diff_option
+}
+
 /// Whether two glyphs look the same.
 pub(super) fn looks_same(a: (&Cell, &str), b: (&Cell, &str)) -> bool {
     if a.1 != b.1 || a.0.bg != b.0.bg || is_skipped(a.0) != is_skipped(b.0) {
@@ -110,7 +130,7 @@ fn bare(cell: &Cell) -> bool {
 /// only, in order.
 pub(super) fn changed_columns(previous: &[Cell], next: &[Cell], changed: &mut Vec<u16>) {
     changed.clear();
-    let differs = |column: &usize| previous[*column] != next[*column];
+    let differs = |column: &usize| !same_cell(&previous[*column], &next[*column]);
     let width = previous.len().min(next.len());
     let Some(first) = (0..width).find(differs) else {
         return;

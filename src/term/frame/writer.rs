@@ -3,7 +3,7 @@
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::{Position, Rect, Size};
 
-use super::{Cursor, Encoder, Features, Links};
+use super::{Cursor, Encoder, Features, Links, glyph};
 use crate::term::scroll::{self, Detector};
 
 const BEGIN: &[u8] = b"\x1b[?2026h";
@@ -153,7 +153,7 @@ impl FrameWriter {
         let mut changed = 0;
         for index in 0..usize::from(height) {
             let next = row(&self.next, index);
-            if row(&self.shown, index) != next {
+            if !glyph::same_row(row(&self.shown, index), next) {
                 changed += 1;
                 self.next_hashes[index] = scroll::row_hash(next);
             }
@@ -230,7 +230,7 @@ fn write_rows(
             row(shown, usize::from(index)),
             row(next, usize::from(index)),
         );
-        if shown != next {
+        if !glyph::same_row(shown, next) {
             encoder.row(index, shown, next, links, out);
         }
     }

@@ -86,6 +86,8 @@ const ACTIONS: &[&str] = &[
     "tree_filter",
     "tree_summarize",
     "tree_fork",
+    "tree_with_files",
+    "tree_files",
     "tree_compare",
     "tree_label",
     "tree_delete",

@@ -1,10 +1,11 @@
-//! Code blocks. A top-level fence is never parsed: its lines are counted once per width, and rows are built
+//! Code blocks. A fence that is a block of its own is never parsed: its lines are counted once per width, and rows are built
 //! only for what is shown, so that a fence of any size costs what is on the screen.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
+use super::containers::{Container, inner_line, is_inside};
 use super::long_line::{LONG, LongLine};
 use super::scan::Fence;
 use crate::base::text;
@@ -70,10 +71,13 @@ pub(super) fn language(info: &str) -> &str {
     word.trim_start_matches('.')
 }
 
-/// A top-level fence. Lines are byte ranges of the document's source.
+/// A fence. Lines are byte ranges of the document's source.
 #[derive(Debug, Clone)]
 pub(super) struct CodeBlock {
     fence: Fence,
+    /// What its lines are inside of, and what stands in front of its rows.
+    containers: Vec<Container>,
+    prefix: Vec<Span>,
     pub(super) language: Box<str>,
     pub(super) lines: Vec<Range<u32>>,
     /// Tokens of the lines highlighted so far.
@@ -102,9 +106,23 @@ pub(super) struct Sending {
 impl CodeBlock {
     /// The block whose opening line is `line`.
     pub(super) fn new(fence: Fence, line: &str) -> Self {
+        Self::inside(&[], Vec::new(), fence, line)
+    }
+
+    /// One inside containers.
+    pub(super) fn inside(
+        containers: &[Container],
+        mut prefix: Vec<Span>,
+        fence: Fence,
+        line: &str,
+    ) -> Self {
+        let line = inner_line(containers, line);
         let info = line.trim_start().get(fence.length..).unwrap_or_default();
+        prefix.push(gutter());
         Self {
             fence,
+            containers: containers.to_vec(),
+            prefix,
             language: text::expand_tabs(language(info)).into(),
             lines: Vec::new(),
             tokens: Vec::new(),
@@ -118,8 +136,14 @@ impl CodeBlock {
 
     /// A line as it is shown.
     pub(super) fn shown<'a>(&self, line: &'a str) -> Cow<'a, str> {
-        let spaces = line.bytes().take_while(|byte| *byte == b' ').count();
-        text::expand_tabs(&line[spaces.min(self.fence.indent)..])
+        let indent = |line: &str| {
+            let spaces = line.bytes().take_while(|byte| *byte == b' ').count();
+            spaces.min(self.fence.indent)
+        };
+        match inner_line(&self.containers, line) {
+            Cow::Borrowed(line) => text::expand_tabs(&line[indent(line)..]),
+            Cow::Owned(line) => Cow::Owned(text::expand_tabs(&line[indent(&line)..]).into_owned()),
+        }
     }
 
     pub(super) fn line<'a>(&self, index: usize, source: &'a str) -> Cow<'a, str> {
@@ -127,9 +151,13 @@ impl CodeBlock {
         self.shown(&source[range.start as usize..range.end as usize])
     }
 
-    /// Whether an unfinished line could be the start of the closing fence.
+    /// Whether an unfinished line could be the start of the closing fence, or one that leaves the containers.
     pub(super) fn may_close(&self, partial: &str) -> bool {
-        let rest = partial.trim();
+        if !self.containers.is_empty() && !is_inside(&self.containers, partial) {
+            return true;
+        }
+        let line = inner_line(&self.containers, partial);
+        let rest = line.trim();
         !rest.is_empty() && rest.bytes().all(|byte| byte == self.fence.byte)
     }
 
@@ -140,8 +168,8 @@ impl CodeBlock {
             self.row_ends.clear();
             self.long.clear();
         }
-        let gutter = [gutter()];
-        let wrap = Wrap::new(width).prefixed(&gutter);
+        let prefix = std::mem::take(&mut self.prefix);
+        let wrap = Wrap::new(width).prefixed(&prefix);
         let mut end = self.row_ends.last().copied().unwrap_or(0);
         for index in self.row_ends.len()..self.lines.len() {
             let line = self.line(index, source);
@@ -153,6 +181,7 @@ impl CodeBlock {
             let line = self.shown(partial);
             count(&mut self.long, open, &line, &wrap)
         });
+        self.prefix = prefix;
         (self.head() + end as usize + partial).max(1)
     }
 
@@ -162,21 +191,20 @@ impl CodeBlock {
 
     /// Appends a range of the rows that `height` counted.
     pub(super) fn rows(
-        &mut self,
+        &self,
         range: Range<usize>,
         source: &str,
         partial: Option<&str>,
         out: &mut Vec<Row>,
     ) {
         let width = self.width;
-        let gutter = [gutter()];
-        let wrap = Wrap::new(width).prefixed(&gutter);
+        let wrap = Wrap::new(width).prefixed(&self.prefix);
         let start = out.len();
         let wanted = range.len();
         let mut skip = range.start;
         if self.head() > 0 {
             if range.start == 0 {
-                out.push(label(&self.language, &gutter, width));
+                out.push(label(&self.language, &self.prefix, width));
             } else {
                 skip -= 1;
             }

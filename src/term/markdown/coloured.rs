@@ -28,7 +28,7 @@ impl Markdown {
                         self.keys.insert(key, (index, nested));
                     }
                 }
-                Body::Text(_) => {}
+                Body::Text(_) | Body::Table(_) => {}
             }
         }
     }
@@ -50,6 +50,7 @@ impl Markdown {
                 }
                 &mut text.tokens[nested]
             }
+            Body::Table(_) => return false,
         };
         tokens.resize(highlighted.first_line, Vec::new());
         tokens.extend_from_slice(&highlighted.lines);

@@ -7,13 +7,17 @@
 
 mod code;
 mod coloured;
+mod containers;
 mod inline;
 mod long_line;
+mod parts;
 mod pieces;
 mod render;
 mod scan;
+mod sections;
 mod split;
 mod table;
+mod table_block;
 mod unit;
 
 use std::borrow::Cow;
@@ -21,6 +25,8 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::ops::Range;
 
+use self::containers::inner_line;
+use self::parts::PART;
 use self::pieces::Cut;
 use self::split::{Splitter, Step};
 use self::unit::{Body, Definitions, Shown, Unit};
@@ -31,11 +37,17 @@ use crate::base::text;
 const KEPT_BLOCKS: usize = 64;
 
 /// A streamed document.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Markdown {
     source: String,
     /// Where the unfinished last line starts.
     line: usize,
+    /// The line above it, when it may be the header of a table that is a block of its own.
+    header: Option<Range<usize>>,
+    /// Where the last block begins inside what is open.
+    block: usize,
+    /// Bytes from which on what is open is parted where a block begins inside of it.
+    part: usize,
     splitter: Splitter,
     blank: bool,
     units: Vec<Unit>,
@@ -48,6 +60,8 @@ pub struct Markdown {
     /// Bytes of text that were laid out so far.
     laid: Cell<usize>,
     finished: bool,
+    /// Its blocks were not looked for yet.
+    unread: bool,
     definitions: Definitions,
     width: usize,
     /// Where the rows of each block end, as far as they are laid out for `width`.
@@ -65,9 +79,39 @@ pub struct Markdown {
     keys: HashMap<u64, (usize, usize)>,
 }
 
+impl Default for Markdown {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Markdown {
     pub fn new() -> Self {
-        Self::default()
+        Self {
+            source: String::new(),
+            line: 0,
+            header: None,
+            block: 0,
+            part: PART,
+            splitter: Splitter::default(),
+            blank: false,
+            units: Vec::new(),
+            tail: None,
+            cut: None,
+            uncut: 0,
+            laid: Cell::new(0),
+            finished: false,
+            unread: false,
+            definitions: HashMap::new(),
+            width: 0,
+            ends: Vec::new(),
+            tail_end: 0,
+            dirty: false,
+            partial: String::new(),
+            visible: 0..0,
+            trimmed: 0,
+            keys: HashMap::new(),
+        }
     }
 
     /// A whole document.
@@ -131,6 +175,11 @@ impl Markdown {
 
     /// Appends a range of the rows to `out`; costs what is in the range.
     pub fn rows(&mut self, width: usize, range: Range<usize>, out: &mut Vec<Row>) {
+        self.each_row(width, range, &mut |row| out.push(row.clone()));
+    }
+
+    /// Shows a range of the rows, one after the other.
+    pub fn each_row(&mut self, width: usize, range: Range<usize>, show: &mut dyn FnMut(&Row)) {
         self.lay_out(width.max(1));
         let mut at = range.start;
         let mut index = self.ends.partition_point(|end| *end <= at);
@@ -140,7 +189,7 @@ impl Markdown {
             let end = self.ends.get(index).copied().unwrap_or(self.tail_end);
             let to = range.end.min(end);
             if to > at {
-                self.unit_rows(index, at - start..to - start, end - start, out);
+                self.unit_rows(index, at - start..to - start, end - start, show);
                 at = to;
             }
             index += 1;
@@ -185,21 +234,30 @@ impl Markdown {
         match step {
             Step::Starts(kind) => {
                 self.close_last();
+                self.block = line.start;
                 let first = &self.source[line.clone()];
                 self.units
                     .push(Unit::new(kind, line.start, first, self.blank));
             }
-            Step::Code => {
-                let lines = line.start as u32..line.end as u32;
-                if let Some(Body::Code(code)) = self.units.last_mut().map(|unit| &mut unit.body) {
-                    code.lines.push(lines);
-                }
-            }
-            Step::Continues | Step::Blank => {}
+            Step::Code | Step::Row => self.add_line(&line),
+            Step::Continues => self.begin_part(&line),
+            Step::Table => self.begin_table(&line),
+            Step::Blank => {}
         }
+        self.header = self.splitter.is_direct().then(|| line.clone());
         self.blank = self.source[line].trim().is_empty();
         if let Some(unit) = self.units.last_mut() {
             unit.source.end = range.end;
+        }
+    }
+
+    /// A line of a block whose lines are known one by one.
+    fn add_line(&mut self, line: &Range<usize>) {
+        let line = line.start as u32..line.end as u32;
+        match self.units.last_mut().map(|unit| &mut unit.body) {
+            Some(Body::Code(code)) => code.lines.push(line),
+            Some(Body::Table(table)) => table.lines.push(line),
+            _ => {}
         }
     }
 
@@ -211,8 +269,10 @@ impl Markdown {
             return;
         };
         unit.invalidate();
-        if let Body::Code(code) = &mut unit.body {
-            code.closed = true;
+        match &mut unit.body {
+            Body::Code(code) => code.closed = true,
+            Body::Table(table) => table.closed = true,
+            Body::Text(_) => {}
         }
         let mut labels = Vec::new();
         for (label, destination) in unit.definitions(&self.source) {
@@ -224,7 +284,7 @@ impl Markdown {
         }
         for (index, unit) in self.units.iter_mut().enumerate() {
             if unit.waits_for(&labels) {
-                unit.invalidate();
+                unit.resolve_again();
                 self.ends.truncate(index);
             }
         }
@@ -237,6 +297,7 @@ impl Markdown {
     }
 
     fn lay_out(&mut self, width: usize) {
+        self.read_section();
         if self.width != width {
             self.width = width;
             // Rows begin elsewhere.
@@ -270,7 +331,10 @@ impl Markdown {
 
     fn read_partial(&mut self) {
         let open = &self.source[self.open_start()..];
-        self.partial = text::sanitize(open).into_owned();
+        let mut partial = std::mem::take(&mut self.partial);
+        partial.clear();
+        partial.push_str(&text::sanitize(open));
+        self.partial = partial;
     }
 
     /// Where the rows of a block end.
@@ -284,25 +348,34 @@ impl Markdown {
         }
     }
 
-    /// Whether a blank row stands above a block that has rows.
+    /// Whether an empty row stands above a block that has rows.
     fn has_gap(&self, index: usize) -> bool {
-        let Some(before) = index.checked_sub(1).filter(|before| self.ends[*before] > 0) else {
+        let Some(unit) = self.units.get(index).or(self.tail.as_ref()) else {
             return false;
         };
-        let unit = self.units.get(index).or(self.tail.as_ref());
-        unit.is_some_and(|unit| unit.has_gap_after(self.units[before].kind))
+        index.checked_sub(1).is_some_and(|before| {
+            let follows = self.ends[before] > 0 || unit.rest.is_some();
+            follows && unit.has_gap_after(self.units[before].kind)
+        })
     }
 
-    fn unit_rows(&mut self, index: usize, range: Range<usize>, height: usize, out: &mut Vec<Row>) {
+    fn unit_rows(
+        &mut self,
+        index: usize,
+        range: Range<usize>,
+        height: usize,
+        show: &mut dyn FnMut(&Row),
+    ) {
         let mut range = range;
         if self.has_gap(index) {
             if range.start == 0 {
-                out.push(Row::default());
+                let unit = self.units.get(index).or(self.tail.as_ref());
+                show(&unit.map(Unit::gap).unwrap_or_default());
             }
             range = range.start.saturating_sub(1)..range.end - 1;
         }
         debug_assert!(range.end <= height);
-        self.with_unit(index, |unit, shown| unit.rows(range, shown, out));
+        self.with_unit(index, |unit, shown| unit.rows(range, shown, show));
     }
 
     /// Calls `use_unit` with a block and what it shows; index `units.len()` is the tail.
@@ -311,35 +384,32 @@ impl Markdown {
         index: usize,
         use_unit: impl FnOnce(&mut Unit, &Shown<'_>) -> T,
     ) -> T {
-        let open = index + 1 == self.units.len() && !self.finished && self.tail.is_none();
         let is_tail = index == self.units.len();
+        let open = index + 1 == self.units.len() && !self.finished && self.tail.is_none();
         let complete_to = self.open_start();
-        let goes_on = self
-            .units
-            .get(index + 1)
-            .is_some_and(|next| next.rest.is_some());
+        let goes_on = self.units.get(index + 1).is_some_and(Unit::flows);
         let Some(unit) = self.units.get_mut(index).or(self.tail.as_mut()) else {
             return T::default();
         };
-        let partial = self.partial.as_str();
-        let partial = (open && !partial.is_empty() && !holds_back(&self.splitter, unit, partial))
-            .then_some(partial);
         let complete = unit.source.start.min(complete_to)..unit.source.end.min(complete_to);
-        let complete = &self.source[complete];
-        let source = match (&unit.body, partial) {
-            (Body::Code(_), _) => Cow::Borrowed(""),
-            _ if is_tail => Cow::Borrowed(self.partial.as_str()),
-            (Body::Text(_), Some(partial)) => Cow::Owned(format!("{complete}{partial}")),
-            (Body::Text(_), None) if open => {
-                Cow::Borrowed(without_table_header(&self.splitter, complete))
+        let mut complete = &self.source[complete];
+        let mut partial = None;
+        if is_tail {
+            complete = "";
+            partial = Some(self.partial.as_str());
+        } else if open {
+            let cut = self.cut.as_ref().is_some_and(Cut::is_in_line);
+            let open = Some(self.partial.as_str()).filter(|partial| !partial.is_empty());
+            partial = open.filter(|open| cut || !holds_back(&self.splitter, unit, open));
+            if partial.is_none() {
+                complete = without_table_header(&self.splitter, complete);
             }
-            (Body::Text(_), None) => Cow::Borrowed(complete),
-        };
-        let in_fence = self.splitter.fence().is_some();
+        }
+        let is_code = matches!(unit.body, Body::Code(_));
         let shown = Shown {
             document: &self.source,
-            source: &source,
-            partial: partial.filter(|_| in_fence),
+            complete,
+            partial: partial.filter(|_| !is_code || self.splitter.fence().is_some()),
             definitions: &self.definitions,
             goes_on,
             laid: &self.laid,
@@ -353,12 +423,14 @@ impl Markdown {
         if self.finished
             || self.is_line_cut()
             || is_only_marks(partial)
-            || partial.trim_start().starts_with('|')
+            || starts_with_bar(&self.splitter, partial)
         {
             return None;
         }
-        match self.splitter.clone().line(partial) {
+        let mut splitter = self.splitter.clone();
+        match splitter.line(partial) {
             Step::Starts(kind) => Some(Unit::new(kind, self.line, partial, self.blank)),
+            Step::Continues => self.begins_part(&splitter, partial),
             _ => None,
         }
     }
@@ -367,20 +439,26 @@ impl Markdown {
 /// Whether the unfinished line must wait for more: it could still turn out to be a fence's end, a marker,
 /// a heading's underline or a row of a table.
 fn holds_back(splitter: &Splitter, unit: &Unit, partial: &str) -> bool {
-    if unit.rest.is_some() {
-        return false;
+    match &unit.body {
+        Body::Code(code) if splitter.fence().is_some() => code.may_close(partial),
+        _ => splitter.is_in_table() || is_only_marks(partial) || starts_with_bar(splitter, partial),
     }
-    if splitter.fence().is_some() {
-        return matches!(&unit.body, Body::Code(code) if code.may_close(partial));
-    }
-    splitter.is_in_table() || partial.trim_start().starts_with('|') || is_only_marks(partial)
+}
+
+/// Whether a line inside of what is open may be one of a table.
+fn starts_with_bar(splitter: &Splitter, line: &str) -> bool {
+    let inner = inner_line(splitter.containers(), line);
+    inner.trim_start().starts_with('|')
 }
 
 /// The text of an open paragraph without a last line that looks like the header of a table.
 fn without_table_header<'a>(splitter: &Splitter, source: &'a str) -> &'a str {
+    if !splitter.may_become_table() {
+        return source;
+    }
     let body = source.strip_suffix('\n').unwrap_or(source);
     let start = body.rfind('\n').map_or(0, |newline| newline + 1);
-    let waits = splitter.may_become_table() && body[start..].trim_start().starts_with('|');
+    let waits = starts_with_bar(splitter, &body[start..]);
     if waits { &source[..start] } else { source }
 }
 

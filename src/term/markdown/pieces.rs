@@ -1,4 +1,4 @@
-//! A paragraph without an end: a model that writes one line for minutes, a log without a blank line. While
+//! A paragraph without an end, be it inside of quotes and items: a model that writes one line for minutes, a log without a blank line. While
 //! it is open it is cut where a row begins, and the rows before the cut stay as they are: a delta costs the
 //! text behind the last cut.
 //!
@@ -8,13 +8,11 @@
 
 use std::borrow::Cow;
 
-use pulldown_cmark::{Event, Parser, Tag};
-
 use super::Markdown;
-use super::render::{Block, options, render};
+use super::containers::Container;
+use super::render::{Block, Context, open_paragraph};
 use super::scan::Marker;
-use super::split::Kind;
-use super::unit::{Body, Rest, Unit};
+use super::unit::{Body, Flow, Rest, Unit};
 use crate::base::text;
 use crate::term::row::Row;
 
@@ -30,7 +28,7 @@ const STEP: usize = 61;
 #[derive(Debug, Clone)]
 pub(super) struct Cut {
     /// The first piece.
-    first: usize,
+    pub(super) first: usize,
     /// Where the text behind the last cut begins.
     start: usize,
     line: Option<CutLine>,
@@ -45,6 +43,13 @@ struct CutLine {
     end: usize,
 }
 
+impl Cut {
+    /// Whether the unfinished line is cut.
+    pub(super) fn is_in_line(&self) -> bool {
+        self.line.is_some()
+    }
+}
+
 impl Markdown {
     /// Where the text begins that is laid out with every delta: the unfinished line, or what is left of it.
     pub(super) fn open_start(&self) -> usize {
@@ -55,7 +60,7 @@ impl Markdown {
 
     /// Whether the unfinished line is cut.
     pub(super) fn is_line_cut(&self) -> bool {
-        self.cut.as_ref().is_some_and(|cut| cut.line.is_some())
+        self.cut.as_ref().is_some_and(Cut::is_in_line)
     }
 
     /// Cuts what is open until little is left of it.
@@ -98,29 +103,55 @@ impl Markdown {
 
     fn find_cut(&mut self) -> Option<(usize, Rest)> {
         let open = self.tail.as_ref().or(self.units.last())?;
-        let cuttable = matches!(open.kind, Kind::Text | Kind::Item { .. })
-            && matches!(open.body, Body::Text(_));
         let start = open.source.start;
         let length = self.source.len() - start;
-        if self.finished || !cuttable || length < LONG || self.source.len() < self.uncut {
+        let cuttable = !self.finished && matches!(open.body, Body::Text(_));
+        if !cuttable || length < LONG || self.source.len() < self.uncut {
             return None;
         }
-        let open = Open {
+        // Small blocks may stand above the paragraph.
+        let above = self.block.clamp(start, start + PIECE) - start;
+        let text = Open {
+            unit: open,
             text: &self.source[start..],
             width: self.width,
-            is_item: open.rest.is_none() && open.kind != Kind::Text,
-            rest: open.rest,
+            head: above + PIECE,
         };
-        let head = open.head(PIECE);
-        let found = match text::sanitize(head) {
-            Cow::Borrowed(_) => open.cut(&self.laid),
+        let found = match text::sanitize(text.ahead()) {
+            Cow::Borrowed(_) => text.cut(&self.laid),
             // What cannot be shown as it is would be shown in pieces.
             Cow::Owned(_) => None,
         };
+        let found = found.and_then(|(length, context, continues)| {
+            let containers = self.containers_behind(open, start + length);
+            (containers.len() == context.depth()).then(|| {
+                let rest = Rest {
+                    containers,
+                    context,
+                    number: None,
+                    after_blank: false,
+                    flow: Some(Flow { continues }),
+                };
+                (start + length, rest)
+            })
+        });
         if found.is_none() {
             self.uncut = self.source.len() + PIECE;
         }
-        found.map(|(length, rest)| (start + length, rest))
+        found
+    }
+
+    /// What a paragraph is inside of that is cut at `place`.
+    fn containers_behind(&self, open: &Unit, place: usize) -> Vec<Container> {
+        if open.flows() {
+            return open.containers().to_vec();
+        }
+        if place < self.line {
+            return self.splitter.containers().to_vec();
+        }
+        let mut splitter = self.splitter.clone();
+        splitter.line(&self.partial);
+        splitter.containers().to_vec()
     }
 
     fn cut_at(&mut self, place: usize, rest: Rest) {
@@ -148,83 +179,69 @@ impl Markdown {
 
 /// Open text that is to be cut.
 struct Open<'a> {
+    unit: &'a Unit,
     text: &'a str,
     width: usize,
-    /// It begins with the marker of a list item.
-    is_item: bool,
-    rest: Option<Rest>,
+    /// Bytes of it that are looked at.
+    head: usize,
 }
 
 impl<'a> Open<'a> {
-    fn head(&self, length: usize) -> &'a str {
-        let length = self.text.floor_char_boundary(length.min(self.text.len()));
-        self.text[..length].trim_end()
+    fn ahead(&self) -> &'a str {
+        let length = self.head.min(self.text.len());
+        &self.text[..self.text.floor_char_boundary(length)]
     }
 
-    /// After how many bytes a row begins, and how the rest is shown.
-    fn cut(&self, laid: &std::cell::Cell<usize>) -> Option<(usize, Rest)> {
-        if !self.is_one_paragraph(self.head(PIECE)) {
-            return None;
-        }
-        let mut decoration = 0;
+    /// After how many bytes a row begins, what is open there, and whether it continues the line above.
+    fn cut(&self, laid: &std::cell::Cell<usize>) -> Option<(usize, Context, bool)> {
+        let ahead = self.ahead();
+        let inner = self.unit.inner(ahead);
+        let mut open = None;
         for attempt in 0..TRIES {
-            let head = self.head(PIECE - attempt * STEP);
+            let length = inner.floor_char_boundary(inner.len().checked_sub(attempt * STEP)?);
+            let head = inner[..length].trim_end();
             laid.set(laid.get() + head.len());
-            let block = Block {
-                width: self.width,
-                indent: self.rest.map_or(0, |rest| rest.indent),
-                ..Block::default()
-            };
-            let (rows, _) = render(head, block, |_| None);
+            let (rows, context) = open_paragraph(head, self.block());
             let [.., _, last] = rows.as_slice() else {
                 return None;
             };
-            decoration = usize::from(last.decoration);
+            let context = context?;
             let shown = without_decoration(last);
             let length = head.len().checked_sub(shown.len())?;
             if says_the_same(&head.as_bytes()[length..], shown.as_bytes())
-                && starts_text(&self.text[length..])
+                && starts_text(&inner[length..])
             {
-                let rest = Rest {
-                    indent: decoration,
-                    continues: last.continues,
-                };
-                return Some((length, rest));
+                return Some((self.outer(length, &inner), context, last.continues));
             }
+            open = open.or(Some(context));
         }
         // Markup in every row: one of them ends early, until the whole is laid out.
-        let head = self.head(PIECE);
-        let mut words = head.rmatch_indices(' ').map(|(at, _)| at + 1);
-        let length = words.find(|at| starts_text(&self.text[*at..]))?;
-        let rest = Rest {
-            indent: decoration,
-            continues: true,
-        };
-        (length > PIECE / 2).then_some((length, rest))
+        let mut words = inner.rmatch_indices(' ').map(|(at, _)| at + 1);
+        let length = words.find(|at| starts_text(&inner[*at..]))?;
+        (length > inner.len() / 2).then_some((self.outer(length, &inner), open?, true))
     }
 
-    /// Whether the text is nothing but a paragraph, or an item that holds one.
-    fn is_one_paragraph(&self, head: &str) -> bool {
-        let (mut items, mut paragraphs) = (0, 0);
-        for event in Parser::new_ext(head, options()) {
-            match event {
-                Event::Start(Tag::Paragraph) => paragraphs += 1,
-                Event::Start(Tag::Item) => items += 1,
-                Event::Start(Tag::List(_)) if self.is_item => {}
-                Event::Start(
-                    Tag::Emphasis
-                    | Tag::Strong
-                    | Tag::Strikethrough
-                    | Tag::Link { .. }
-                    | Tag::Image { .. },
-                ) => {}
-                Event::Start(_) | Event::Rule | Event::Html(_) | Event::TaskListMarker(_) => {
-                    return false;
-                }
-                _ => {}
-            }
+    fn block(&self) -> Block<'a> {
+        let rest = self.unit.rest.as_deref();
+        Block {
+            width: self.width,
+            number: self.unit.number(),
+            context: rest.map(|rest| &rest.context),
+            after_blank: rest.is_some_and(|rest| rest.after_blank),
+            flows: self.unit.flows(),
+            ..Block::default()
         }
-        paragraphs <= 1 && items == usize::from(self.is_item)
+    }
+
+    /// The place in the text that has `length` bytes of `inner` before it: lines are as long from their ends.
+    fn outer(&self, length: usize, inner: &str) -> usize {
+        let lines = inner[..length].matches('\n').count();
+        let end = |text: &str| {
+            let mut ends = text.match_indices('\n').map(|(at, _)| at);
+            ends.nth(lines).unwrap_or(text.len())
+        };
+        let ahead = self.ahead();
+        end(ahead) - (end(inner) - length)
     }
 }
 
@@ -358,7 +375,7 @@ mod tests {
             let mut document = Markdown::new();
             let read = |document: &Markdown| match &document.units[0].body {
                 Body::Code(code) => code.long.values().map(|line| line.read).sum::<usize>(),
-                Body::Text(_) => 0,
+                _ => 0,
             };
             let mut before = 0;
             for delta in text.split_inclusive([' ', 'b', '字']) {

@@ -3,6 +3,8 @@
 //! Every block that is open puts a prefix in front of the rows inside it: a bullet, then the indent
 //! below it, or the bar of a quote. All prefixes are decoration.
 
+mod context;
+
 use std::ops::Range;
 
 use pulldown_cmark::{
@@ -10,6 +12,8 @@ use pulldown_cmark::{
     TagEnd,
 };
 
+pub(super) use self::context::{Context, context_at, open_paragraph};
+use self::context::{List, Prefix, Previous, gap, is_inline, rest_of};
 use super::code;
 use super::inline::Inline;
 use super::table::{Cell, Table};
@@ -51,10 +55,14 @@ pub(super) struct Nested {
 #[derive(Debug, Default)]
 pub(super) struct Block<'a> {
     pub(super) width: usize,
-    /// The number of the list item that the block is.
+    /// The number of the first item, where it goes on a list.
     pub(super) number: Option<u64>,
-    /// Columns in front of all rows.
-    pub(super) indent: usize,
+    /// What it is inside of.
+    pub(super) context: Option<&'a Context>,
+    /// A blank line stands above it.
+    pub(super) after_blank: bool,
+    /// It goes on in the middle of a paragraph.
+    pub(super) flows: bool,
     /// Tokens of the code blocks inside, in their order.
     pub(super) tokens: &'a [Vec<LineTokens>],
     pub(super) rows: Vec<Row>,
@@ -63,55 +71,57 @@ pub(super) struct Block<'a> {
 
 /// Parses `source` and lays it out. `resolve` finds the destination of a reference that the block does not
 /// define itself.
-pub(super) fn render<'s>(
-    source: &'s str,
+pub(super) fn render(
+    source: &str,
     block: Block<'_>,
-    mut resolve: impl FnMut(&str) -> Option<String>,
+    resolve: impl FnMut(&str) -> Option<String>,
 ) -> (Vec<Row>, Vec<Nested>) {
-    let callback = |broken: BrokenLink<'s>| {
-        let destination = resolve(&broken.reference)?;
-        Some((CowStr::from(destination), CowStr::from("")))
-    };
-    let parser = Parser::new_with_broken_link_callback(source, options(), Some(callback));
     let mut renderer = Renderer::new(source, block);
-    for (event, range) in parser.into_offset_iter() {
+    for (event, range) in parse(source, resolve) {
         renderer.event(event, range);
     }
     renderer.flush();
     (renderer.block.rows, renderer.block.nested)
 }
 
-/// What stands in front of the rows inside an open block.
-#[derive(Debug)]
-struct Prefix {
-    /// In front of the next row only: a bullet.
-    first: Option<Span>,
-    rest: Span,
-    /// What text inside is.
-    base: Face,
-    /// The block that ended last inside this one.
-    previous: Option<Previous>,
+fn parse<'s>(
+    source: &'s str,
+    mut resolve: impl FnMut(&str) -> Option<String>,
+) -> impl Iterator<Item = (Event<'s>, Range<usize>)> {
+    let callback = move |broken: BrokenLink<'s>| {
+        let destination = resolve(&broken.reference)?;
+        Some((CowStr::from(destination), CowStr::from("")))
+    };
+    Parser::new_with_broken_link_callback(source, options(), Some(callback)).into_offset_iter()
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Previous {
-    Text,
-    List,
-    Other,
-}
-
-/// An open list.
-#[derive(Debug)]
-struct List {
-    /// The number of the next item; `None` for bullets.
-    number: Option<u64>,
-    /// Items so far.
-    items: usize,
+/// The table that `source` is, inside of `context`.
+pub(super) fn table(
+    source: &str,
+    context: Option<&Context>,
+    width: usize,
+    resolve: impl FnMut(&str) -> Option<String>,
+) -> Option<Table> {
+    let block = Block {
+        width,
+        context,
+        ..Block::default()
+    };
+    let mut renderer = Renderer::new(source, block);
+    for (event, range) in parse(source, resolve) {
+        if matches!(event, Event::End(TagEnd::Table)) {
+            break;
+        }
+        renderer.event(event, range);
+    }
+    renderer.table
 }
 
 struct Renderer<'s, 'b> {
     source: &'s str,
     block: Block<'b>,
+    /// Containers that the source is inside of.
+    base_depth: usize,
     prefixes: Vec<Prefix>,
     lists: Vec<List>,
     inline: Inline,
@@ -123,31 +133,58 @@ struct Renderer<'s, 'b> {
     /// Faces of the open heading.
     heading: Option<Face>,
     html: bool,
+    /// The text of a paragraph goes on.
+    in_text: bool,
+    /// Rows above it.
+    above: usize,
 }
 
 impl<'s, 'b> Renderer<'s, 'b> {
     fn new(source: &'s str, block: Block<'b>) -> Self {
         let root = Prefix {
             first: None,
-            rest: Span::new(" ".repeat(block.indent), Token::Text),
+            rest: Span::default(),
             base: Face::default(),
             previous: None,
         };
+        let context = block.context.cloned().unwrap_or(Context {
+            prefixes: vec![root],
+            lists: Vec::new(),
+        });
         Self {
             source,
             block,
-            prefixes: vec![root],
-            lists: Vec::new(),
+            base_depth: context.depth(),
+            prefixes: context.prefixes,
+            lists: context.lists,
             inline: Inline::default(),
             table: None,
             cell: Vec::new(),
             code: None,
             heading: None,
             html: false,
+            in_text: false,
+            above: 0,
         }
     }
 
+    /// What is open, unless a marker still waits for its row.
+    fn context(self) -> Option<Context> {
+        let waits = self.prefixes.iter().any(|prefix| prefix.first.is_some());
+        (!waits).then_some(Context {
+            prefixes: self.prefixes,
+            lists: self.lists,
+        })
+    }
+
+    fn is_in_paragraph(&self) -> bool {
+        self.in_text && self.heading.is_none() && self.table.is_none() && self.code.is_none()
+    }
+
     fn event(&mut self, event: Event<'_>, range: Range<usize>) {
+        if is_inline(&event) {
+            self.begin_text(range.start);
+        }
         let base = self.base();
         match event {
             Event::Start(tag) => self.start(tag, range.start),
@@ -171,9 +208,10 @@ impl<'s, 'b> Renderer<'s, 'b> {
 
     fn start(&mut self, tag: Tag<'_>, at: usize) {
         match tag {
-            Tag::Paragraph => self.begin(at, Previous::Text),
+            Tag::Paragraph => self.begin_text(at),
             Tag::Heading { level, .. } => {
                 self.begin(at, Previous::Other);
+                self.in_text = true;
                 self.heading = Some(heading(level));
             }
             Tag::BlockQuote(kind) => {
@@ -194,11 +232,13 @@ impl<'s, 'b> Renderer<'s, 'b> {
             }
             Tag::List(number) => {
                 self.begin(at, Previous::List);
-                let top = self.prefixes.len() == 1;
-                let number = number.map(|number| match self.block.number {
-                    Some(counted) if top => counted,
-                    _ => number,
-                });
+                let first = self.prefixes.len() == self.base_depth + 1;
+                let counted = if first {
+                    self.block.number.take()
+                } else {
+                    None
+                };
+                let number = number.map(|number| counted.unwrap_or(number));
                 self.lists.push(List { number, items: 0 });
             }
             Tag::Item => self.item(at),
@@ -269,32 +309,48 @@ impl<'s, 'b> Renderer<'s, 'b> {
     /// A block begins: text before it ends, and a blank row comes between where one belongs.
     fn begin(&mut self, at: usize, kind: Previous) {
         self.flush();
+        let is_after_blank = self.is_after_blank(at);
         let Some(prefix) = self.prefixes.last_mut() else {
             return;
         };
         let tight = kind == Previous::List
             && matches!(prefix.previous, Some(Previous::Text | Previous::List));
-        let gap = prefix.previous.is_some() && (!tight || blank_before(self.source, at));
+        let gap = prefix.previous.is_some() && (!tight || is_after_blank);
         prefix.previous = Some(kind);
         if gap {
             self.gap();
         }
     }
 
-    /// An empty row that keeps the bars of quotes.
-    fn gap(&mut self) {
-        let (_, rest) = self.peek_prefix();
-        let mut row = Row::default();
-        if rest.iter().any(|span| !span.text.trim().is_empty()) {
-            row.spans = rest;
-            row.decoration = row.width() as u16;
+    /// Text begins: a paragraph, or that of an item whose blocks stand close together.
+    fn begin_text(&mut self, at: usize) {
+        if self.in_text || self.table.is_some() || self.code.is_some() {
+            return;
         }
-        self.block.rows.push(row);
+        if !std::mem::take(&mut self.block.flows) {
+            self.begin(at, Previous::Text);
+        }
+        self.in_text = true;
+        self.above = self.block.rows.len();
+    }
+
+    fn is_after_blank(&self, at: usize) -> bool {
+        let is_first = !self.source.as_bytes()[..at.min(self.source.len())].contains(&b'\n');
+        if is_first {
+            self.block.after_blank
+        } else {
+            blank_before(self.source, at)
+        }
+    }
+
+    fn gap(&mut self) {
+        self.block.rows.push(gap(rest_of(&self.prefixes)));
     }
 
     fn item(&mut self, at: usize) {
         self.flush();
         let depth = self.lists.len().saturating_sub(1);
+        let is_after_blank = self.is_after_blank(at);
         let Some(list) = self.lists.last_mut() else {
             return;
         };
@@ -308,7 +364,7 @@ impl<'s, 'b> Renderer<'s, 'b> {
             None => BULLETS[depth % BULLETS.len()].to_owned(),
         };
         // The first item follows the gap of its list.
-        if list.items > 1 && blank_before(self.source, at) {
+        if list.items > 1 && is_after_blank {
             self.gap();
         }
         self.push_prefix(Span::new(marker, Token::ListMarker));
@@ -369,6 +425,7 @@ impl<'s, 'b> Renderer<'s, 'b> {
 
     /// Ends the text of a block, if there is any.
     fn flush(&mut self) {
+        self.in_text = false;
         if self.inline.is_empty() {
             return;
         }
@@ -457,7 +514,10 @@ impl<'s, 'b> Renderer<'s, 'b> {
         }
         let text = text::expand_tabs(&text).into_owned();
         let tokens = self.block.tokens.get(self.block.nested.len());
-        for (index, line) in text.trim_end_matches('\n').split('\n').enumerate() {
+        // A block that has its label needs no row to be seen.
+        let body = text.strip_suffix('\n').unwrap_or(&text);
+        let lines = (!text.is_empty() || language.is_empty()).then(|| body.split('\n'));
+        for (index, line) in lines.into_iter().flatten().enumerate() {
             let head = if index == 0 { &first } else { &rest };
             let tokens = tokens.and_then(|tokens| tokens.get(index));
             let wrap = Wrap::new(width).hanging(head, &rest);
@@ -478,7 +538,7 @@ impl<'s, 'b> Renderer<'s, 'b> {
         let Some(table) = self.table.take() else {
             return;
         };
-        let (_, prefix) = self.peek_prefix();
+        let prefix = rest_of(&self.prefixes);
         self.show_lone_marker();
         table.rows(&prefix, self.block.width, &mut self.block.rows);
     }
@@ -501,7 +561,7 @@ fn is_break(html: &str) -> bool {
 }
 
 /// Whether the line above the one that `at` is on is blank, quote marks apart.
-fn blank_before(source: &str, at: usize) -> bool {
+pub(super) fn blank_before(source: &str, at: usize) -> bool {
     let head = source.get(..at).unwrap_or_default();
     let Some(line) = head.rfind('\n').map(|newline| &head[..newline]) else {
         return false;

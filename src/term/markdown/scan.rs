@@ -1,6 +1,8 @@
 //! What one line of Markdown can open, by the rules of CommonMark and in the dialect of the parser.
 //! Pure scanners over a line without its newline.
 
+use std::borrow::Cow;
+
 /// A line being eaten from the left. Columns count tabs to the next multiple of four.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line<'a> {
@@ -52,6 +54,15 @@ impl<'a> Line<'a> {
     /// What is left, without the white space in front.
     pub(super) fn rest(&self) -> &'a str {
         self.text[self.at..].trim_start_matches([' ', '\t'])
+    }
+
+    /// What is left as it is; spaces for what is left of a tab.
+    pub(super) fn remainder(&self) -> Cow<'a, str> {
+        let left = &self.text[self.at..];
+        match self.spare {
+            0 => Cow::Borrowed(left),
+            spare => Cow::Owned(format!("{}{left}", " ".repeat(spare))),
+        }
     }
 
     pub(super) fn is_blank(&self) -> bool {

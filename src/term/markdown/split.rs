@@ -5,6 +5,7 @@
 //! blocks of their own: a list of thousands of items stays cheap. What is inside a block is the
 //! parser's business; a block that holds more than one by the parser's view is no harm.
 
+use super::containers::Container;
 use super::scan::{
     Fence, HtmlEnd, Line, Marker, columns, footnote, html, is_delimiter_row, is_heading, is_rule,
     is_underline,
@@ -30,22 +31,23 @@ pub(super) enum Step {
     Starts(Kind),
     /// It belongs to the open block.
     Continues,
-    /// It is a line of code of the open top-level fence.
+    /// It is a line of code of the open fence.
     Code,
+    /// It is below a line that it makes the header of a table.
+    Table,
+    /// It is a row of the open table.
+    Row,
     /// It is blank and in no block that cares.
     Blank,
 }
 
+/// Where a line inside containers begins a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Container {
-    Quote,
-    Item {
-        offset: usize,
-        marker: u8,
-        /// Nothing but the marker was seen so far.
-        empty: bool,
-    },
-    Footnote,
+pub(super) struct Boundary {
+    /// The containers that go on.
+    pub(super) depth: usize,
+    /// It begins the next item of the list that is open there.
+    pub(super) sibling: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -71,16 +73,27 @@ pub(super) struct Splitter {
     leaf: Leaf,
     /// Number of the last item of the open top-level list.
     number: Option<u64>,
+    /// What the last line began inside containers.
+    boundary: Option<Boundary>,
+    /// The last line went on in all containers that are open now, and opened none.
+    direct: bool,
 }
 
 impl Splitter {
     /// Takes the next complete line, without its newline.
     pub(super) fn line(&mut self, text: &str) -> Step {
+        self.boundary = None;
         let mut line = Line::new(text);
         let matched = self.match_containers(&mut line);
+        let step = self.step(line, matched);
+        self.direct = self.containers.len() == matched;
+        step
+    }
+
+    fn step(&mut self, line: Line<'_>, matched: usize) -> Step {
         let whole = matched == self.containers.len();
         if whole && self.continue_leaf(&line) {
-            let code = matched == 0 && matches!(self.leaf, Leaf::Fence(_));
+            let code = matches!(self.leaf, Leaf::Fence(_));
             return if code { Step::Code } else { Step::Continues };
         }
         if line.is_blank() {
@@ -89,39 +102,67 @@ impl Splitter {
         let paragraph = matches!(self.leaf, Leaf::Paragraph { .. } | Leaf::Title);
         let depth = self.containers.len();
         let restricted = whole && paragraph;
+        let open = self.containers.get(matched).copied();
         match self.open(line, matched, restricted) {
             Some(kind) if matched == 0 => Step::Starts(kind),
-            Some(_) => Step::Continues,
-            None if paragraph && (whole || depth > 0) => {
-                self.more_text(&line, whole);
+            Some(_) => {
+                let begun = self.containers.get(matched);
+                self.boundary = Some(Boundary {
+                    depth: matched,
+                    sibling: is_sibling(open.as_ref(), begun),
+                });
                 Step::Continues
             }
-            None if whole && self.leaf == Leaf::Table => Step::Continues,
-            None => {
-                self.containers.truncate(matched);
-                self.leaf = text_leaf(&line);
-                if matched == 0 {
-                    Step::Starts(Kind::Text)
+            None if paragraph && (whole || depth > 0) => {
+                self.more_text(&line, whole);
+                if self.leaf == Leaf::Table {
+                    Step::Table
                 } else {
                     Step::Continues
                 }
             }
+            None if whole && self.leaf == Leaf::Table => Step::Row,
+            None => {
+                self.containers.truncate(matched);
+                self.leaf = text_leaf(&line);
+                if matched == 0 {
+                    return Step::Starts(Kind::Text);
+                }
+                self.boundary = Some(Boundary {
+                    depth: matched,
+                    sibling: false,
+                });
+                Step::Continues
+            }
         }
     }
 
-    /// Whether the open block may be a table's header that waits for the line below it, or a table.
+    /// Where the last line began a block inside containers.
+    pub(super) fn boundary(&self) -> Option<Boundary> {
+        self.boundary
+    }
+
+    pub(super) fn is_direct(&self) -> bool {
+        self.direct
+    }
+
+    pub(super) fn containers(&self) -> &[Container] {
+        &self.containers
+    }
+
     pub(super) fn is_in_table(&self) -> bool {
-        self.containers.is_empty() && self.leaf == Leaf::Table
+        self.leaf == Leaf::Table
     }
 
+    /// Whether the last line may be a table's header that waits for the line below it.
     pub(super) fn may_become_table(&self) -> bool {
-        self.containers.is_empty() && matches!(self.leaf, Leaf::Paragraph { header: 1.. })
+        matches!(self.leaf, Leaf::Paragraph { header: 1.. })
     }
 
-    /// The open top-level fence.
+    /// The open fence.
     pub(super) fn fence(&self) -> Option<Fence> {
         match self.leaf {
-            Leaf::Fence(fence) if self.containers.is_empty() => Some(fence),
+            Leaf::Fence(fence) => Some(fence),
             _ => None,
         }
     }
@@ -129,28 +170,13 @@ impl Splitter {
     fn match_containers(&mut self, line: &mut Line<'_>) -> usize {
         for (index, container) in self.containers.iter_mut().enumerate() {
             let blank = line.is_blank();
-            let continues = match container {
-                Container::Quote => line.quote(),
-                Container::Item { empty, .. } if blank => !*empty,
-                Container::Item { offset, empty, .. } => {
-                    let inside = line.indent() >= *offset;
-                    if inside {
-                        line.skip(*offset);
-                        *empty = false;
-                    }
-                    inside
-                }
-                Container::Footnote if blank => true,
-                Container::Footnote => {
-                    let inside = line.indent() >= 4;
-                    if inside {
-                        line.skip(4);
-                    }
-                    inside
-                }
-            };
-            if !continues {
+            if !container.takes(line) {
                 return index;
+            }
+            if let Container::Item { empty, .. } = container
+                && !blank
+            {
+                *empty = false;
             }
         }
         self.containers.len()
@@ -326,6 +352,15 @@ impl Splitter {
             Leaf::Paragraph { header: 0 }
         };
     }
+}
+
+/// Whether an item begins where one with the same marker was open.
+fn is_sibling(open: Option<&Container>, begun: Option<&Container>) -> bool {
+    let marker = |container: Option<&Container>| match container {
+        Some(Container::Item { marker, .. }) => Some(*marker),
+        _ => None,
+    };
+    marker(open).is_some() && marker(open) == marker(begun)
 }
 
 fn text_leaf(line: &Line<'_>) -> Leaf {

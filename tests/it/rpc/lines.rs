@@ -14,22 +14,22 @@ fn answered(wire: &mut Wire, line: &str) -> Value {
     answer
 }
 
-#[test]
-fn a_line_that_is_no_command_gets_an_error_and_nothing_else_happens() {
-    let home = Home::new();
-    let mut wire = Wire::start(rpc(&home, &script()));
-    let fault = |id: Value, command: &str, code: &str, error: &str| {
-        let mut fault = json!({"command": command, "success": false, "error": error, "code": code});
-        if !id.is_null() {
-            fault["id"] = id;
-        }
-        fault
-    };
-    let cases = [
+/// The answer to a line that is no command.
+fn fault(id: &Value, command: &str, code: &str, error: &str) -> Value {
+    let mut fault = json!({"command": command, "success": false, "error": error, "code": code});
+    if !id.is_null() {
+        fault["id"] = id.clone();
+    }
+    fault
+}
+
+/// Such lines, and their answers.
+fn faults() -> [(&'static str, Value); 9] {
+    [
         (
             "not json",
             fault(
-                Value::Null,
+                &Value::Null,
                 "parse",
                 "parse",
                 "the line is no JSON: expected ident at line 1 column 2",
@@ -37,12 +37,12 @@ fn a_line_that_is_no_command_gets_an_error_and_nothing_else_happens() {
         ),
         (
             r#"["prompt"]"#,
-            fault(Value::Null, "parse", "parse", "the line is no JSON object"),
+            fault(&Value::Null, "parse", "parse", "the line is no JSON object"),
         ),
         (
             r#"{"id":"a"}"#,
             fault(
-                json!("a"),
+                &json!("a"),
                 "parse",
                 "parse",
                 "the object has no `type` that names a command",
@@ -51,7 +51,7 @@ fn a_line_that_is_no_command_gets_an_error_and_nothing_else_happens() {
         (
             r#"{"id":{},"type":"abort"}"#,
             fault(
-                Value::Null,
+                &Value::Null,
                 "parse",
                 "parse",
                 "`id` has to be a text or a whole number",
@@ -60,7 +60,7 @@ fn a_line_that_is_no_command_gets_an_error_and_nothing_else_happens() {
         (
             r#"{"id":1,"type":"promt","message":"hi"}"#,
             fault(
-                json!(1),
+                &json!(1),
                 "promt",
                 "unknown_command",
                 "there is no command `promt`: is `prompt` meant?",
@@ -69,7 +69,7 @@ fn a_line_that_is_no_command_gets_an_error_and_nothing_else_happens() {
         (
             r#"{"id":2,"type":"prompt"}"#,
             fault(
-                json!(2),
+                &json!(2),
                 "prompt",
                 "invalid_parameters",
                 "`prompt` needs `message`: a text",
@@ -78,7 +78,7 @@ fn a_line_that_is_no_command_gets_an_error_and_nothing_else_happens() {
         (
             r#"{"id":3,"type":"prompt","message":"hi","loud":true}"#,
             fault(
-                json!(3),
+                &json!(3),
                 "prompt",
                 "invalid_parameters",
                 "`prompt` takes no `loud`: it takes `message`, `images`, `attachments`, `streamingBehavior`",
@@ -87,7 +87,7 @@ fn a_line_that_is_no_command_gets_an_error_and_nothing_else_happens() {
         (
             r#"{"id":4,"type":"prompt","message":"hi","images":[{"data":"%%%%"}]}"#,
             fault(
-                json!(4),
+                &json!(4),
                 "prompt",
                 "invalid_parameters",
                 "`images`: image 1 is no base64: Invalid symbol 37, offset 0.",
@@ -96,14 +96,20 @@ fn a_line_that_is_no_command_gets_an_error_and_nothing_else_happens() {
         (
             r#"{"id":5,"type":"read_transcript","page":{"at":"nowhere"}}"#,
             fault(
-                json!(5),
+                &json!(5),
                 "read_transcript",
                 "invalid_parameters",
                 "a parameter is not what the schema says: `osier rpc --schema` prints it",
             ),
         ),
-    ];
-    for (line, expected) in cases {
+    ]
+}
+
+#[test]
+fn a_line_that_is_no_command_gets_an_error_and_nothing_else_happens() {
+    let home = Home::new();
+    let mut wire = Wire::start(rpc(&home, &script()));
+    for (line, expected) in faults() {
         assert_eq!(answered(&mut wire, line), expected, "{line}");
     }
     let state = wire.call("get_state", json!({}));

@@ -62,7 +62,7 @@ fn talk(wire: &mut Wire) {
     settled(wire);
     wire.call("continue", json!({}));
     settled(wire);
-    let pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGOoBwAAgQCA05RUSgAAAABJRU5ErkJggg==";
+    let pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGP4DwABAQEAsTj2FAAAAABJRU5ErkJggg==";
     let image = json!({"type": "image", "data": pixel, "mimeType": "image/png"});
     wire.call("prompt", json!({"message": "four", "images": [image]}));
     settled(wire);
@@ -210,7 +210,10 @@ fn walk(wire: &mut Wire) {
 }
 
 fn compact(wire: &mut Wire) {
-    wire.refused("compact", json!({"instructions": "short"}));
+    let done = wire.call("compact", json!({"instructions": "zzshort"}));
+    assert_eq!(done["type"], "done");
+    let summary = done["summary"].as_str().unwrap();
+    assert!(summary.starts_with("a summary\n"), "{summary}");
     let refused = wire.refused("store_summary", json!({"summary": "all of it"}));
     assert_eq!(refused, "no summary waits to be stored");
     wire.call("drop_summary", json!({}));
@@ -267,7 +270,8 @@ fn choose_models(wire: &mut Wire) {
     let refused = wire.refused("set_model", json!({"reference": "no such model"}));
     assert!(refused.contains("no such model"), "{refused}");
     wire.refused("set_model", json!({}));
-    wire.call("cycle_model", json!({}));
+    let refused = wire.refused("cycle_model", json!({}));
+    assert_eq!(refused, "there is no other model with a key to cycle to");
     wire.call("set_model", json!({"model": "script/model.json"}));
     // Nobody listens at the address that the settings name.
     let refused = wire.refused("refresh_models", json!({}));

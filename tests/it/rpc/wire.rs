@@ -1,5 +1,10 @@
 //! A program that is driven line by line, each of its lines held to the published schema.
 
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "what is said is written where it is said"
+)]
+
 use std::collections::{BTreeSet, HashMap};
 
 use jsonschema::Validator;

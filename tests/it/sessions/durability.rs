@@ -138,12 +138,32 @@ fn a_second_process_is_told_who_has_the_session() {
     assert_eq!(
         ended.stderr,
         format!(
-            "[ERR] the session `{name}` is open in another process (process {}); open it read-only, or fork it \
-             into a session of its own\n",
+            "[ERR] the session `{name}` is open in another process (process {}); `--fork ID` goes on in a copy of \
+             it, `osier sessions show` reads it\n",
             running.id()
         )
     );
     assert_eq!(lines_of(&session), before);
+    let id = before[0]["id"].as_str().unwrap();
+    let ended = home
+        .scripted(&turns)
+        .args(["--fork", id, "-p", "second"])
+        .run();
+    assert_eq!(
+        (ended.stdout.as_str(), ended.code),
+        ("elsewhere\n", Some(0))
+    );
+    assert_eq!(lines_of(&session), before);
+    let copy = home.sessions().into_iter().find(|path| *path != session);
+    let copied = lines_of(&copy.unwrap());
+    assert_eq!(copied[0]["parentSession"], id);
+    let prompts = copied
+        .iter()
+        .filter(|line| line["message"]["role"] == "user");
+    let texts: Vec<_> = prompts
+        .map(|line| line["message"]["text"].clone())
+        .collect();
+    assert_eq!(texts, ["first", "second"]);
 }
 
 /// Everything happens in a mount namespace of its own, so that nothing is left behind.

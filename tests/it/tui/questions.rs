@@ -283,6 +283,7 @@ async fn a_form_has_a_line_a_field_and_says_what_is_wrong() {
             "age": {"type": "integer", "title": "Age", "minimum": 1},
             "news": {"type": "boolean", "title": "News"},
             "size": {"type": "string", "title": "Size", "enum": ["s", "m"], "default": "s"},
+            "play": {"type": "array", "title": "Plays", "items": {"enum": ["guitar", "piano"]}},
         },
         "required": ["name"],
     });
@@ -293,15 +294,17 @@ async fn a_form_has_a_line_a_field_and_says_what_is_wrong() {
     screen
         .press("tab")
         .type_text("x")
-        .press("tab space tab right tab enter");
+        .press("tab space tab right tab space right");
+    insta::assert_snapshot!("question_form_marks", screen.screen());
+    screen.press("space left space tab enter");
     insta::assert_snapshot!("question_form", screen.screen());
     screen
         .type_text("Ada")
         .press("enter backspace")
         .type_text("36");
-    screen.press("enter enter enter enter");
+    screen.press("enter enter enter enter enter");
     closed(&mut screen).await;
-    let values = json!({"name": "Ada", "age": 36, "news": true, "size": "m"});
+    let values = json!({"name": "Ada", "age": 36, "news": true, "size": "m", "play": ["piano"]});
     let values = values.as_object().unwrap().clone();
     assert_eq!(answer.await.unwrap(), Answer::Values { values });
 }

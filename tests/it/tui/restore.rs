@@ -1,5 +1,7 @@
 //! Bringing files back from the screen.
 
+use std::path::PathBuf;
+
 use osier::coding::host::{CheckpointEvent, Event, TreeEvent};
 use osier::llm::Script;
 use serde_json::json;
@@ -8,29 +10,17 @@ use super::support::Screen;
 
 #[tokio::test]
 async fn files_come_back_after_an_undo_and_go_again() {
-    let write = json!({"file_path": "notes.txt", "content": "one\n"});
-    let script = Script::new()
-        .turn(|turn| turn.when_user("hello").text("hi"))
-        .turn(|turn| turn.tool("write", write))
-        .turn(|turn| turn.text("Written."));
-    let mut screen = Screen::new(80, 24).script(script).start().await;
-    let notes = screen.work().join("notes.txt");
-    screen.send("hello").settled().await;
-    screen.send("write notes").settled().await;
+    let (mut screen, notes) = Box::pin(written()).await;
     screen
         .send("/undo")
         .until(|event| matches!(event, Event::Tree(TreeEvent::Moved { .. })))
         .await;
     screen.press("ctrl+u");
+    // The conversation alone has moved, and that the files have not is told.
+    screen.shows("1 file is not as it was here").await;
     screen.send("/restore").shows("Bring 1 file back").await;
     let shown = screen.screen();
     assert!(shown.contains("notes.txt"), "{shown}");
-    let restored = |event: &Event| {
-        matches!(
-            event,
-            Event::Checkpoint(CheckpointEvent::FilesRestored { .. })
-        )
-    };
     screen.press("enter").until(restored).await;
     assert!(!notes.exists());
     screen.shows("1 file brought back").await;
@@ -40,5 +30,75 @@ async fn files_come_back_after_an_undo_and_go_again() {
     screen.send("/restore").shows("Bring 1 file back").await;
     screen.press("esc").send("/redo");
     screen.shows("Written.").await;
-    screen.send("/restore never").shows("say `undo`").await;
+    screen
+        .send("/restore never ever")
+        .shows("say `undo`, one entry, or nothing")
+        .await;
+}
+
+/// A session whose last prompt wrote `notes.txt`.
+async fn written() -> (Screen, PathBuf) {
+    let write = json!({"file_path": "notes.txt", "content": "one\n"});
+    let script = Script::new()
+        .turn(|turn| turn.when_user("hello").text("hi"))
+        .turn(|turn| turn.tool("write", write))
+        .turn(|turn| turn.text("Written."));
+    let mut screen = Screen::new(80, 24).script(script).start().await;
+    let notes = screen.work().join("notes.txt");
+    screen.send("hello").settled().await;
+    screen.send("write notes").settled().await;
+    (screen, notes)
+}
+
+fn restored(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::Checkpoint(CheckpointEvent::FilesRestored { .. })
+    )
+}
+
+#[tokio::test]
+async fn undo_takes_files_alone_or_both_back() {
+    let (mut screen, notes) = Box::pin(written()).await;
+    screen.send("/undo files").shows("Bring 1 file back").await;
+    screen.press("enter").until(restored).await;
+    assert!(!notes.exists());
+    assert!(screen.conversation().contains("Written."));
+    screen.send("/redo files").until(restored).await;
+    assert!(notes.exists());
+    screen.send("/undo both").shows("Bring 1 file back").await;
+    assert!(!screen.conversation().contains("Written."));
+    assert!(notes.exists(), "nothing goes before it was looked at");
+    screen.press("enter").until(restored).await;
+    assert!(!notes.exists());
+    assert_eq!(screen.editor(), "write notes");
+    screen.press("ctrl+u");
+    screen.send("/redo both").shows("Bring 1 file back").await;
+    screen.press("enter").until(restored).await;
+    assert_eq!(std::fs::read_to_string(&notes).unwrap(), "one\n");
+    screen.shows("Written.").await;
+    screen
+        .send("/undo all")
+        .shows("say `files`, `both`, or nothing")
+        .await;
+}
+
+#[tokio::test]
+async fn a_place_of_the_tree_is_gone_to_with_its_files_or_gives_them_alone() {
+    let (mut screen, notes) = Box::pin(written()).await;
+    screen.press("alt+t").shows("◂ here").await;
+    screen.press("[ R").shows("Bring 1 file back").await;
+    screen.press("enter").until(restored).await;
+    assert!(!notes.exists());
+    screen
+        .press("q")
+        .send("/restore undo")
+        .until(restored)
+        .await;
+    assert!(notes.exists());
+    screen.press("alt+t").shows("◂ here").await;
+    screen.press("[ r").shows("Bring 1 file back").await;
+    assert_eq!(screen.editor(), "write notes");
+    screen.press("esc");
+    assert!(notes.exists(), "what is left alone stays");
 }

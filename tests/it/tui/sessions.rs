@@ -73,6 +73,56 @@ async fn a_session_that_is_not_there_is_told() {
     assert!(screen.conversation().contains("nothing"));
 }
 
+#[tokio::test]
+async fn a_session_that_another_osier_has_is_copied_or_looked_at() {
+    let mut first = Screen::new(90, 24).script(conversation()).start().await;
+    first.send("run it").settled().await;
+    let shown = first.conversation();
+    let beside = |first: &Screen| {
+        Screen::new(90, 24)
+            .script(Script::always("Elsewhere."))
+            .session(SessionChoice::Continue)
+            .beside(first)
+    };
+    let mut second = beside(&first).start().await;
+    second.shows("This session is open in another osier").await;
+    second
+        .type_text("look")
+        .press("enter")
+        .shows("It failed")
+        .await;
+    assert_eq!(second.conversation(), shown);
+    assert!(second.footer().contains("read only"), "{}", second.footer());
+    second.send("my words").shows("only looked at").await;
+    assert_eq!(second.editor(), "my words");
+    second.press("ctrl+u").send("/clone");
+    second.shows("this is a copy").await;
+    assert!(!second.footer().contains("read only"));
+    second.send("go on").settled().await;
+    assert!(second.conversation().contains("Elsewhere."));
+    second.close().await;
+
+    // The copy is the newest one now: the list has both.
+    let mut third = beside(&first).start().await;
+    third.press("alt+s").shows("runs elsewhere").await;
+    let above = third.screen();
+    let first_row = above.lines().find(|line| line.contains("run it")).unwrap();
+    if !first_row.contains("runs elsewhere") {
+        third.press("down");
+    }
+    third
+        .press("enter")
+        .shows("This session is open in another osier")
+        .await;
+    let opened = |event: &Event| matches!(event, Event::SessionOpened { .. });
+    third.press("enter").until(opened).await;
+    assert_eq!(third.conversation(), shown);
+    third.send("and on").settled().await;
+    assert!(third.conversation().contains("Elsewhere."));
+    first.send("more").settled().await;
+    assert!(!first.conversation().contains("Elsewhere."));
+}
+
 /// Two sessions, and the list of them open.
 async fn two_sessions() -> Screen {
     let mut screen = Screen::new(110, 24).script(conversation()).start().await;

@@ -3,6 +3,7 @@
 use std::fs::File;
 
 use osier::coding::host::Event;
+use osier::llm::Usage;
 use osier::llm::scripted::Script;
 use serde_json::json;
 
@@ -129,4 +130,46 @@ Found.";
     assert_eq!(screen.conversation(), folded);
     screen.press("ctrl+o");
     assert!(screen.conversation().contains("  7:needle\n"));
+}
+
+#[tokio::test]
+async fn a_task_shows_the_steps_of_its_sub_agent_folded_and_unfolded() {
+    let echo = |word: &str| json!({"command": format!("echo {word}")});
+    let script = Script::new()
+        .turn(|turn| {
+            turn.when_user("go")
+                .tool("task", json!({"prompt": "count"}))
+        })
+        .turn(|turn| {
+            let words = ["one", "two", "three", "four", "five"];
+            words
+                .into_iter()
+                .fold(turn.when_user("count"), |turn, word| {
+                    turn.tool("bash", echo(word))
+                })
+        })
+        .turn(|turn| {
+            turn.when_result("five")
+                .text("There are five.")
+                .usage(Usage {
+                    input: 500,
+                    ..Usage::default()
+                })
+        })
+        .turn(|turn| turn.text("Done."));
+    let mut screen = Screen::new(80, 24)
+        .script(script)
+        .settings(|settings| settings.subagents = true)
+        .start()
+        .await;
+    screen.send("go").settled().await;
+    let folded = screen.conversation();
+    assert!(folded.contains("  … 2 steps above\n"), "{folded}");
+    assert!(!folded.contains("bash echo two"), "{folded}");
+    assert!(folded.contains("  ● bash echo three\n"), "{folded}");
+    assert!(folded.contains("  2 turns · "), "{folded}");
+    assert!(folded.contains("  There are five.\n"), "{folded}");
+    let unfolded = screen.press("ctrl+o").conversation();
+    assert!(unfolded.contains("  ● bash echo one\n"), "{unfolded}");
+    assert!(!unfolded.contains("steps above"), "{unfolded}");
 }

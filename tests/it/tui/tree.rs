@@ -282,7 +282,7 @@ async fn several_models_work_side_by_side_and_one_is_taken() {
         assert!(!screen.work().join("notes.txt").exists());
         screen.press("right enter").until(moved).await;
         assert!(screen.work().join("notes.txt").exists());
-        screen.shows("taken: 1 files written").await;
+        screen.shows("taken: 1 file written").await;
         assert!(screen.conversation().contains("It is done."));
     }
 }

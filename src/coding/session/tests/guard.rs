@@ -72,7 +72,7 @@ async fn a_second_process_may_only_read() {
         panic!("{error:?}");
     };
     assert!(pid.is_none_or(|pid| pid == holder.0.id()), "{pid:?}");
-    assert!(error.hint().unwrap().contains("read-only"));
+    assert!(error.hint().unwrap().contains("--fork"));
     let (reader, _) = SessionStore::open_read_only(&path).unwrap();
     let loaded = reader.read_all().await.unwrap();
     assert_eq!(loaded.entries, std::slice::from_ref(&entry));

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use aws_lc_rs::rand::SystemRandom;
-use aws_lc_rs::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use ring::rand::SystemRandom;
+use ring::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -195,7 +195,7 @@ impl File {
             .decode(body)
             .map_err(|error| bad(error.to_string()))?;
         let key = RsaKeyPair::from_pkcs8(&der).map_err(|error| bad(error.to_string()))?;
-        let mut signature = vec![0; key.public_modulus_len()];
+        let mut signature = vec![0; key.public().modulus_len()];
         let signed = key.sign(
             &RSA_PKCS1_SHA256,
             &SystemRandom::new(),

@@ -5,9 +5,9 @@
 
 use std::fmt::Write as _;
 
-use aws_lc_rs::digest::{SHA256, digest};
-use aws_lc_rs::hmac;
 use jiff::Timestamp;
+use ring::digest::{SHA256, digest};
+use ring::hmac;
 
 use crate::llm::provider::Secret;
 

@@ -1,7 +1,7 @@
 //! Several models at one prompt, side by side: how far each is, and when they have ended what each says,
 //! costs and changed. One is taken from here.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -13,6 +13,7 @@ use crate::coding::host::{Op, TreeOp};
 use crate::modes::tui::action::Action;
 use crate::modes::tui::command::Command;
 use crate::modes::tui::footer::tokens;
+use crate::modes::tui::tree::compare::changed_file;
 use crate::term::component::{Component, Cx, Handled, View};
 use crate::term::face::{Emphasis, Face, Token};
 use crate::term::input::KeyPress;
@@ -164,19 +165,7 @@ impl FanView {
             Wrap::new(width).text(line, Token::Text, &mut rows);
         }
         for (path, changes) in &state.files {
-            rows.push(Row::default());
-            rows.push(file_row(path, (changes.added, changes.removed), width));
-            for line in text::sanitize(&changes.diff).lines().skip(2) {
-                let token = match line.as_bytes().first() {
-                    Some(b'+') => Token::DiffAdded,
-                    Some(b'-') => Token::DiffRemoved,
-                    Some(b'@') => Token::DiffHunk,
-                    _ => Token::DiffContext,
-                };
-                let line = text::expand_tabs(line);
-                let line = text::truncate(&line, width).into_owned();
-                rows.push(Row::plain(line, token));
-            }
+            rows.extend(changed_file(path, changes, width));
         }
         rows
     }
@@ -220,16 +209,6 @@ fn status_row(state: &LaneState, width: usize) -> Row {
     );
     let room = width.saturating_sub(row.width());
     row.push(text::truncate(&numbers, room).into_owned(), Token::Muted);
-    row
-}
-
-fn file_row(path: &Path, (added, removed): (u64, u64), width: usize) -> Row {
-    let counts = format!(" +{added} -{removed}");
-    let room = width.saturating_sub(text::width(&counts));
-    let name = text::single_line(&path.to_string_lossy());
-    let bold = Face::from(Token::Heading).emphasised(Emphasis::BOLD);
-    let mut row = Row::plain(text::truncate_start(&name, room).into_owned(), bold);
-    row.push(counts, Token::Muted);
     row
 }
 

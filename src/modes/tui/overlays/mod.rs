@@ -7,6 +7,7 @@ pub mod fan;
 pub mod help;
 pub mod history;
 pub mod hooks;
+pub mod in_use;
 pub mod jobs;
 pub mod login;
 pub mod model;

@@ -9,8 +9,24 @@ use crate::term::widgets::select::Item;
 /// The layer of the list.
 pub const ID: &str = "restore";
 
+/// Number of the question that opens no list.
+pub const COMPARISON: u64 = 1;
+
 const ALL: &str = "\0all";
 const BY_HAND: &str = "\0by hand";
+
+/// Asks what bringing the files back would do; the answer opens the list.
+pub fn preview(at: FilesAt) -> Op {
+    Op::Checkpoint(CheckpointOp::PreviewFiles { request: 0, at })
+}
+
+/// Asks whether the files are as they were here; when they are not, that is told.
+pub fn compare() -> Op {
+    Op::Checkpoint(CheckpointOp::PreviewFiles {
+        request: COMPARISON,
+        at: FilesAt::Here,
+    })
+}
 
 /// What can be done, above the files it would be done to.
 pub fn picker(at: &FilesAt, changes: &[FileChange]) -> Picker {

@@ -8,11 +8,17 @@ use crate::agent::Severity;
 use crate::base::text;
 use crate::coding::host::{Description, LibraryEvent, LibraryOp, Op};
 use crate::modes::tui::app::App;
+use crate::modes::tui::overlays::in_use;
 
 impl App {
     /// Opens the list of stored sessions.
     pub(crate) fn open_sessions(&mut self) {
         self.layers.push_modal(ID, SessionsView::new());
+    }
+
+    /// Asks what to do with a session that another osier has.
+    pub(crate) fn offer_in_use(&mut self, target: &str) {
+        self.layers.push(in_use::ID, in_use::picker(target));
     }
 
     /// The list that is open.

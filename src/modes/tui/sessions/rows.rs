@@ -5,12 +5,13 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Rect;
 
 use super::view::SessionsView;
 use crate::base::{clock, text};
 use crate::coding::host::{FoundSession, FoundText, SessionState};
 use crate::coding::library::{PreviewLine, Source};
+use crate::modes::tui::beside::{at_column, divide, fit};
 use crate::term::component::View;
 use crate::term::face::{Emphasis, Face, Token};
 use crate::term::keymap::Keymap;
@@ -18,8 +19,6 @@ use crate::term::row::{Row, Span};
 use crate::term::widgets::paint::paint_rows;
 use crate::term::wrap::Wrap;
 
-/// From this width on the preview stands beside the list.
-const BESIDE: u16 = 100;
 /// Below this height there is no preview.
 const PREVIEW_HEIGHT: u16 = 20;
 
@@ -38,7 +37,7 @@ const HINTS: &[(&str, &str)] = &[
 impl SessionsView {
     pub(super) fn draw(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
         self.cursor = None;
-        let (list, preview) = divide(area);
+        let (list, preview) = divide(area, PREVIEW_HEIGHT);
         let (width, height) = (usize::from(list.width), usize::from(list.height));
         let rows_each = if self.shows_hits() { 2 } else { 1 };
         self.page = (height.saturating_sub(3) / rows_each).max(1);
@@ -359,49 +358,6 @@ fn hit_row(hit: &FoundText, selected: bool, width: usize) -> Row {
     let rest = text.get(at..).unwrap_or_default();
     row.push(rest.to_owned(), ground(Token::Muted));
     fit(row, width)
-}
-
-/// The list, and the preview where there is room for one.
-fn divide(area: Rect) -> (Rect, Option<Rect>) {
-    if area.width >= BESIDE {
-        let width = area.width * 3 / 5;
-        let preview = Rect {
-            x: area.x + width,
-            width: area.width - width,
-            ..area
-        };
-        return (Rect { width, ..area }, Some(preview));
-    }
-    if area.height < PREVIEW_HEIGHT {
-        return (area, None);
-    }
-    let below = area.height / 3;
-    let preview = Rect {
-        y: area.bottom() - below,
-        height: below,
-        ..area
-    };
-    let height = area.height - below;
-    (Rect { height, ..area }, Some(preview))
-}
-
-fn at_column(list: Rect, y: u16, column: usize) -> Position {
-    let column = u16::try_from(column).unwrap_or(u16::MAX);
-    Position {
-        x: list.x + column.min(list.width.saturating_sub(1)),
-        y,
-    }
-}
-
-/// The row cut to the width.
-fn fit(mut row: Row, width: usize) -> Row {
-    let mut left = width;
-    for span in &mut row.spans {
-        let cut = text::truncate(&span.text, left).into_owned();
-        left -= text::width(&cut).min(left);
-        span.text = cut.into();
-    }
-    row
 }
 
 fn size(bytes: u64) -> String {

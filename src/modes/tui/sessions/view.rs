@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use crate::coding::host::{FoundSession, LibraryOp, Op, SessionQuery, SessionState};
+use crate::coding::host::{FoundSession, LibraryOp, Op, Opening, SessionQuery, SessionState};
 use crate::coding::library::{Preview, Sort};
 use crate::modes::tui::action::Action;
+use crate::modes::tui::beside::edit;
 use crate::modes::tui::command::Command;
 use crate::term::component::{Component, Cx, Handled, View};
 use crate::term::input::KeyPress;
@@ -209,17 +210,18 @@ impl SessionsView {
         };
         match found.state {
             SessionState::Here => vec![Action::CloseLayer],
-            SessionState::Elsewhere { pid } => {
-                self.status = Some(format!(
-                    "it is open in another osier (process {pid}): leave it there first"
-                ));
-                Vec::new()
+            SessionState::Elsewhere { .. } => {
+                let target = found.session.path.to_string_lossy().into_owned();
+                vec![Action::CloseLayer, Action::OfferInUse { target }]
             }
             SessionState::Free => {
                 let target = found.session.path.to_string_lossy().into_owned();
                 vec![
                     Action::CloseLayer,
-                    Action::Tell(Op::ResumeSession { target }),
+                    Action::Tell(Op::ResumeSession {
+                        target,
+                        opening: Opening::Itself,
+                    }),
                 ]
             }
         }
@@ -332,22 +334,6 @@ impl SessionsView {
             self.ask_anew();
         }
     }
-}
-
-/// What a command does to a line of text.
-fn edit(line: &mut LineInput, command: Command) -> Handled {
-    match command {
-        Command::Left => line.left(),
-        Command::Right => line.right(),
-        Command::LineStart => line.home(),
-        Command::LineEnd => line.end(),
-        Command::DeleteBackward => line.delete_backward(),
-        Command::DeleteForward => line.delete_forward(),
-        Command::DeleteWordBackward => line.delete_word_backward(),
-        Command::KillToLineStart => line.clear(),
-        _ => return Handled::No,
-    }
-    Handled::Yes
 }
 
 impl Component<Command, Action> for SessionsView {

@@ -48,6 +48,8 @@ pub struct Cell {
     pub entry: Option<Arc<str>>,
     /// The entry that a call's result is stored as.
     pub result_entry: Option<Arc<str>>,
+    /// It goes on with the text of the cell above.
+    pub continues: bool,
     /// Overrides the look for this cell; toggled by a click.
     pub expanded: Option<bool>,
     /// Rows of the bodies that do not keep their own, for a width and look.
@@ -60,6 +62,7 @@ impl Cell {
             body,
             entry: None,
             result_entry: None,
+            continues: false,
             expanded: None,
             cache: None,
         }
@@ -120,24 +123,28 @@ impl Cell {
         self.rows(width, look).len()
     }
 
-    /// Appends the rows of `range` at `width`.
-    pub fn append_rows(
+    /// Shows the rows of `range` at `width`, one after the other.
+    pub fn each_row(
         &mut self,
         width: u16,
         look: Look,
         range: std::ops::Range<usize>,
-        rows: &mut Vec<Row>,
+        show: &mut dyn FnMut(&Row),
     ) {
-        let start = rows.len();
+        let is_thinking = matches!(self.body, Body::Thinking { .. });
         if let Some(markdown) = self.markdown(look) {
-            markdown.rows(usize::from(width), range, rows);
-            if matches!(self.body, Body::Thinking { .. }) {
-                rows[start..].iter_mut().for_each(as_thinking);
-            }
+            markdown.each_row(usize::from(width), range, &mut |row| {
+                if is_thinking {
+                    show(&as_thinking(row));
+                } else {
+                    show(row);
+                }
+            });
             return;
         }
         let all = self.rows(width, look);
-        rows.extend_from_slice(&all[range.start.min(all.len())..range.end.min(all.len())]);
+        let range = range.start.min(all.len())..range.end.min(all.len());
+        all[range].iter().for_each(show);
     }
 
     /// Sends code that waits for its colours to the highlighter.
@@ -238,7 +245,8 @@ fn user_rows(message: &UserMessage, width: u16) -> Vec<Row> {
 }
 
 /// Thinking reads as one quiet voice: plain text takes its colour, the rest keeps its own.
-fn as_thinking(row: &mut Row) {
+fn as_thinking(row: &Row) -> Row {
+    let mut row = row.clone();
     for span in row
         .spans
         .iter_mut()
@@ -247,6 +255,7 @@ fn as_thinking(row: &mut Row) {
         span.face.token = Token::Thinking;
         span.face = span.face.emphasised(Emphasis::ITALIC);
     }
+    row
 }
 
 fn thinking_row(open: bool) -> Row {

@@ -60,12 +60,14 @@ impl Transcript {
                 cell.expanded = expanded;
                 cell.changed();
             }
-            let mut rows = Vec::new();
             let height = cell.height(width, look);
-            cell.append_rows(width, look, 0..height, &mut rows);
-            let row = rows
-                .iter()
-                .position(|row| needle.find(&row.text()).is_some());
+            let (mut place, mut row) = (0, None);
+            cell.each_row(width, look, 0..height, &mut |shown| {
+                if row.is_none() && needle.find(&shown.text()).is_some() {
+                    row = Some(place);
+                }
+                place += 1;
+            });
             if row.is_some() || !folds {
                 return row;
             }
@@ -74,21 +76,19 @@ impl Transcript {
         cell.changed();
         None
     }
+}
 
-    /// Marks the matches in rows that are shown.
-    pub(super) fn mark(&self, rows: &mut [Row]) {
-        let Some(needle) = &self.needle else { return };
-        for row in rows {
-            let matches = needle.find_all(&row.text());
-            if !matches.is_empty() {
-                row.spans = marked(std::mem::take(&mut row.spans), &matches);
-            }
-        }
-    }
+/// The row with its matches marked, if it has any.
+pub(super) fn with_marks(needle: &Needle, row: &Row) -> Option<Row> {
+    let matches = needle.find_all(&row.text());
+    (!matches.is_empty()).then(|| Row {
+        spans: marked(&row.spans, &matches),
+        ..row.clone()
+    })
 }
 
 /// The spans, cut where a match begins or ends.
-fn marked(spans: Vec<Span>, matches: &[std::ops::Range<usize>]) -> Vec<Span> {
+fn marked(spans: &[Span], matches: &[std::ops::Range<usize>]) -> Vec<Span> {
     let mut out = Vec::with_capacity(spans.len() + 2 * matches.len());
     let mut start = 0;
     for span in spans {
@@ -99,11 +99,11 @@ fn marked(spans: Vec<Span>, matches: &[std::ops::Range<usize>]) -> Vec<Span> {
             .filter(|found| found.start < end && found.end > start)
         {
             let (from, to) = (found.start.max(start), found.end.min(end));
-            out.extend(part(&span, at - start..from - start, false));
-            out.extend(part(&span, from - start..to - start, true));
+            out.extend(part(span, at - start..from - start, false));
+            out.extend(part(span, from - start..to - start, true));
             at = to;
         }
-        out.extend(part(&span, at - start..end - start, false));
+        out.extend(part(span, at - start..end - start, false));
         start = end;
     }
     out
@@ -132,7 +132,7 @@ mod tests {
             Span::new("say he", Token::Text),
             Span::new("llo to", Token::Code),
         ];
-        let marked = marked(spans, &[4..9, 10..12]);
+        let marked = marked(&spans, &[4..9, 10..12]);
         let shown: Vec<(&str, Token)> = marked
             .iter()
             .map(|span| (&*span.text, span.face.token))

@@ -166,14 +166,19 @@ impl Transcript {
 
     /// Text of the last answer, as the model wrote it.
     pub fn last_answer(&self) -> Option<String> {
-        self.near
-            .cells
+        let cells = &self.near.cells;
+        let last = cells
             .iter()
-            .rev()
-            .find_map(|cell| match &cell.body {
-                Body::Text(markdown) => Some(markdown.source().trim().to_owned()),
-                _ => None,
+            .rposition(|cell| matches!(cell.body, Body::Text(_)))?;
+        let first = (0..=last).rev().find(|cell| !cells[*cell].continues)?;
+        let text: String = cells[first..=last]
+            .iter()
+            .map(|cell| match &cell.body {
+                Body::Text(markdown) => markdown.source(),
+                _ => "",
             })
+            .collect();
+        Some(text.trim().to_owned())
     }
 
     pub fn toggle_thinking(&mut self) -> bool {

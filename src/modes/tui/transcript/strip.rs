@@ -141,7 +141,10 @@ impl Strip {
         match block {
             AssistantBlock::Text { text, .. } if text.trim().is_empty() => {}
             AssistantBlock::Text { text, .. } => {
-                self.push(Body::Text(Markdown::from_text(text)));
+                for (place, section) in Markdown::sections(text).into_iter().enumerate() {
+                    let cell = self.push(Body::Text(section));
+                    self.cells[cell].continues = place > 0;
+                }
             }
             AssistantBlock::Thinking { thinking, .. } if thinking.trim().is_empty() => {}
             AssistantBlock::Thinking { thinking, .. } => {

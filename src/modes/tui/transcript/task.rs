@@ -38,8 +38,9 @@ pub(super) fn rows(task: &TaskDetails, width: u16, expanded: bool) -> Vec<Row> {
     let total = task.spending.total;
     if total.total_tokens() > 0 {
         let mut cost = format!(
-            "  {} turns · {} tokens",
+            "  {} turn{} · {} tokens",
             task.turns,
+            if task.turns == 1 { "" } else { "s" },
             tokens(total.total_tokens())
         );
         if total.cost.total > 0.0 {

@@ -1,6 +1,7 @@
 //! The cell of a tool call, from the moment its name streams in to its result. One table says how each
 //! tool's call and result are shown; a tool that is not in it shows its arguments and its text.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -20,6 +21,8 @@ use super::task;
 const FOLDED_ROWS: usize = 5;
 /// Rows of a diff shown while folded.
 const FOLDED_DIFF_ROWS: usize = 16;
+/// Rows of a diff shown while unfolded; the view of changes shows all of it.
+const EXPANDED_DIFF_ROWS: usize = 1000;
 /// Bytes of live output kept; the result brings what matters.
 const LIVE_LIMIT: usize = 64 * 1024;
 /// Bytes of a result that are laid out when unfolded.
@@ -188,6 +191,8 @@ impl ToolCell {
         match update {
             ToolUpdate::Status { text } => self.status = text::single_line(text),
             ToolUpdate::Agent { event } => self.nested.follow(event),
+            // The screen is no editor and has none.
+            ToolUpdate::Terminal { .. } => {}
             output @ ToolUpdate::Output { .. } => {
                 self.live.merge(output, LIVE_LIMIT);
             }
@@ -250,7 +255,8 @@ impl ToolCell {
             subject = fold_subject(&subject, width);
         }
         if let Some(ending) = self.ending() {
-            subject = format!("{subject} · {ending}");
+            let between = if subject.is_empty() { "" } else { " " };
+            subject = format!("{subject}{between}· {ending}");
         }
         plain(&subject, Token::Tool, width, &first, &rest)
     }
@@ -353,7 +359,7 @@ fn result_rows(
     let indent = [Span::new("  ", Token::ToolOutput)];
     if let Some(patch) = result.details.get("diff").and_then(Value::as_str) {
         let limit = if expanded {
-            usize::MAX
+            EXPANDED_DIFF_ROWS
         } else {
             FOLDED_DIFF_ROWS
         };
@@ -481,14 +487,17 @@ fn compact(arguments: &Value) -> String {
         .join(", ")
 }
 
-fn result_text(result: &ToolResultMessage) -> String {
+fn result_text(result: &ToolResultMessage) -> Cow<'_, str> {
+    if let [ContentBlock::Text { text }] = result.result.content.as_slice() {
+        return Cow::Borrowed(text);
+    }
     let parts = result.result.content.iter().map(|block| match block {
         ContentBlock::Text { text } => text.clone(),
         ContentBlock::Image { mime_type, data } => {
             format!("[{mime_type}, {} bytes]", data.len() / 4 * 3)
         }
     });
-    parts.collect::<Vec<_>>().join("\n")
+    Cow::Owned(parts.collect::<Vec<_>>().join("\n"))
 }
 
 #[cfg(test)]

@@ -3,22 +3,26 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 
+use super::find::with_marks;
 use super::pages::Purpose;
 use super::{Position, Transcript};
 use crate::coding::session::PageAt;
+use crate::term::face::Face;
 use crate::term::frame::Links;
 use crate::term::highlight::{Highlighted, Highlighter};
 use crate::term::row::Row;
 use crate::term::theme::Theme;
-use crate::term::widgets::paint;
+use crate::term::widgets::paint::Painter;
 
 impl Transcript {
     /// Draws the visible rows.
     pub fn render(&mut self, area: Rect, buffer: &mut Buffer, links: &Links, theme: &Theme) {
         self.resize((area.width, area.height));
-        let rows = self.visible_rows();
-        paint::paint_rows(&rows, area, buffer, links, |face| theme.style(face));
+        let mut painter = Painter::new(area, buffer, links, |face| theme.style(face));
+        self.paint(&mut painter);
+        painter.finish();
         self.prefetch();
         self.count_below();
     }
@@ -164,28 +168,26 @@ impl Transcript {
         false
     }
 
-    fn visible_rows(&mut self) -> Vec<Row> {
-        let (width, height) = self.viewport;
-        let height = usize::from(height);
+    fn paint(&mut self, painter: &mut Painter<'_, impl Fn(Face) -> Style>) {
         let (mut cell, mut skip) = self.top();
-        let mut rows = Vec::with_capacity(height);
-        while cell < self.strip().cells.len() && rows.len() < height {
+        let (width, look) = (self.viewport.0, self.look);
+        let needle = self.needle.take();
+        while cell < self.strip().cells.len() && painter.room() > 0 {
             let above = self.strip().gap(cell);
-            let blank = above.saturating_sub(skip);
-            rows.extend(std::iter::repeat_n(
-                Row::default(),
-                blank.min(height - rows.len()),
-            ));
+            for _ in skip..above {
+                painter.row(&Row::default());
+            }
             let start = skip.saturating_sub(above);
-            let end = start + (height - rows.len());
-            let look = self.look;
-            self.strip_mut().cells[cell].append_rows(width, look, start..end, &mut rows);
+            let range = start..start + painter.room();
+            let cells = &mut self.strip_mut().cells;
+            cells[cell].each_row(width, look, range, &mut |row| {
+                let marked = needle.as_ref().and_then(|needle| with_marks(needle, row));
+                painter.row(marked.as_ref().unwrap_or(row));
+            });
             skip = 0;
             cell += 1;
         }
-        rows.truncate(height);
-        self.mark(&mut rows);
-        rows
+        self.needle = needle;
     }
 
     /// The cell and the row of it (its gap counted) that stand at the top.

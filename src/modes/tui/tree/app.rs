@@ -1,5 +1,6 @@
 //! What the app does about the tree: opens it, hands it what the host says, and goes where it was told.
 
+use std::path::PathBuf;
 use std::time::Instant;
 
 use super::compare::CompareView;
@@ -76,8 +77,9 @@ impl App {
                 }
             }
             TreeEvent::BranchesCompared { comparison, .. } => {
-                self.layers
-                    .push_modal(compare::ID, CompareView::new((**comparison).clone()));
+                let cwd = PathBuf::from(&self.session.cwd);
+                let view = CompareView::new((**comparison).clone(), cwd);
+                self.layers.push_modal(compare::ID, view);
             }
             TreeEvent::Moved {
                 messages, prompt, ..
@@ -90,6 +92,7 @@ impl App {
                 if let Some(prompt) = prompt {
                     self.editor.set_text(&prompt.text);
                 }
+                self.follow_move();
             }
             TreeEvent::Forked { prompt, .. } => {
                 if let Some(prompt) = prompt {
@@ -176,7 +179,10 @@ impl App {
                 let kept = kept.as_ref().map_or_else(String::new, |kept| {
                     format!("; what was overwritten is kept in {}", kept.display())
                 });
-                let text = format!("taken: {} files written{kept}", files.len());
+                let text = format!(
+                    "taken: {} written{kept}",
+                    overlays::restore::files(files.len())
+                );
                 self.transcript.notice(Severity::Info, &text);
             }
             TreeEvent::LaneConflicts { files, .. } => {

@@ -1,17 +1,20 @@
 //! Two branches beside each other: what they answered, what they cost and took, and which files they
 //! changed. Below each other where the screen is narrow.
 
+use std::path::{Path, PathBuf};
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::base::{clock, text};
-use crate::coding::session::{BranchFacts, Comparison};
+use crate::coding::session::{BranchFacts, Comparison, FileChanges};
 use crate::modes::tui::action::Action;
 use crate::modes::tui::command::Command;
 use crate::modes::tui::footer::tokens;
 use crate::term::component::{Component, Cx, Handled, View};
 use crate::term::face::{Emphasis, Face, Token};
 use crate::term::row::{Row, Span};
+use crate::term::widgets::diff;
 use crate::term::widgets::paint::paint_rows;
 use crate::term::wrap::Wrap;
 
@@ -24,6 +27,8 @@ const BESIDE: u16 = 72;
 #[derive(Debug)]
 pub struct CompareView {
     comparison: Comparison,
+    /// Paths below it are shown without it.
+    cwd: PathBuf,
     top: usize,
     page: usize,
     count: usize,
@@ -32,9 +37,10 @@ pub struct CompareView {
 }
 
 impl CompareView {
-    pub fn new(comparison: Comparison) -> Self {
+    pub fn new(comparison: Comparison, cwd: PathBuf) -> Self {
         Self {
             comparison,
+            cwd,
             top: 0,
             page: 10,
             count: 0,
@@ -50,6 +56,8 @@ impl CompareView {
     fn rows(&mut self, width: u16) -> &[Row] {
         if self.laid_out.as_ref().is_none_or(|(old, _)| *old != width) {
             let (left, right) = (&self.comparison.left, &self.comparison.right);
+            let column =
+                |facts: &BranchFacts, name: &str, width| column(facts, name, &self.cwd, width);
             let rows = if width >= BESIDE {
                 let half = usize::from(width - 3) / 2;
                 beside(
@@ -85,7 +93,7 @@ fn beside(left: &[Row], right: &[Row], half: usize) -> Vec<Row> {
     rows.collect()
 }
 
-fn column(facts: &BranchFacts, name: &str, width: usize) -> Vec<Row> {
+fn column(facts: &BranchFacts, name: &str, cwd: &Path, width: usize) -> Vec<Row> {
     let bold = |token: Token| Face::from(token).emphasised(Emphasis::BOLD);
     let mut rows = Vec::new();
     let models: Vec<&str> = facts.models.iter().map(String::as_str).collect();
@@ -97,9 +105,9 @@ fn column(facts: &BranchFacts, name: &str, width: usize) -> Vec<Row> {
     let title = text::truncate(&text::single_line(&title), width).into_owned();
     rows.push(Row::plain(title, bold(Token::Title)));
     let numbers = format!(
-        "{} messages · {} tool calls · ↑{} ↓{} · ${:.4} · {}",
-        facts.messages,
-        facts.tool_calls,
+        "{} · {} · ↑{} ↓{} · ${:.4} · {}",
+        count(facts.messages, "message"),
+        count(facts.tool_calls, "tool call"),
         tokens(facts.usage.context_tokens()),
         tokens(facts.usage.output),
         facts.usage.cost.total,
@@ -119,28 +127,34 @@ fn column(facts: &BranchFacts, name: &str, width: usize) -> Vec<Row> {
     };
     wrapped(answer, width, (&[], &[]), Token::Text, &mut rows);
     for (path, changes) in &facts.files {
-        rows.push(Row::default());
-        let counts = format!(" +{} -{}", changes.added, changes.removed);
-        let room = width.saturating_sub(text::width(&counts));
-        let path = text::single_line(path);
-        let mut row = Row::plain(
-            text::truncate_start(&path, room).into_owned(),
-            bold(Token::Heading),
-        );
-        row.push(counts, Token::Muted);
-        rows.push(row);
-        for line in text::sanitize(&changes.diff).lines() {
-            let token = match line.as_bytes().first() {
-                Some(b'+') => Token::DiffAdded,
-                Some(b'-') => Token::DiffRemoved,
-                Some(b'@') => Token::DiffHunk,
-                _ => Token::DiffContext,
-            };
-            let line = text::expand_tabs(line);
-            rows.push(Row::plain(text::truncate(&line, width).into_owned(), token));
-        }
+        let path = Path::new(path);
+        rows.extend(changed_file(
+            path.strip_prefix(cwd).unwrap_or(path),
+            changes,
+            width,
+        ));
     }
     rows
+}
+
+/// A file's name and counts, and how it changed.
+pub fn changed_file(path: &Path, changes: &FileChanges, width: usize) -> Vec<Row> {
+    let counts = format!(" +{} -{}", changes.added, changes.removed);
+    let room = width.saturating_sub(text::width(&counts));
+    let path = path.to_string_lossy();
+    let path = text::single_line(&path);
+    let heading = Face::from(Token::Heading).emphasised(Emphasis::BOLD);
+    let mut head = Row::plain(text::truncate_start(&path, room).into_owned(), heading);
+    head.push(counts, Token::Muted);
+    let mut rows = vec![Row::default(), head];
+    let columns = u16::try_from(width).unwrap_or(u16::MAX);
+    rows.extend(diff::rows(&changes.diff, columns, usize::MAX));
+    rows
+}
+
+fn count(number: usize, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
 }
 
 fn wrapped(

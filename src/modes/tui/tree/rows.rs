@@ -2,13 +2,13 @@
 //! is narrow. Only rows on the screen are looked at.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Rect;
 
 use super::flat::FlatRow;
 use super::view::{LEVEL, TreeView, Typing};
 use crate::base::text;
 use crate::coding::session::Tag;
-use crate::modes::tui::layout::MIN_HEIGHT;
+use crate::modes::tui::beside::{at_column, divide, fit};
 use crate::term::component::View;
 use crate::term::face::{Emphasis, Face, Token};
 use crate::term::keymap::Keymap;
@@ -16,20 +16,19 @@ use crate::term::row::{Row, Span};
 use crate::term::widgets::paint::paint_rows;
 use crate::term::wrap::Wrap;
 
-/// From this width on the preview stands beside the list.
-const BESIDE: u16 = 100;
 /// Below this height there is no preview.
 const PREVIEW_HEIGHT: u16 = 18;
 
 /// Keys told below the list, with a word for each: the first ones where there is little room.
 const HINTS: &[(&str, &str)] = &[
     ("accept", "go on here"),
-    ("fold", "fold"),
+    ("tree_with_files", "with files"),
     ("search", "find"),
     ("tree_filter", "filter"),
     ("tree_summarize", "go + summarise"),
     ("tree_fork", "fork"),
     ("tree_compare", "compare"),
+    ("fold", "fold"),
     ("tree_label", "label"),
     ("tree_delete", "delete"),
     ("tree_restore", "bring back"),
@@ -51,7 +50,7 @@ impl TreeView {
     pub(super) fn draw(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
         self.settle();
         self.cursor = None;
-        let (list, preview) = divide(area);
+        let (list, preview) = divide(area, PREVIEW_HEIGHT);
         self.height = usize::from(list.height.saturating_sub(2)).max(1);
         let selected = self.selected_row();
         let last_top = self.flat.rows.len().saturating_sub(self.height);
@@ -221,13 +220,7 @@ impl TreeView {
             Typing::Label(line) => (" label: ", line),
         };
         let column = text::width(mark) + line.cursor_column();
-        self.cursor = Some(Position {
-            x: list.x
-                + u16::try_from(column)
-                    .unwrap_or(u16::MAX)
-                    .min(list.width - 1),
-            y: list.bottom().saturating_sub(1),
-        });
+        self.cursor = Some(at_column(list, list.bottom().saturating_sub(1), column));
         let mut row = Row::plain(mark, Token::Accent);
         row.push(line.text(), Token::Text);
         row
@@ -243,7 +236,7 @@ impl TreeView {
         let mut title = String::new();
         if let Some(glimpse) = glimpse {
             let time = glimpse.timestamp.get(..16).unwrap_or_default();
-            title = format!(" {} {}", time.replace('T', " "), glimpse.by);
+            title = format!(" {} {} ", time.replace('T', " "), glimpse.by);
         }
         let title = text::truncate(&title, width.saturating_sub(2)).into_owned();
         let line = width.saturating_sub(text::width(&title) + 1);
@@ -272,39 +265,6 @@ impl TreeView {
     }
 }
 
-/// The list, and the preview where there is room for one.
-fn divide(area: Rect) -> (Rect, Option<Rect>) {
-    if area.width >= BESIDE {
-        let list = area.width * 3 / 5;
-        let preview = Rect {
-            x: area.x + list,
-            width: area.width - list,
-            ..area
-        };
-        return (
-            Rect {
-                width: list,
-                ..area
-            },
-            Some(preview),
-        );
-    }
-    if area.height < PREVIEW_HEIGHT.max(MIN_HEIGHT) {
-        return (area, None);
-    }
-    let height = area.height / 3;
-    let preview = Rect {
-        y: area.bottom() - height,
-        height,
-        ..area
-    };
-    let list = Rect {
-        height: area.height - height,
-        ..area
-    };
-    (list, Some(preview))
-}
-
 /// The lines before a row, without the `pan` outermost levels; at most two thirds of the width.
 fn gutter(shown: FlatRow, rails: &[bool], pan: usize, width: usize) -> String {
     let mut gutter = String::new();
@@ -322,17 +282,6 @@ fn gutter(shown: FlatRow, rails: &[bool], pan: usize, width: usize) -> String {
         });
     }
     gutter
-}
-
-/// The row cut to the width.
-fn fit(mut row: Row, width: usize) -> Row {
-    let mut left = width;
-    for span in &mut row.spans {
-        let cut = text::truncate(&span.text, left).into_owned();
-        left -= text::width(&cut).min(left);
-        span.text = cut.into();
-    }
-    row
 }
 
 fn hints(keymap: &Keymap, width: usize) -> Row {

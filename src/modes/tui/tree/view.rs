@@ -7,10 +7,12 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use super::flat::{Choice, Filter, Flat};
-use crate::coding::host::{Op, TreeOp};
+use crate::coding::host::{FilesAt, Op, TreeOp};
 use crate::coding::session::{Glimpse, Outline, Tag};
 use crate::modes::tui::action::Action;
+use crate::modes::tui::beside::edit;
 use crate::modes::tui::command::Command;
+use crate::modes::tui::overlays::restore;
 use crate::term::component::{Component, Cx, Handled, View};
 use crate::term::input::KeyPress;
 use crate::term::widgets::line_input::LineInput;
@@ -348,15 +350,22 @@ impl TreeView {
         })));
     }
 
-    fn go(&mut self, summarize: bool, cx: &mut Cx<'_, Action>) {
+    fn go(&mut self, summarize: bool, files: bool, cx: &mut Cx<'_, Action>) {
         let entry_id = self.selected_id();
         if entry_id.is_some() {
-            cx.push(Action::CloseLayer);
-            cx.push(Action::Tell(Op::Tree(TreeOp::MoveTo {
+            let op = TreeOp::MoveTo {
                 entry_id,
                 summarize,
                 instructions: None,
-            })));
+            };
+            cx.push(Action::CloseLayer);
+            cx.push(Action::Move { op, files });
+        }
+    }
+
+    fn look_at_files(&mut self, cx: &mut Cx<'_, Action>) {
+        if let Some(entry_id) = self.selected_id() {
+            cx.push(Action::Tell(restore::preview(FilesAt::Entry { entry_id })));
         }
     }
 
@@ -410,14 +419,6 @@ impl TreeView {
         };
         let before = line.text().to_owned();
         match command {
-            Command::Left => line.left(),
-            Command::Right => line.right(),
-            Command::LineStart => line.home(),
-            Command::LineEnd => line.end(),
-            Command::DeleteBackward => line.delete_backward(),
-            Command::DeleteForward => line.delete_forward(),
-            Command::DeleteWordBackward => line.delete_word_backward(),
-            Command::KillToLineStart => line.clear(),
             Command::Up if is_query => self.step(-1),
             Command::Down if is_query => self.step(1),
             Command::Accept => {
@@ -440,7 +441,10 @@ impl TreeView {
                 }
                 return Handled::Yes;
             }
-            _ => return Handled::Yes,
+            command => {
+                // What the line does not know does nothing while it is typed.
+                let _ = edit(line, command);
+            }
         }
         if let Typing::Query(line) = &self.typing
             && line.text() != before
@@ -514,8 +518,10 @@ impl Component<Command, Action> for TreeView {
             Command::Unfold => self.fold(false, cx),
             Command::PanLeft => self.shift -= 1,
             Command::PanRight => self.shift += 1,
-            Command::Accept => self.go(false, cx),
-            Command::TreeSummarize => self.go(true, cx),
+            Command::Accept => self.go(false, false, cx),
+            Command::TreeSummarize => self.go(true, false, cx),
+            Command::TreeWithFiles => self.go(false, true, cx),
+            Command::TreeFiles => self.look_at_files(cx),
             Command::TreeFork => {
                 cx.push(Action::CloseLayer);
                 let fork = |id| TreeOp::Fork { entry_id: Some(id) };

@@ -1,7 +1,6 @@
 //! What the editor promises its users.
 
 use std::fmt::Write as _;
-use std::time::Instant;
 
 use proptest::prelude::*;
 
@@ -303,21 +302,4 @@ proptest! {
             prop_assert!(area.redo());
         }
     }
-}
-
-#[test]
-#[ignore = "measurement"]
-fn typing_in_a_large_text() {
-    let mut area = TextArea::default();
-    let start = Instant::now();
-    area.insert(&"a line of about forty characters of text\n".repeat(20_000));
-    area.view(80, 20);
-    println!("20,000-line paste: {:?}", start.elapsed());
-    area.set_cursor(Position::new(10_000, 3));
-    let start = Instant::now();
-    for _ in 0..100 {
-        area.insert("x");
-        area.view(80, 20);
-    }
-    println!("a key and its view: {:?}", start.elapsed() / 100);
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{Painted, Step};
 use crate::base::text;
-use crate::coding::form::{Field, FieldKind, Form, as_text};
+use crate::coding::form::{Field, FieldKind, Form, as_text, listed};
 use crate::coding::questions::Answer;
 use crate::modes::tui::command::Command;
 use crate::modes::tui::editor::editing::edit_line;
@@ -21,6 +21,8 @@ pub(super) struct Fields {
     faults: Vec<(usize, String)>,
     /// The field with the focus; behind the last one stand "send" and "refuse".
     at: usize,
+    /// The choice with the focus in a field that takes several.
+    choice: usize,
 }
 
 const BUTTONS: [&str; 2] = ["Send", "Refuse"];
@@ -36,6 +38,16 @@ impl Fields {
             form,
             faults: Vec::new(),
             at: 0,
+            choice: 0,
+        }
+    }
+
+    /// The keys of the field with the focus.
+    pub(super) fn hint(&self) -> &'static str {
+        match self.form.fields.get(self.at).map(|field| &field.kind) {
+            Some(FieldKind::Several { .. }) => "←→ choose · space marks · tab next field",
+            Some(FieldKind::Flag | FieldKind::Choice(_)) => "←→ change · tab next field",
+            _ => "tab next field",
         }
     }
 
@@ -83,6 +95,9 @@ impl Fields {
             painted.cursor = Some((before + column, painted.rows.len()));
         }
         painted.rows.push(line);
+        if let (true, FieldKind::Several { choices, .. }) = (selected, &field.kind) {
+            self.choice_rows(place, choices, inner, &mut painted.rows);
+        }
         let indent = [Span::new("    ", Token::Muted)];
         let wrap = Wrap::new(inner).prefixed(&indent);
         if selected && !field.description.is_empty() {
@@ -94,6 +109,37 @@ impl Fields {
         }
     }
 
+    /// Every choice with its mark, as many in a row as there is room for.
+    fn choice_rows(
+        &self,
+        place: usize,
+        choices: &[(Value, String)],
+        inner: usize,
+        rows: &mut Vec<Row>,
+    ) {
+        let chosen = listed(self.texts[place].text());
+        let mut line = Row::plain("   ", Token::Text);
+        for (at, (value, label)) in choices.iter().enumerate() {
+            let mark = if chosen.contains(value) { "[x]" } else { "[ ]" };
+            let label = format!("{mark} {}", text::single_line(label));
+            let label = text::truncate(&label, inner.saturating_sub(4)).into_owned();
+            let is_full = line.width() + 1 + text::width(&label) > inner;
+            if is_full && line.spans.len() > 1 {
+                rows.push(std::mem::replace(&mut line, Row::plain("   ", Token::Text)));
+            }
+            let face = Face::from(Token::Code);
+            let face = if at == self.choice {
+                face.emphasised(Emphasis::REVERSE)
+            } else {
+                face
+            };
+            line.push(" ", Token::Text);
+            line.push(label, face);
+            line.push(" ", Token::Text);
+        }
+        rows.push(line);
+    }
+
     fn shown(&self, place: usize, field: &Field) -> String {
         let given = self.texts[place].text();
         match &field.kind {
@@ -103,6 +149,16 @@ impl Fields {
                 let label = chosen.map_or("—", |(_, label)| label.as_str());
                 format!("‹ {} ›", text::single_line(label))
             }
+            FieldKind::Several { choices, .. } => {
+                let chosen = listed(given);
+                let labels = choices.iter().filter(|(value, _)| chosen.contains(value));
+                let labels: Vec<String> =
+                    labels.map(|(_, label)| text::single_line(label)).collect();
+                match labels.as_slice() {
+                    [] => "—".to_owned(),
+                    labels => labels.join(", "),
+                }
+            }
             _ => given.to_owned(),
         }
     }
@@ -111,7 +167,7 @@ impl Fields {
         let text = self.form.fields.get(self.at).is_some_and(is_text);
         if text {
             self.texts[self.at].insert(character.encode_utf8(&mut [0; 4]));
-        } else if character == ' ' {
+        } else if character == ' ' && !self.mark() {
             return self.on_command(Command::Right);
         }
         Step::Stay
@@ -125,6 +181,15 @@ impl Fields {
 
     pub(super) fn on_command(&mut self, command: Command) -> Step {
         let last = self.form.fields.len() + BUTTONS.len() - 1;
+        let before = self.at;
+        let step = self.obey(command, last);
+        if self.at != before {
+            self.choice = 0;
+        }
+        step
+    }
+
+    fn obey(&mut self, command: Command, last: usize) -> Step {
         match command {
             Command::Up => self.at = self.at.checked_sub(1).unwrap_or(last),
             Command::Down => self.at = if self.at == last { 0 } else { self.at + 1 },
@@ -142,11 +207,33 @@ impl Fields {
         Step::Stay
     }
 
-    /// The next value of a switch or a choice.
+    /// Marks the choice with the focus or takes its mark away; false when the field takes no marks.
+    fn mark(&mut self) -> bool {
+        let field = self.form.fields.get(self.at).map(|field| &field.kind);
+        let Some(FieldKind::Several { choices, .. }) = field else {
+            return false;
+        };
+        let mut marked = listed(self.texts[self.at].text());
+        if let Some((value, _)) = choices.get(self.choice) {
+            match marked.iter().position(|known| known == value) {
+                Some(place) => drop(marked.remove(place)),
+                None => marked.push(value.clone()),
+            }
+        }
+        self.texts[self.at] = LineInput::new(Value::Array(marked).to_string().as_str());
+        true
+    }
+
+    /// The next value of a switch or a choice, or the next choice of several.
     fn turn(&mut self, forward: bool) {
         let Some(field) = self.form.fields.get(self.at) else {
             return;
         };
+        if let FieldKind::Several { choices, .. } = &field.kind {
+            let count = choices.len().max(1);
+            self.choice = (self.choice + if forward { 1 } else { count - 1 }) % count;
+            return;
+        }
         let values: Vec<String> = match &field.kind {
             FieldKind::Flag => vec!["false".to_owned(), "true".to_owned()],
             FieldKind::Choice(choices) => choices.iter().map(|(value, _)| as_text(value)).collect(),

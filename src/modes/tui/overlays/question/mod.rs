@@ -173,7 +173,7 @@ impl Dialog {
             match &self.body {
                 Body::Choose(choose) => choose.hint(),
                 Body::Write(write) => write.hint(),
-                Body::Fields(_) => "tab next field",
+                Body::Fields(fields) => fields.hint(),
             }
             .to_owned(),
         ];

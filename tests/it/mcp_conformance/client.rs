@@ -1,39 +1,43 @@
-//! The client that the public conformance suite of the Model Context Protocol drives: it connects to the
-//! address given last, calls every tool it finds, answers what it is asked, and ends.
-
-#![allow(
-    clippy::print_stderr,
-    clippy::unwrap_used,
-    reason = "a program for tests says why it fails"
-)]
+//! The client that the public conformance suite drives: it connects to the address given last, calls every
+//! tool it finds, answers what it is asked, and ends. It is a test that the suite starts, so that it is
+//! always made of the code that is tested.
 
 use std::path::Path;
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use osier::agent::{Severity, ToolContext, ToolSource, ToolStatus, UpdateSink};
+use osier::agent::{Severity, ToolContext, ToolOutput, ToolSource, ToolStatus, UpdateSink};
 use osier::coding::mcp::{Logins, Mcp, McpSetup, ServerAction, ServerState, Told};
 use osier::coding::questions::{Answer, QuestionKind, Questions, Request};
 use osier::coding::tools::Workspace;
+use osier::llm::ContentBlock;
 use osier::llm::auth::CredentialFile;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+/// Its name for the test program.
+pub(super) const NAME: &str = "mcp_conformance::client::plays";
 /// Sign-ins at most: a server that always wants another one is given up.
 const SIGN_INS: usize = 2;
 const PATIENCE: Duration = Duration::from_secs(20);
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> ExitCode {
+#[tokio::test]
+#[ignore = "started by the conformance suite, with the address of its server"]
+async fn plays() {
+    let Some(url) = std::env::args()
+        .next_back()
+        .filter(|it| it.starts_with("http"))
+    else {
+        return;
+    };
     let folder = tempfile::tempdir().unwrap();
-    let (told, mut news) = tokio::sync::mpsc::unbounded_channel();
-    let servers = Mcp::start(setup(folder.path()), told);
+    let (told, mut news) = mpsc::unbounded_channel();
+    let servers = Mcp::start(setup(folder.path(), &url), told);
     servers.settled(PATIENCE).await;
     let mut done = Vec::new();
     for _ in 0..=SIGN_INS {
-        if needs_login(&servers) {
+        if state(&servers) == ServerState::NeedsLogin {
             while news.try_recv().is_ok() {}
             servers.act("suite", ServerAction::Login);
             let over = signed_in(&mut news);
@@ -41,29 +45,22 @@ async fn main() -> ExitCode {
                 break;
             }
         }
-        if call_all(&servers, &mut done).await {
-            break;
-        }
-        // A refusal is told a moment after the call has failed.
-        tokio::time::sleep(Duration::from_millis(500)).await;
-        if !needs_login(&servers) {
-            break;
+        match call_all(&servers, &mut done).await {
+            Calls::Answered | Calls::Failed => break,
+            // The server is told to want a sign-in a moment after the call has failed.
+            Calls::Refused => {
+                let refused = refused(&mut news);
+                let _ = tokio::time::timeout(PATIENCE, refused).await;
+            }
         }
     }
-    let is_ready = servers.servers().iter().all(|server| {
-        eprintln!("{}: {:?} {:?}", server.name, server.state, server.error);
-        server.state == ServerState::Ready
-    });
+    let known = servers.servers();
     servers.end().await;
-    if is_ready {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    let states: Vec<ServerState> = known.iter().map(|server| server.state).collect();
+    assert_eq!(states, [ServerState::Ready], "{:?}", known[0].error);
 }
 
-fn setup(folder: &Path) -> McpSetup {
-    let url = std::env::args().next_back().unwrap();
+fn setup(folder: &Path, url: &str) -> McpSetup {
     let context = std::env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_default();
     let context: Value = serde_json::from_str(&context).unwrap_or_default();
     let mut server = json!({"url": url, "timeout": 20});
@@ -79,6 +76,7 @@ fn setup(folder: &Path) -> McpSetup {
     tokio::spawn(answer(asked));
     McpSetup {
         files: vec![file],
+        given: Vec::new(),
         environment: std::env::vars().collect(),
         cwd: folder.to_owned(),
         logs: folder.to_owned(),
@@ -111,10 +109,8 @@ async fn answer(mut asked: mpsc::UnboundedReceiver<Request>) {
     }
 }
 
-fn needs_login(servers: &Mcp) -> bool {
-    let servers = servers.servers();
-    let mut states = servers.iter().map(|server| server.state);
-    states.any(|state| state == ServerState::NeedsLogin)
+fn state(servers: &Mcp) -> ServerState {
+    servers.servers()[0].state
 }
 
 /// Waits for the end of a sign-in: whether the server took it.
@@ -141,10 +137,29 @@ async fn signed_in(news: &mut mpsc::UnboundedReceiver<Told>) -> bool {
     false
 }
 
-/// Makes the calls that the suite names, else one of every tool, unless it was answered before; whether
-/// all have been answered.
-async fn call_all(servers: &Mcp, done: &mut Vec<String>) -> bool {
-    let mut all = true;
+/// Waits until the server is known to want a sign-in.
+async fn refused(news: &mut mpsc::UnboundedReceiver<Told>) {
+    while let Some(told) = news.recv().await {
+        if let Told::Servers(servers) = told
+            && servers[0].state == ServerState::NeedsLogin
+        {
+            return;
+        }
+    }
+}
+
+/// What came of the calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Calls {
+    Answered,
+    /// One needs a sign-in that allows it.
+    Refused,
+    Failed,
+}
+
+/// Calls every tool that was not answered before.
+async fn call_all(servers: &Mcp, done: &mut Vec<String>) -> Calls {
+    let mut calls = Calls::Answered;
     for tool in servers.tools() {
         let name = tool.spec().name.clone();
         if done.contains(&name) {
@@ -166,11 +181,18 @@ async fn call_all(servers: &Mcp, done: &mut Vec<String>) -> bool {
         eprintln!("{name}: {:?}", output.status);
         if output.status == ToolStatus::Success {
             done.push(name);
+        } else if said(&output).contains("it wants a sign-in") {
+            return Calls::Refused;
         } else {
-            all = false;
+            calls = Calls::Failed;
         }
     }
-    all
+    calls
+}
+
+fn said(output: &ToolOutput) -> String {
+    let texts = output.content.iter().filter_map(ContentBlock::as_text);
+    texts.collect()
 }
 
 /// Arguments that fit `schema`.

@@ -1,0 +1,72 @@
+//! A list with a look at what is selected: beside it, or below it where the screen is narrow.
+
+use ratatui::layout::{Position, Rect};
+
+use super::command::Command;
+use crate::base::text;
+use crate::term::component::Handled;
+use crate::term::row::Row;
+use crate::term::widgets::line_input::LineInput;
+
+/// From this width on the look stands beside the list.
+const BESIDE: u16 = 100;
+
+/// The list, and the look where there is room for one: below the list from `least` rows on.
+pub(super) fn divide(area: Rect, least: u16) -> (Rect, Option<Rect>) {
+    if area.width >= BESIDE {
+        let width = area.width * 3 / 5;
+        let preview = Rect {
+            x: area.x + width,
+            width: area.width - width,
+            ..area
+        };
+        return (Rect { width, ..area }, Some(preview));
+    }
+    if area.height < least {
+        return (area, None);
+    }
+    let below = area.height / 3;
+    let preview = Rect {
+        y: area.bottom() - below,
+        height: below,
+        ..area
+    };
+    let height = area.height - below;
+    (Rect { height, ..area }, Some(preview))
+}
+
+/// Where the cursor stands that many columns into a row of the list.
+pub(super) fn at_column(list: Rect, y: u16, column: usize) -> Position {
+    let column = u16::try_from(column).unwrap_or(u16::MAX);
+    Position {
+        x: list.x + column.min(list.width.saturating_sub(1)),
+        y,
+    }
+}
+
+/// The row cut to the width.
+pub(super) fn fit(mut row: Row, width: usize) -> Row {
+    let mut left = width;
+    for span in &mut row.spans {
+        let cut = text::truncate(&span.text, left).into_owned();
+        left -= text::width(&cut).min(left);
+        span.text = cut.into();
+    }
+    row
+}
+
+/// What a command does to the line that is typed for the list.
+pub(super) fn edit(line: &mut LineInput, command: Command) -> Handled {
+    match command {
+        Command::Left => line.left(),
+        Command::Right => line.right(),
+        Command::LineStart => line.home(),
+        Command::LineEnd => line.end(),
+        Command::DeleteBackward => line.delete_backward(),
+        Command::DeleteForward => line.delete_forward(),
+        Command::DeleteWordBackward => line.delete_word_backward(),
+        Command::KillToLineStart => line.clear(),
+        _ => return Handled::No,
+    }
+    Handled::Yes
+}

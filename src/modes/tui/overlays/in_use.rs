@@ -1,0 +1,48 @@
+//! A session that another osier has: what can be done with it here.
+
+use super::picker::Picker;
+use crate::coding::host::{Op, Opening};
+use crate::modes::tui::action::Action;
+use crate::term::widgets::select::Item;
+
+/// The layer of the list.
+pub const ID: &str = "in-use";
+
+const CHOICES: &[(&str, Opening, &str)] = &[
+    (
+        "Go on in a copy",
+        Opening::Copy,
+        "a session of its own, from where that one stands",
+    ),
+    (
+        "Look at it",
+        Opening::ReadOnly,
+        "as it is now; nothing is stored",
+    ),
+];
+
+pub fn picker(target: &str) -> Picker {
+    let items = CHOICES.iter().map(|(label, _, detail)| Item {
+        key: (*label).to_owned(),
+        label: (*label).to_owned(),
+        detail: (*detail).to_owned(),
+        keywords: String::new(),
+        dimmed: false,
+    });
+    let target = target.to_owned();
+    let take = move |key: &str| {
+        let chosen = CHOICES.iter().find(|(label, ..)| *label == key);
+        let op = chosen.map(|(_, opening, _)| Op::ResumeSession {
+            target: target.clone(),
+            opening: *opening,
+        });
+        op.map(Action::Tell).into_iter().collect()
+    };
+    let title = "This session is open in another osier";
+    Picker::new(
+        title,
+        "nothing of that name",
+        items.collect(),
+        Box::new(take),
+    )
+}
