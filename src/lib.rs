@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! cli        arguments, mode choice, exit codes
-//! modes      tui, print, json
+//! modes      tui, print, json, rpc, acp
+//! rpc        commands, answers and events for other programs, and a client
 //! term       terminal toolkit (knows nothing of agents)
 //! coding     tools, sessions, context, settings; `Host` wires them
 //! agent      the loop: Op in, Event out
@@ -11,7 +12,7 @@
 //! ```
 //!
 //! Imports point down. An embedder starts at [`agent`] for the loop alone, or at [`coding`] for the
-//! whole coding agent without a screen.
+//! whole coding agent without a screen. Who drives another process starts at [`rpc::Client`].
 
 pub mod agent;
 pub mod base;
@@ -19,4 +20,5 @@ pub mod cli;
 pub mod coding;
 pub mod llm;
 pub mod modes;
+pub mod rpc;
 pub mod term;

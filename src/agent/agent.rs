@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::change::{Change, Desk};
@@ -85,6 +85,8 @@ pub struct Agent {
 enum Command {
     Op(Op),
     Change(Box<dyn Change>),
+    /// Told when it is reached.
+    Mark(oneshot::Sender<()>),
 }
 
 impl Agent {
@@ -105,6 +107,14 @@ impl Agent {
     /// Has the conversation changed, behind what was said before. Refused while a run is on.
     pub fn change(&self, change: Box<dyn Change>) {
         let _ = self.commands.send(Command::Change(change));
+    }
+
+    /// Waits until everything said before has been taken; what it starts may still go on.
+    pub async fn caught_up(&self) {
+        let (mark, reached) = oneshot::channel();
+        let _ = self.commands.send(Command::Mark(mark));
+        // A task that has ended has taken everything.
+        let _ = reached.await;
     }
 
     /// Every event from now on.
@@ -176,6 +186,7 @@ async fn serve(core: Arc<Core>, mut commands: mpsc::UnboundedReceiver<Command>) 
                 }
             }
             Command::Change(change) => change_alone(&core, &mut commands, change).await,
+            Command::Mark(mark) => drop(mark.send(())),
         }
     }
 }
@@ -252,6 +263,7 @@ async fn beside_commands<T>(
                     cancel.cancel();
                 }
                 Some(Command::Change(change)) => change.refused(),
+                Some(Command::Mark(mark)) => drop(mark.send(())),
                 Some(Command::Op(op)) => {
                     if core.apply(op).await == Next::Abort {
                         cancel.cancel();

@@ -9,7 +9,7 @@ use futures_util::StreamExt;
 use super::event::Event;
 use super::interceptor::StopRun;
 use super::message::{AgentMessage, convert_to_llm};
-use super::retry::{Failure, RetryStep};
+use super::retry::{Failure, RetryPolicy, RetryStep};
 use super::turn::{FINAL_TURN_MESSAGE, Run, elapsed_ms};
 use crate::base::{clock, ids};
 use crate::llm::{
@@ -65,7 +65,7 @@ pub(super) async fn call_model(run: &mut Run<'_>) -> Result<CallEnd, StopRun> {
                 .insert(model.provider.clone());
         }
         let usable = usable(run);
-        let policy = run.core.config.retry;
+        let policy = policy(run);
         let failure = Failure {
             status: &attempt.status,
             model: place,
@@ -89,6 +89,10 @@ pub(super) async fn call_model(run: &mut Run<'_>) -> Result<CallEnd, StopRun> {
         announce(run, &attempt.status, attempts, delay, (place, next));
         tokio::select! {
             () = tokio::time::sleep(delay) => {}
+            () = run.core.retry_aborted.notified() => {
+                run.recorder.call_failed(run.turn, &model, &attempt.status, true);
+                return Ok(CallEnd { answer: None, status: attempt.status });
+            }
             () = run.cancel.cancelled() => {
                 return Ok(CallEnd { answer: None, status: TurnStatus::Aborted });
             }
@@ -294,6 +298,15 @@ fn announce(
             status: status.clone(),
         });
     }
+}
+
+/// How often a failed call is tried again.
+fn policy(run: &Run<'_>) -> RetryPolicy {
+    let mut policy = run.core.config.retry;
+    if run.core.state().no_retry {
+        policy.max_retries = 0;
+    }
+    policy
 }
 
 /// Which models of the list may be called. When none is left all are tried again: the user may have

@@ -3,6 +3,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tokio::sync::Notify;
+
 use super::agent::AgentConfig;
 use super::event::{Event, RunOutcome};
 use super::interceptor::{Interceptor, StopRun};
@@ -19,6 +21,8 @@ use crate::base::{clock, ids};
 pub(super) struct Core {
     pub config: AgentConfig,
     pub publisher: Arc<Publisher<Event>>,
+    /// Ends the wait before a model call is tried again.
+    pub retry_aborted: Notify,
     state: Mutex<State>,
 }
 
@@ -46,6 +50,7 @@ impl Core {
         Self {
             config,
             publisher: Arc::new(Publisher::new()),
+            retry_aborted: Notify::new(),
             state: Mutex::new(state),
         }
     }
@@ -269,6 +274,11 @@ impl Core {
                     follow_up,
                 });
             }
+            Op::SetAutoRetry { enabled } => {
+                self.state().no_retry = !enabled;
+                self.publish(Event::AutoRetryChanged { enabled });
+            }
+            Op::AbortRetry => self.retry_aborted.notify_waiters(),
             _ => {}
         }
     }

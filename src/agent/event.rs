@@ -24,6 +24,7 @@ const PENDING_OUTPUT_LIMIT: usize = 64 * 1024;
 
 /// One thing that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "AgentEvent"))]
 #[serde(
     tag = "type",
     rename_all = "snake_case",
@@ -33,21 +34,28 @@ pub enum Event {
     /// A run began.
     AgentStart,
     /// A model call and its tools begin; counts from 1 within the run.
-    TurnStart { turn: u32 },
+    TurnStart {
+        turn: u32,
+    },
     /// A message appears: whole when it is not an assistant's, empty when it is.
     MessageStart {
         id: String,
         message: Arc<AgentMessage>,
     },
     /// A piece of the assistant's message `id`.
-    MessageUpdate { id: String, delta: Delta },
+    MessageUpdate {
+        id: String,
+        delta: Delta,
+    },
     /// The message is complete and stored.
     MessageEnd {
         id: String,
         message: Arc<AgentMessage>,
     },
     /// The partial answer `id` failed and is tried again: forget it.
-    MessageRetracted { id: String },
+    MessageRetracted {
+        id: String,
+    },
     /// A tool call is about to run, or was refused before it could: its end follows in every case.
     ToolExecutionStart {
         call_id: String,
@@ -55,7 +63,10 @@ pub enum Event {
         arguments: Value,
     },
     /// Output of a running call.
-    ToolExecutionUpdate { call_id: String, update: ToolUpdate },
+    ToolExecutionUpdate {
+        call_id: String,
+        update: ToolUpdate,
+    },
     /// The call ended; `result.status` says how.
     ToolExecutionEnd {
         call_id: String,
@@ -63,18 +74,27 @@ pub enum Event {
         result: Arc<ToolResultMessage>,
     },
     /// The call and its tools are done.
-    TurnEnd { turn: u32, status: TurnStatus },
+    TurnEnd {
+        turn: u32,
+        status: TurnStatus,
+    },
     /// The loop stopped. Queued follow-ups may still start another run before `AgentSettled`.
-    AgentEnd { outcome: RunOutcome },
+    AgentEnd {
+        outcome: RunOutcome,
+    },
     /// Nothing runs and nothing is queued that would.
-    AgentSettled { outcome: RunOutcome },
+    AgentSettled {
+        outcome: RunOutcome,
+    },
     /// The queues changed.
     QueueUpdate {
         steering: Vec<UserMessage>,
         follow_up: Vec<UserMessage>,
     },
     /// Answer to `RecallQueue`, oldest first.
-    QueueRecalled { messages: Vec<UserMessage> },
+    QueueRecalled {
+        messages: Vec<UserMessage>,
+    },
     /// A failed call is tried again after `delay_ms`, at most `max_attempts` times in all.
     RetryScheduled {
         attempt: u32,
@@ -89,7 +109,9 @@ pub enum Event {
         status: TurnStatus,
     },
     /// The models changed; `PROVIDER/ID`, best first.
-    ModelsChanged { models: Vec<String> },
+    ModelsChanged {
+        models: Vec<String>,
+    },
     /// The level asked for, and what the current model makes of it.
     ThinkingLevelChanged {
         level: ThinkingLevel,
@@ -97,32 +119,51 @@ pub enum Event {
     },
     /// Answer to `ListTools`, and sent again when tools came, went or changed: the next request offers
     /// them.
-    Tools { tools: Vec<ToolInfo> },
+    Tools {
+        tools: Vec<ToolInfo>,
+    },
     QueueModeChanged {
         steering: QueueMode,
         follow_up: QueueMode,
     },
+    AutoRetryChanged {
+        enabled: bool,
+    },
     /// The conversation was replaced.
-    MessagesReplaced { count: usize },
+    MessagesReplaced {
+        count: usize,
+    },
     /// A model makes a summary of the earlier part of the conversation.
-    CompactionStart { reason: CompactionReason },
+    CompactionStart {
+        reason: CompactionReason,
+    },
     /// The compaction has ended. When it is done its summary has come as a message before.
     CompactionEnd {
         reason: CompactionReason,
         outcome: CompactionOutcome,
     },
     /// Something the person should know.
-    Notice { severity: Severity, text: String },
+    Notice {
+        severity: Severity,
+        text: String,
+    },
     /// What goes to the log of a headless run.
-    Log { entry: LogEntry },
+    Log {
+        entry: LogEntry,
+    },
     /// Tokens, cost and time of one model call or tool call.
-    Accounting { entry: AccountingEntry },
+    Accounting {
+        entry: AccountingEntry,
+    },
     /// Answer to `GetState`.
-    State { state: Box<StateSnapshot> },
+    State {
+        state: Box<StateSnapshot>,
+    },
 }
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(
     tag = "type",
     rename_all = "snake_case",

@@ -10,6 +10,7 @@ use crate::llm::{self, AssistantMessage, ContentBlock};
 
 /// One message of an agent's conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "role", rename_all = "camelCase")]
 pub enum AgentMessage {
     User(UserMessage),
@@ -24,6 +25,7 @@ pub enum AgentMessage {
 
 /// A prompt, steering message or follow-up.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct UserMessage {
     /// As typed, pastes expanded.
@@ -37,6 +39,7 @@ pub struct UserMessage {
 
 /// A file given along with a prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Attachment {
     pub id: String,
@@ -56,6 +59,7 @@ pub struct Attachment {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum AttachmentKind {
     Image,
@@ -64,6 +68,7 @@ pub enum AttachmentKind {
 
 /// A tool's answer with what the interface and accounting keep of it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ToolResultMessage {
     #[serde(flatten)]
@@ -79,6 +84,7 @@ pub struct ToolResultMessage {
 
 /// A command the user ran with `!` or `!!`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ShellRun {
     pub command: String,
@@ -104,6 +110,7 @@ pub struct ShellRun {
 
 /// What stands in for messages that are no longer sent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
     pub summary: String,
@@ -116,6 +123,7 @@ pub struct Summary {
 
 /// Something the person should know; never sent to a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Notice {
     pub severity: Severity,
@@ -125,6 +133,7 @@ pub struct Notice {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     Info,
@@ -134,6 +143,7 @@ pub enum Severity {
 
 /// A message of an embedder or plug-in; sent to the model as a user message when it has text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CustomMessage {
     pub kind: String,

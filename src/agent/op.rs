@@ -7,6 +7,7 @@ use crate::llm::{Model, ThinkingLevel};
 
 /// One instruction. Every op is accepted at any time; what it does while a run is on is said with it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "AgentOp"))]
 #[serde(
     tag = "type",
     rename_all = "snake_case",
@@ -42,6 +43,11 @@ pub enum Op {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         follow_up: Option<QueueMode>,
     },
+    /// Whether a failed model call is tried again; on at first.
+    SetAutoRetry { enabled: bool },
+    /// Ends the wait before a model call is tried again: the run ends as if no try were left. Nothing
+    /// happens when none is waited for.
+    AbortRetry,
     /// Stops the run: the stream is dropped, running tools are killed, the partial answer is kept.
     /// Answered by `AgentSettled`; nothing happens when no run is on.
     Abort,
@@ -73,6 +79,7 @@ pub enum Op {
 
 /// How many queued messages one delivery takes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueMode {
     #[default]

@@ -35,12 +35,15 @@ pub(super) struct State {
     pub running: bool,
     /// Providers whose key or quota failed in this session.
     pub disabled_providers: HashSet<String>,
+    /// A failed call is not tried again.
+    pub no_retry: bool,
     /// Why the last run failed.
     pub error: Option<String>,
 }
 
 /// A copy of the state for whoever asks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct StateSnapshot {
     pub system_prompt: String,
@@ -61,6 +64,8 @@ pub struct StateSnapshot {
     pub follow_up: Vec<UserMessage>,
     pub steering_mode: QueueMode,
     pub follow_up_mode: QueueMode,
+    /// Whether a failed model call is tried again.
+    pub auto_retry: bool,
     /// Why the last run failed.
     pub error: Option<String>,
 }
@@ -83,6 +88,7 @@ impl State {
             follow_up: self.queues.follow_up.list(),
             steering_mode: self.queues.steering.mode,
             follow_up_mode: self.queues.follow_up.mode,
+            auto_retry: !self.no_retry,
             error: self.error.clone(),
         }
     }

@@ -51,6 +51,7 @@ pub trait ToolSource: Send + Sync + fmt::Debug {
 
 /// Who answers a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ToolOrigin {
     /// The program itself.
@@ -64,6 +65,7 @@ pub enum ToolOrigin {
 /// What a tool says of itself; `None` when it says nothing. Hints of a server or a plug-in are claims,
 /// not promises.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ToolHints {
     /// It changes nothing.
@@ -82,6 +84,7 @@ pub struct ToolHints {
 
 /// A tool as a list shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ToolInfo {
     pub name: String,
@@ -141,6 +144,7 @@ impl fmt::Debug for UpdateSink {
 
 /// Progress of a running call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ToolUpdate {
     /// More output, to be appended. `skipped` bytes before it were left out because they came faster
@@ -148,6 +152,8 @@ pub enum ToolUpdate {
     Output { text: String, skipped: u64 },
     /// One line that says how far the call is; it takes the place of the one before.
     Status { text: String },
+    /// The call runs in a terminal of the editor that drives the agent: its name there.
+    Terminal { id: String },
     /// Something happened in the agent that runs inside of the call.
     Agent { event: Box<super::event::Event> },
 }
@@ -157,7 +163,7 @@ impl ToolUpdate {
     pub fn text(&self) -> &str {
         match self {
             Self::Output { text, .. } | Self::Status { text } => text,
-            Self::Agent { .. } => "",
+            Self::Agent { .. } | Self::Terminal { .. } => "",
         }
     }
 
@@ -235,6 +241,7 @@ impl ToolOutput {
 
 /// How a call ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(
     tag = "type",
     rename_all = "snake_case",

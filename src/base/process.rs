@@ -43,12 +43,19 @@ const RECOUNT: Duration = Duration::from_millis(20);
 /// Marks everything a child starts, so that what left its group can still be found.
 const MARKER: &str = "OSIER_COMMAND_ID";
 
-/// Makes the output of pagers and prompts plain and unattended.
-const QUIET_TERMINAL: [(&str, &str); 4] = [
-    ("TERM", "dumb"),
+/// Makes pagers and prompts of a command that nobody attends pass by.
+pub const UNATTENDED: [(&str, &str); 3] = [
     ("PAGER", "cat"),
     ("GIT_PAGER", "cat"),
     ("GIT_TERMINAL_PROMPT", "0"),
+];
+
+/// The same where there is no terminal either.
+const QUIET_TERMINAL: [(&str, &str); 4] = [
+    ("TERM", "dumb"),
+    UNATTENDED[0],
+    UNATTENDED[1],
+    UNATTENDED[2],
 ];
 
 static SETSID: LazyLock<Option<&'static Path>> = LazyLock::new(|| {
@@ -164,6 +171,12 @@ pub fn signal_name(signal: i32) -> String {
         || format!("signal {signal}"),
         |(_, name)| (*name).to_owned(),
     )
+}
+
+/// The signal of a name as `signal_name` gives it, or of a number.
+pub fn signal_number(name: &str) -> Option<i32> {
+    let known = (1..=64).find(|signal| signal_name(*signal) == name);
+    known.or_else(|| name.parse().ok())
 }
 
 /// A running child whose output is read piece by piece. Dropping it kills all the child started.

@@ -42,10 +42,21 @@ pub(super) struct Args {
     #[arg(long)]
     pub answers: bool,
 
-    /// How to run; `text` is `--print`, `json` is `--json`
+    /// How to run; `text` is `--print`, `json` is `--json`, `rpc` and `acp` are the commands
     #[arg(long, value_enum, value_name = "MODE", conflicts_with_all = ["print", "json"])]
     pub mode: Option<Mode>,
 
+    #[command(flatten)]
+    pub run: RunArgs,
+
+    /// List the models, or those that match
+    #[arg(long, value_name = "SEARCH", num_args = 0..=1, default_missing_value = "")]
+    pub list_models: Option<String>,
+}
+
+/// What an agent runs with, whichever mode speaks to it.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(super) struct RunArgs {
     /// Model as PROVIDER/ID[:LEVEL] or part of its name; after a comma the models to fall back to
     #[arg(short, long, value_name = "MODEL")]
     pub model: Option<String>,
@@ -151,16 +162,14 @@ pub(super) struct Args {
     /// Append one JSON line per model call and tool call to this file
     #[arg(long, value_name = "FILE")]
     pub accounting: Option<PathBuf>,
-
-    /// List the models, or those that match
-    #[arg(long, value_name = "SEARCH", num_args = 0..=1, default_missing_value = "")]
-    pub list_models: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Mode {
     Text,
     Json,
+    Rpc,
+    Acp,
 }
 
 #[derive(Debug, Subcommand)]
@@ -197,11 +206,24 @@ pub(super) enum Command {
         #[command(subcommand)]
         what: McpCommand,
     },
+    /// Be driven by another program: commands in, answers and events out, JSON lines both ways
+    Rpc(Box<RpcArgs>),
+    /// Be driven by an editor that speaks the Agent Client Protocol
+    Acp(Box<RunArgs>),
     /// Show where the files are, what can be set, and what is wrong with them
     Config {
         #[command(subcommand)]
         what: ConfigCommand,
     },
+}
+
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct RpcArgs {
+    /// Print the JSON schema of every command, answer and event
+    #[arg(long)]
+    pub schema: bool,
+    #[command(flatten)]
+    pub run: RunArgs,
 }
 
 #[derive(Debug, Clone, Subcommand)]

@@ -28,7 +28,8 @@ use crate::coding::trust::Trust;
 use crate::llm::Secret;
 use crate::modes::print::{LogOptions, Sinks};
 use crate::modes::prompt::Prompt;
-use crate::modes::{json, print, tui};
+use crate::modes::{acp, json, print, rpc, tui};
+use crate::rpc::{Ended, schema};
 
 /// Runs the program and says how it ended.
 pub fn run() -> ExitCode {
@@ -84,14 +85,19 @@ struct Meant {
     cwd: PathBuf,
 }
 
-fn start(args: Args) -> Result<Exit, String> {
+fn start(mut args: Args) -> Result<Exit, String> {
+    match &args.command {
+        Some(Command::Rpc(rpc)) => args.run = rpc.run.clone(),
+        Some(Command::Acp(run)) => args.run = (**run).clone(),
+        _ => {}
+    }
     let environment: BTreeMap<String, String> = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect();
     let home = environment.get("OSIER_HOME").map(String::as_str);
     let folders = Folders::find(home).map_err(|error| error.to_string())?;
-    let cwd = working_directory(args.cwd.as_deref())?;
-    if args.trust {
+    let cwd = working_directory(args.run.cwd.as_deref())?;
+    if args.run.trust {
         let decided = Trust::new(&folders).decide(&cwd, true);
         decided.map_err(|error| error.to_string())?;
     }
@@ -120,6 +126,21 @@ fn start(args: Args) -> Result<Exit, String> {
                     ..setup
                 },
             )
+        }
+        Chosen::Rpc => {
+            let setup = HostSetup {
+                answers_questions: true,
+                ..setup
+            };
+            run_rpc(&meant, setup)
+        }
+        Chosen::Acp => {
+            let setup = HostSetup {
+                answers_questions: true,
+                waits_for_servers: true,
+                ..setup
+            };
+            run_acp(&meant, setup)
         }
         Chosen::Print => run_print(&meant, setup, stdin_piped),
         Chosen::Screen => run_screen(meant, setup, stdin_piped),
@@ -174,6 +195,9 @@ fn report(meant: &Meant) -> Result<Option<Exit>, String> {
                 };
                 runtime()?.block_on(commands::mcp::run(what.clone(), &place, &mut out))
             }
+            Some(Command::Rpc(args)) if args.schema => out
+                .write_all(schema::TEXT.as_bytes())
+                .map(|()| Exit::Success),
             Some(Command::Config { what }) => {
                 let setup = host_setup(meant)?;
                 let mut problems = meant.problems.clone();
@@ -222,6 +246,7 @@ fn host_setup(meant: &Meant) -> Result<HostSetup, String> {
         cwd,
         ..
     } = meant;
+    let args = &args.run;
     let (model, fallback) = match &args.model {
         Some(list) => {
             let mut names = list.split(',').map(|name| name.trim().to_owned());
@@ -284,10 +309,18 @@ enum Chosen {
     Screen,
     Print,
     Json,
+    Rpc,
+    Acp,
 }
 
 fn choose_mode(meant: &Meant, stdout_is_terminal: bool) -> Result<Chosen, String> {
     let args = &meant.args;
+    if matches!(args.command, Some(Command::Rpc(_))) || args.mode == Some(Mode::Rpc) {
+        return Ok(Chosen::Rpc);
+    }
+    if matches!(args.command, Some(Command::Acp(_))) || args.mode == Some(Mode::Acp) {
+        return Ok(Chosen::Acp);
+    }
     if args.json || args.mode == Some(Mode::Json) {
         return Ok(Chosen::Json);
     }
@@ -344,11 +377,11 @@ fn run_print(meant: &Meant, mut setup: HostSetup, stdin_piped: bool) -> Result<E
         return Err("there is nothing to do: give a prompt, or pipe one in".to_owned());
     }
     no_picker(meant)?;
-    let mut accounting = accounting_file(meant.args.accounting.as_deref())?;
+    let mut accounting = accounting_file(meant.args.run.accounting.as_deref())?;
     let options = LogOptions {
-        verbose: meant.args.verbose,
-        trace_llm: meant.args.trace_llm,
-        trace_tools: meant.args.trace_mcp,
+        verbose: meant.args.run.verbose,
+        trace_llm: meant.args.run.trace_llm,
+        trace_tools: meant.args.run.trace_mcp,
         colour: io::stderr().is_terminal(),
     };
     tell_problems(&meant.problems);
@@ -381,7 +414,7 @@ fn run_json(meant: &Meant, mut setup: HostSetup) -> Result<Exit, String> {
     setup.waits_for_servers = true;
     let prompts = input::prompts(&meant.args.prompts, None, &meant.cwd)?;
     no_picker(meant)?;
-    let mut accounting = accounting_file(meant.args.accounting.as_deref())?;
+    let mut accounting = accounting_file(meant.args.run.accounting.as_deref())?;
     tell_problems(&meant.problems);
     let runtime = runtime()?;
     let outcome = runtime.block_on(async {
@@ -402,16 +435,51 @@ fn run_json(meant: &Meant, mut setup: HostSetup) -> Result<Exit, String> {
     Ok(exit_of(&outcome?))
 }
 
+fn run_rpc(meant: &Meant, setup: HostSetup) -> Result<Exit, String> {
+    if !meant.args.prompts.is_empty() {
+        return Err("prompts come as commands here: `osier rpc` takes none".to_owned());
+    }
+    no_picker(meant)?;
+    tell_problems(&meant.problems);
+    let runtime = runtime()?;
+    let ended = runtime.block_on(async {
+        let (host, events) = Host::start(setup).map_err(|error| error.to_string())?;
+        Ok(rpc::run(&host, events).await)
+    });
+    // A thread that still waits for a line of input must not hold the end up.
+    runtime.shutdown_background();
+    ended.map(|ended| match ended {
+        Ended::Stopped => Exit::Interrupted,
+        Ended::InputEnded | Ended::OutputClosed | Ended::ShutDown => Exit::Success,
+    })
+}
+
+fn run_acp(meant: &Meant, setup: HostSetup) -> Result<Exit, String> {
+    if !meant.args.prompts.is_empty() {
+        return Err("prompts come from the editor: `osier acp` takes none".to_owned());
+    }
+    tell_problems(&meant.problems);
+    let runtime = runtime()?;
+    let stopped = runtime.block_on(acp::run_on_stdio(setup));
+    // A thread that still waits for a line of input must not hold the end up.
+    runtime.shutdown_background();
+    Ok(if stopped {
+        Exit::Interrupted
+    } else {
+        Exit::Success
+    })
+}
+
 fn run_screen(meant: Meant, setup: HostSetup, stdin_piped: bool) -> Result<Exit, String> {
     let prompts = collect_prompts(&meant, stdin_piped)?;
-    let accounting = accounting_file(meant.args.accounting.as_deref())?;
+    let accounting = accounting_file(meant.args.run.accounting.as_deref())?;
     let options = tui::Options {
         prompts,
         problems: meant.problems,
         settings: meant.settings,
         folders: meant.folders,
         environment: meant.environment,
-        pick_session: meant.args.resume.as_deref() == Some(""),
+        pick_session: meant.args.run.resume.as_deref() == Some(""),
         accounting,
     };
     let outcome = runtime()?.block_on(tui::run(setup, options));
@@ -422,7 +490,7 @@ fn run_screen(meant: Meant, setup: HostSetup, stdin_piped: bool) -> Result<Exit,
 
 /// `--resume` without a value asks, and only a screen can ask.
 fn no_picker(meant: &Meant) -> Result<(), String> {
-    if meant.args.resume.as_deref() == Some("") {
+    if meant.args.run.resume.as_deref() == Some("") {
         return Err("`--resume` needs an id here: `osier sessions` lists them".to_owned());
     }
     Ok(())

@@ -66,6 +66,7 @@ impl Known {
 
 /// One provider and how it is called.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Account {
     pub provider: String,
@@ -83,6 +84,7 @@ pub struct Account {
 
 /// Where a provider's key comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum AccountSource {
     /// A key in the credential store.

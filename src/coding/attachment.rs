@@ -54,7 +54,12 @@ pub fn load(path: &Path) -> Result<Attachment, AttachError> {
             limit: image::FILE_LIMIT,
         });
     }
-    let bytes = std::fs::read(path).map_err(unreadable)?;
+    of_bytes(path, std::fs::read(path).map_err(unreadable)?)
+}
+
+/// The file at `path`, whose content is known.
+pub fn of_bytes(path: &Path, bytes: Vec<u8>) -> Result<Attachment, AttachError> {
+    let size = bytes.len() as u64;
     let file_name = path
         .file_name()
         .unwrap_or(path.as_os_str())

@@ -6,6 +6,7 @@ pub mod attachment;
 pub mod checkpoint;
 pub mod compaction;
 pub mod context;
+pub mod editor;
 pub mod exchange;
 pub mod fan;
 pub mod files;

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 /// Something a person has to decide.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Question {
     /// Unique in the process; set by [`Questions::ask`].
@@ -29,6 +30,7 @@ pub struct Question {
 
 /// What a decision is about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(
     tag = "type",
     rename_all = "snake_case",
@@ -45,6 +47,7 @@ pub enum Subject {
 
 /// What kind of answer is wanted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(
     tag = "type",
     rename_all = "snake_case",
@@ -78,6 +81,7 @@ pub enum QuestionKind {
 
 /// One of several.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Choice {
     pub value: String,
@@ -88,6 +92,7 @@ pub struct Choice {
 
 /// What the person decided.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(
     tag = "type",
     rename_all = "snake_case",
@@ -117,6 +122,7 @@ pub enum Answer {
 
 /// For how long a permission holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Grant {
     Once,

@@ -17,6 +17,7 @@ const NOISE: u64 = 1024;
 
 /// Everything a session has used.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Spending {
     pub total: Usage,
@@ -31,6 +32,7 @@ pub struct Spending {
 
 /// What one model has used.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ModelSpending {
     /// `PROVIDER/ID`.

@@ -32,6 +32,7 @@ pub enum StreamEvent {
 /// A piece of an answer. `index` is the block's place in `AssistantMessage::content`; blocks open in
 /// order, may interleave, and each is closed by its `End`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(
     tag = "type",
     rename_all = "snake_case",

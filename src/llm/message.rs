@@ -11,6 +11,7 @@ use super::usage::Usage;
 
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "role", rename_all = "camelCase")]
 pub enum Message {
     User(UserMessage),
@@ -20,6 +21,11 @@ pub enum Message {
 
 /// What the person (or a tool result's carrier) says.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "ModelUserMessage")
+)]
 #[serde(rename_all = "camelCase")]
 pub struct UserMessage {
     pub content: Vec<ContentBlock>,
@@ -39,6 +45,7 @@ impl UserMessage {
 
 /// A part of a user message or of a tool result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(
     tag = "type",
     rename_all = "camelCase",
@@ -72,6 +79,7 @@ impl ContentBlock {
 
 /// One answer of a model, complete or as far as it came.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AssistantMessage {
     pub content: Vec<AssistantBlock>,
@@ -122,6 +130,7 @@ impl AssistantMessage {
 
 /// A part of an answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(
     tag = "type",
     rename_all = "camelCase",
@@ -147,6 +156,7 @@ pub enum AssistantBlock {
 
 /// A request of the model to run a tool.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ToolCall {
     pub id: String,
@@ -163,6 +173,7 @@ pub struct ToolCall {
 
 /// What a tool call gave.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ToolResult {
     pub tool_call_id: String,
@@ -176,6 +187,7 @@ pub struct ToolResult {
 
 /// Why an answer ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum StopReason {
     /// The model said all it wanted to.

@@ -10,6 +10,7 @@ use super::usage::Price;
 
 /// The wire format a provider speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Api {
     #[serde(rename = "openai-chat-completions", alias = "openai-completions")]
@@ -57,6 +58,7 @@ impl Api {
 
 /// What a model accepts beside text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Modality {
     Text,
@@ -67,6 +69,7 @@ pub enum Modality {
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ThinkingLevel {
     #[default]
@@ -112,6 +115,7 @@ impl ThinkingLevel {
 
 /// A model as the catalogue, `models.json` or a local server describes it.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Model {
     /// Name of the provider entry it belongs to; `PROVIDER/ID` names it everywhere.
@@ -200,6 +204,7 @@ impl Model {
 /// Ways in which a server differs from its wire format's norm. All data: no code asks which provider
 /// it talks to.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Compat {
     /// Chat completions: the output limit's field is `max_tokens`, not `max_completion_tokens`.
@@ -270,6 +275,7 @@ impl Compat {
 
 /// The header that carries the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum KeyHeader {
     /// `Authorization: Bearer KEY`.
@@ -301,6 +307,7 @@ impl KeyHeader {
 
 /// How a chat-completions server is asked to think.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ThinkingFormat {
     /// `reasoning_effort: LEVEL`.

@@ -33,6 +33,7 @@ pub struct Request {
 
 /// What the model reads. Byte-stable between turns up to the new messages, so that caches hit.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Context {
     pub system_prompt: String,
@@ -42,6 +43,7 @@ pub struct Context {
 
 /// A tool as the model sees it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ToolSpec {
     pub name: String,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The outcome of one call. Messages are for people: one line, without keys.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(
     tag = "type",
     rename_all = "snake_case",

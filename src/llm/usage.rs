@@ -7,6 +7,7 @@ use thiserror::Error;
 
 /// Tokens of one call. The four main counts are disjoint: their sum is what the call moved.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct Usage {
     /// Input tokens neither read from nor written to the cache.
@@ -25,6 +26,7 @@ pub struct Usage {
 
 /// US dollars.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct Cost {
     pub input: f64,
@@ -36,6 +38,7 @@ pub struct Cost {
 
 /// Prices of a model in US dollars per million tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct Price {
     pub input: f64,
@@ -49,6 +52,7 @@ pub struct Price {
 
 /// The prices of calls whose prompt is longer than a bound: of all of the call, not of the rest alone.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct PriceTier {
     /// Tokens.
@@ -64,6 +68,7 @@ pub const MOST_TIERS: usize = 3;
 
 /// The tiers of a model, in no certain order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(try_from = "Vec<PriceTier>", into = "Vec<PriceTier>")]
 pub struct Tiers([Option<PriceTier>; MOST_TIERS]);
 

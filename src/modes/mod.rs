@@ -1,6 +1,9 @@
 //! The faces of the agent. Each subscribes to the host's events and sends it ops; none knows another.
 
+pub mod acp;
 pub mod json;
 pub mod print;
 pub mod prompt;
+pub mod rpc;
+mod signals;
 pub mod tui;

@@ -81,7 +81,7 @@ async fn follow(
 ) -> io::Result<Option<RunOutcome>> {
     while let Some(event) = events.recv().await {
         match event {
-            Event::HostNotice { severity, text } => {
+            Event::HostNotice { severity, text, .. } => {
                 write_notice(sinks.log, severity, &text, options);
             }
             // Going on in another session than the one that was named would be a surprise.

@@ -88,7 +88,7 @@ fn result(events: &[Event]) -> (String, bool) {
 
 fn notices(events: &[Event]) -> Vec<(Severity, String)> {
     let notices = events.iter().filter_map(|event| match event {
-        Event::HostNotice { severity, text } => Some((*severity, text.clone())),
+        Event::HostNotice { severity, text, .. } => Some((*severity, text.clone())),
         _ => None,
     });
     notices.collect()

@@ -10,9 +10,13 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("llm", &["base"]),
     ("agent", &["base", "llm"]),
     ("coding", &["base", "llm", "agent"]),
+    ("rpc", &["base", "llm", "agent", "coding"]),
     ("term", &["base"]),
-    ("modes", &["base", "llm", "agent", "coding", "term"]),
-    ("cli", &["base", "llm", "agent", "coding", "term", "modes"]),
+    ("modes", &["base", "llm", "agent", "coding", "rpc", "term"]),
+    (
+        "cli",
+        &["base", "llm", "agent", "coding", "rpc", "term", "modes"],
+    ),
     ("lib", &["cli"]),
     ("main", &[]),
 ];
@@ -32,7 +36,7 @@ const CRATES: &[(&str, &[&str])] = &[
 ];
 
 /// Modes never name one another.
-const MODES: &[&str] = &["tui", "print", "json"];
+const MODES: &[&str] = &["tui", "print", "json", "rpc", "acp"];
 
 /// Lines of a file, its trailing test module not counted.
 const LINE_LIMIT: usize = 600;

@@ -10,6 +10,7 @@
     reason = "helpers of tests fail by panicking, and say on standard error why a test was skipped"
 )]
 
+mod acp;
 mod agent;
 mod auth;
 mod budget;
@@ -20,6 +21,7 @@ mod compaction;
 mod context;
 mod crowd;
 mod discovery;
+mod examples;
 mod exchange;
 mod faults;
 mod hooks;
@@ -38,6 +40,7 @@ mod proxy;
 mod questions;
 mod real_model;
 mod refresh;
+mod rpc;
 #[cfg(target_os = "linux")]
 mod sandbox;
 mod searching;

@@ -35,7 +35,7 @@ async fn open(place: &Place, script: Script) -> Open {
 /// The notices among events, with their severities.
 fn notices(events: &[Event]) -> Vec<(Severity, String)> {
     let notices = events.iter().filter_map(|event| match event {
-        Event::HostNotice { severity, text } => Some((*severity, text.clone())),
+        Event::HostNotice { severity, text, .. } => Some((*severity, text.clone())),
         _ => None,
     });
     notices.collect()

@@ -167,6 +167,7 @@ async fn test(name: Option<&str>, place: &Place<'_>, out: &mut dyn Write) -> io:
     let (told, _tell) = tokio::sync::mpsc::unbounded_channel();
     let setup = McpSetup {
         files: place.files(),
+        given: Vec::new(),
         environment: place.environment.clone(),
         cwd: place.cwd.clone(),
         logs: place.folders.logs(),

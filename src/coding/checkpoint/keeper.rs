@@ -23,6 +23,7 @@ const MAX_BY_HAND: usize = 1_000;
 
 /// Why a state was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Moment {
     /// Before a prompt's first change.
@@ -35,6 +36,7 @@ pub enum Moment {
 
 /// What the session remembers of a recorded state: the `data` of a `checkpoint` entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Checkpoint {
     pub state: StateId,

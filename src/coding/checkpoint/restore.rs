@@ -28,6 +28,7 @@ pub struct Restored {
 
 /// A file that stayed as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Unrestored {
     /// Relative to the working directory.
     pub path: String,

@@ -15,6 +15,7 @@ use super::objects::{Hash, Objects};
 
 /// The name of a state: its hash in hex.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
 pub struct StateId(pub(super) Hash);
 

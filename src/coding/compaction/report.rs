@@ -13,6 +13,7 @@ const LARGEST: usize = 5;
 
 /// The picture. Counts are guesses from letters; `used` is what the provider has counted, where it has.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ContextReport {
     /// `PROVIDER/ID`.
@@ -35,6 +36,7 @@ pub struct ContextReport {
 
 /// One kind of content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "WindowPart"))]
 #[serde(rename_all = "camelCase")]
 pub struct ContextPart {
     pub kind: PartKind,
@@ -47,6 +49,11 @@ pub struct ContextPart {
 
 /// What a part of a window is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "WindowPartKind")
+)]
 #[serde(rename_all = "snake_case")]
 pub enum PartKind {
     System,

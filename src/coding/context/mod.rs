@@ -44,6 +44,7 @@ pub struct ProjectContext {
 
 /// One part with what it costs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ContextPart {
     pub kind: PartKind,
@@ -57,6 +58,7 @@ pub struct ContextPart {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PartKind {
     File,
@@ -66,6 +68,7 @@ pub enum PartKind {
 
 /// A slash command that no mode brings: a skill, a template, a command of a plug-in.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AddedCommand {
     /// Without the slash.

@@ -14,6 +14,7 @@ use crate::coding::session::Reading;
 
 /// What an export is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
     /// One self-contained page.
@@ -68,6 +69,7 @@ impl Format {
 
 /// How much of the tree is exported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
     /// The path to where the session stands.
@@ -91,6 +93,7 @@ pub struct ExportOptions {
 
 /// What went out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ExportSummary {
     /// Messages and summaries; of a copy, entries.
@@ -103,6 +106,7 @@ pub struct ExportSummary {
 
 /// A finished export.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Exported {
     pub path: PathBuf,

@@ -60,6 +60,7 @@ pub struct Lane {
 
 /// What is told of a lane.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct LaneState {
     pub lane: usize,
@@ -92,6 +93,7 @@ pub enum LaneNews {
 
 /// How far a lane is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LaneStatus {
     Working,

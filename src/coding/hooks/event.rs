@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// A moment at which hooks run. On the wire it has the name that Claude Code gives it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum HookEvent {
     SessionStart,
     SessionEnd,

@@ -66,6 +66,7 @@ pub enum HookNews {
 
 /// One run of a hook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct HookRun {
     pub event: HookEvent,
@@ -76,6 +77,7 @@ pub struct HookRun {
 
 /// How a hook went.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct LastRun {
     /// One word or two: `ok`, `blocked`, `failed`, `allowed`, `asks`, `rewrote`, `added context`,
@@ -88,6 +90,7 @@ pub struct LastRun {
 
 /// A hook as a list shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct HookInfo {
     pub event: HookEvent,

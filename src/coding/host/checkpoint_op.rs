@@ -6,6 +6,7 @@ use crate::coding::checkpoint::{FileChange, Unrestored};
 
 /// Instructions about files; those that change them are refused while the agent works.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(
     tag = "type",
     rename_all = "snake_case",
@@ -38,6 +39,7 @@ pub enum CheckpointOp {
 
 /// What a person says of one piece of a diff.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Reviewed {
     /// Relative to the working directory.
@@ -52,6 +54,7 @@ pub struct Reviewed {
 
 /// Which state of the files is meant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "at", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum FilesAt {
     /// That of the place in the tree where the conversation is.
@@ -66,6 +69,7 @@ pub enum FilesAt {
 
 /// A part of the session over which files are compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(
     tag = "over",
     rename_all = "snake_case",
@@ -90,6 +94,7 @@ pub enum DiffRange {
 
 /// What is heard about files.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(
     tag = "type",
     rename_all = "snake_case",
@@ -121,6 +126,7 @@ pub enum CheckpointEvent {
 
 /// How one file differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct FileDiff {
     #[serde(flatten)]

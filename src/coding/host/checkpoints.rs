@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::asked::Jobs;
 use super::checkpoint_op::{CheckpointEvent, CheckpointOp, DiffRange, FileDiff, FilesAt};
 use super::event::Event;
-use super::host::Task;
+use super::host::{Job, Task};
 use super::setup::HostSetup;
 use crate::agent::{Agent, Interceptor, Publisher, Severity};
 use crate::coding::checkpoint::{
@@ -65,7 +66,7 @@ impl Task {
             let text = "this session keeps no record of files";
             return self.notice(Severity::Warning, text);
         };
-        tokio::spawn(files.serve(op, session.agent.clone()));
+        tokio::spawn(files.serve(op, session.agent.clone(), self.jobs.clone()));
     }
 }
 
@@ -78,8 +79,7 @@ impl SessionFiles {
         let files = CheckpointStore::new(&setup.folders.data, &setup.cwd);
         let told = Arc::clone(publisher);
         let notify: Notify = Arc::new(move |text| {
-            let severity = Severity::Warning;
-            told.publish(Event::HostNotice { severity, text });
+            told.publish(warning(text));
         });
         let checkpointer = Checkpointer::new(files.clone(), session.clone(), notify);
         Self {
@@ -95,13 +95,14 @@ impl SessionFiles {
         Arc::clone(&self.checkpointer) as Arc<dyn Interceptor>
     }
 
-    async fn serve(self, op: CheckpointOp, agent: Agent) {
+    /// Does it and tells, keeping `jobs` until then.
+    async fn serve(self, op: CheckpointOp, agent: Agent, jobs: Jobs) {
         // An unreadable file has told so when it was opened.
         let _ = self.session.findings().await;
         match op {
             CheckpointOp::PreviewFiles { request, at } => {
                 let looking = self.clone();
-                self.blocking(move || {
+                self.blocking(&jobs, move || {
                     let plan = looking.plan(&at)?;
                     Ok(CheckpointEvent::FilesPreview {
                         request,
@@ -114,16 +115,20 @@ impl SessionFiles {
             }
             CheckpointOp::RestoreFiles { at, by_hand } => {
                 let planning = self.clone();
-                self.restore(by_hand, move || planning.plan(&at)).await;
+                self.restore(&jobs, by_hand, move || planning.plan(&at))
+                    .await;
             }
             CheckpointOp::UndoRestore => {
                 let planning = self.clone();
-                self.restore(false, move || planning.plan_back()).await;
+                self.restore(&jobs, false, move || planning.plan_back())
+                    .await;
             }
-            CheckpointOp::Review { pieces, tell } => self.review(pieces, tell, &agent).await,
+            CheckpointOp::Review { pieces, tell } => {
+                self.review(&jobs, (pieces, tell), &agent).await;
+            }
             CheckpointOp::ReadFileDiffs { request, range } => {
                 let looking = self.clone();
-                self.blocking(move || {
+                self.blocking(&jobs, move || {
                     let files = looking.diffs(&range)?;
                     Ok(CheckpointEvent::FileDiffs {
                         request,
@@ -140,23 +145,20 @@ impl SessionFiles {
     /// Publishes what `work` finds out, or why it cannot.
     async fn blocking(
         &self,
+        jobs: &Jobs,
         work: impl FnOnce() -> Result<CheckpointEvent, CheckpointError> + Send + 'static,
     ) {
         match tokio::task::spawn_blocking(work).await {
             Ok(Ok(event)) => self.publisher.publish(Event::Checkpoint(event)),
-            Ok(Err(error)) => self.tell(error.to_string()),
-            Err(error) => self.tell(error.to_string()),
+            Ok(Err(error)) => tell(jobs, error.to_string()),
+            Err(error) => tell(jobs, error.to_string()),
         }
-    }
-
-    pub(super) fn tell(&self, text: String) {
-        let severity = Severity::Warning;
-        self.publisher.publish(Event::HostNotice { severity, text });
     }
 
     /// Carries out what `plan` says, and remembers it in the session.
     async fn restore(
         &self,
+        jobs: &Jobs,
         by_hand: bool,
         plan: impl FnOnce() -> Result<Option<Plan>, CheckpointError> + Send + 'static,
     ) {
@@ -174,16 +176,16 @@ impl SessionFiles {
             Err(error) => Err(error.to_string()),
         };
         match done {
-            Err(text) => self.tell(text),
-            Ok(None) => self.tell("no earlier state of the files is known".to_owned()),
+            Err(text) => tell(jobs, text),
+            Ok(None) => tell(jobs, "no earlier state of the files is known".to_owned()),
             Ok(Some(changed)) => {
-                self.changed(changed).await;
+                self.changed(jobs, changed).await;
             }
         }
     }
 
     /// Remembers in the session that files were changed on the person's behalf, and says so.
-    pub(super) async fn changed(&self, changed: Changed) {
+    pub(super) async fn changed(&self, jobs: &Jobs, changed: Changed) {
         let Changed {
             restored,
             checkpoint,
@@ -193,7 +195,8 @@ impl SessionFiles {
         if Some(checkpoint.state) != checkpoint.from
             && let Err(error) = self.session.append_beside(None, checkpoint.entry()).await
         {
-            self.tell(format!("files were brought back, and not noted: {error}"));
+            let text = format!("files were brought back, and not noted: {error}");
+            tell(jobs, text);
         }
         let Restored { changes, left } = restored;
         let event = CheckpointEvent::FilesRestored { changes, left };
@@ -308,6 +311,20 @@ impl SessionFiles {
         let files = diffs.map(|(change, diff)| FileDiff { change, diff });
         Ok(Some(files.collect()))
     }
+}
+
+fn warning(text: String) -> Event {
+    Event::HostNotice {
+        severity: Severity::Warning,
+        text,
+        request: None,
+    }
+}
+
+/// Says why something was not done, to whoever asked for it.
+pub(super) fn tell(jobs: &Jobs, text: String) {
+    // The host may have ended.
+    let _ = jobs.send(Job::Publish(Box::new(warning(text))));
 }
 
 fn parse(entry: Entry) -> Option<(Entry, Checkpoint)> {

@@ -56,6 +56,7 @@ impl Task {
         let place = levels.iter().position(|level| *level == now).unwrap_or(0);
         let level = levels[(place + 1) % levels.len()];
         self.level = level;
+        self.jobs.passed_on();
         session.agent.send(agent::Op::SetThinkingLevel { level });
         self.store(level_entry(level)).await;
     }

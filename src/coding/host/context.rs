@@ -107,12 +107,6 @@ impl Task {
         }
     }
 
-    async fn apply_waiting(&mut self) {
-        for op in std::mem::take(&mut self.waiting) {
-            Box::pin(self.apply(op)).await;
-        }
-    }
-
     /// Gives the agent the prompt that holds now, when it is another one.
     pub(super) fn renew_prompt(&self) {
         let Some(session) = &self.session else { return };

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::checkpoint_op::CheckpointEvent;
 use super::exchange_op::ExchangeEvent;
 use super::library_op::LibraryEvent;
+use super::status::Status;
 use super::tree_op::TreeEvent;
 use crate::agent::{self, Coalesce, Severity, ShellRun};
 use crate::coding::accounts::Account;
@@ -24,6 +25,7 @@ use crate::llm::{Modality, ThinkingLevel, Usage, usage::Price};
 
 /// One thing that happened. Those of the agent are flattened into this enum.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(
     tag = "type",
     rename_all = "snake_case",
@@ -137,6 +139,10 @@ pub enum Event {
     Usage {
         spending: Box<Spending>,
     },
+    /// Answer to `GetStatus`.
+    Status {
+        status: Box<Status>,
+    },
     /// Answer to `ListAccounts`.
     Accounts {
         accounts: Vec<Account>,
@@ -222,6 +228,15 @@ pub enum Event {
     HostNotice {
         severity: Severity,
         text: String,
+        /// The number of the op it is about, when that came through `Host::ask`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<u64>,
+    },
+    /// Nothing more comes of the op that was asked for with this number, but what the agent says when it was
+    /// passed on to it.
+    OpEnded {
+        request: u64,
+        with_agent: bool,
     },
     /// The host has ended; nothing follows.
     ShutDown,
@@ -244,6 +259,7 @@ pub enum Event {
 
 /// What a sign-in takes from the person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LoginInput {
     None,
@@ -255,6 +271,7 @@ pub enum LoginInput {
 
 /// The session that is open.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SessionInfo {
     pub id: String,
@@ -275,6 +292,7 @@ pub struct SessionInfo {
 
 /// What a whole session holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SessionContents {
     /// Messages of the current branch.
@@ -287,6 +305,7 @@ pub struct SessionContents {
 
 /// A session as a list shows it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SessionSummary {
     pub id: String,
@@ -302,6 +321,7 @@ pub struct SessionSummary {
 
 /// A model as a picker shows it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ModelInfo {
     pub provider: String,
@@ -319,6 +339,7 @@ pub struct ModelInfo {
 
 /// Whether a model can be called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum KeyState {
     Present,

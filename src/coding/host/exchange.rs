@@ -103,6 +103,9 @@ fn failed(error: &ExchangeError) -> Event {
 }
 
 fn notice(text: String) -> Event {
-    let severity = Severity::Error;
-    Event::HostNotice { severity, text }
+    Event::HostNotice {
+        severity: Severity::Error,
+        text,
+        request: None,
+    }
 }

@@ -6,6 +6,7 @@ use crate::coding::exchange::{Exported, Format, Imported, Scope};
 
 /// Instructions about exports and imports.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(
     tag = "type",
     rename_all = "snake_case",
@@ -43,6 +44,7 @@ pub enum ExchangeOp {
 
 /// What is heard about exports and imports; a failure is a notice.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(
     tag = "type",
     rename_all = "snake_case",

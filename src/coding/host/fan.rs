@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, FutureExt, join_all};
-use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
+use super::asked::Jobs;
 use super::checkpoints::SessionFiles;
 use super::event::Event;
 use super::host::{Job, Task};
@@ -48,7 +48,7 @@ struct Fan {
     guard: Guard,
     max_turns: Option<u32>,
     automatic_compaction: bool,
-    jobs: UnboundedSender<Job>,
+    jobs: Jobs,
 }
 
 /// Lanes that have ended, and what the working directory looked like when they began.
@@ -197,6 +197,15 @@ impl Fan {
         let _ = self.jobs.send(Job::Publish(Box::new(event)));
     }
 
+    fn notice(&self, severity: Severity, text: String) {
+        let request = None;
+        self.publish(Event::HostNotice {
+            severity,
+            text,
+            request,
+        });
+    }
+
     /// Tells how it ended.
     fn ended(&self, fan: Result<EndedFan, String>) {
         match fan {
@@ -204,8 +213,7 @@ impl Fan {
                 let _ = self.jobs.send(Job::Tree(TreeJob::Fanned(Box::new(fan))));
             }
             Err(text) => {
-                let severity = Severity::Error;
-                self.publish(Event::HostNotice { severity, text });
+                self.notice(Severity::Error, text);
                 self.publish(Event::Tree(TreeEvent::FanEnded { lanes: Vec::new() }));
             }
         }
@@ -289,8 +297,7 @@ impl Fan {
             let back = tokio::task::spawn_blocking(move || files.bring_copy_back(&root)).await;
             if let Ok(Err(error)) = back {
                 let text = format!("a copy has the files as they are now: {error}");
-                let severity = Severity::Warning;
-                self.publish(Event::HostNotice { severity, text });
+                self.notice(Severity::Warning, text);
             }
         }
     }

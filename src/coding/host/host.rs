@@ -2,11 +2,13 @@
 //! asks for around them. It wires and forwards; decisions belong to the agent and its interceptors.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::asked::{Asked, Jobs, Posted};
 use super::choice::level_entry;
 use super::context::{HostContext, Reading};
 use super::event::Event;
@@ -20,10 +22,11 @@ use super::safety;
 use super::session::{OpenError, OpenSession};
 use super::setup::{HostSetup, SessionChoice};
 use super::shell::RunningShell;
+use super::status::Counted;
 use super::transcript::missing_page;
 use super::tree::TreeJob;
 use super::unsent::Unsent;
-use crate::agent::{self, AgentMessage, Publisher, Severity, Subscription};
+use crate::agent::{self, Publisher, Severity, Subscription};
 use crate::coding::exchange::Imported;
 use crate::coding::hooks::{HookNews, Hooks};
 use crate::coding::mcp::Told;
@@ -42,7 +45,9 @@ use crate::llm::{Model, ThinkingLevel};
 /// A running host. Cheap to clone; needs a tokio runtime.
 #[derive(Debug, Clone)]
 pub struct Host {
-    ops: mpsc::UnboundedSender<Op>,
+    ops: mpsc::UnboundedSender<(Option<u64>, Op)>,
+    /// The number of the next op that is asked.
+    requests: Arc<AtomicU64>,
     publisher: Arc<Publisher<Event>>,
     questions: Questions,
 }
@@ -84,6 +89,8 @@ pub(super) enum Job {
     Trusted(bool),
     /// A session was imported; whether it is to be opened.
     Imported(Box<Imported>, bool),
+    /// The file of the session was looked at for `GetStatus`.
+    Status(Counted),
 }
 
 impl Host {
@@ -95,7 +102,7 @@ impl Host {
         let publisher = Arc::new(Publisher::new());
         let events = publisher.subscribe();
         let (ops, received) = mpsc::unbounded_channel();
-        let (jobs, finished) = mpsc::unbounded_channel();
+        let (jobs, finished) = Jobs::new();
         let (questions, asked) = Questions::new();
         let permissions = safety::permissions(&setup);
         let confinement = safety::confinement(&setup, &questions);
@@ -106,6 +113,7 @@ impl Host {
             publisher.publish(Event::HostNotice {
                 severity: Severity::Warning,
                 text,
+                request: None,
             });
         }
         let shelf = Shelf::new(&setup.folders.data);
@@ -135,6 +143,7 @@ impl Host {
             context: HostContext::default(),
             shelf,
             unsent: None,
+            compacting: false,
         };
         tokio::spawn(task.serve(Inbox {
             ops: received,
@@ -145,6 +154,7 @@ impl Host {
         }));
         let host = Self {
             ops,
+            requests: Arc::default(),
             publisher,
             questions,
         };
@@ -154,7 +164,18 @@ impl Host {
     /// Tells the host to do something. Never blocks.
     pub fn send(&self, op: Op) {
         // A host that has ended has nothing left to do.
-        let _ = self.ops.send(op);
+        let _ = self.ops.send((None, op));
+    }
+
+    /// A number that no op has had: for `ask`, and for the ops that carry one.
+    pub fn next_request(&self) -> u64 {
+        self.requests.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The same as `send`, for whoever wants to hear what comes of it: notices about it name `request`, and
+    /// `Event::OpEnded` with it is the last of them. Never blocks.
+    pub fn ask(&self, request: u64, op: Op) {
+        let _ = self.ops.send((Some(request), op));
     }
 
     /// The way to the person, for what an embedder adds.
@@ -170,8 +191,8 @@ impl Host {
 
 /// Everything that reaches the task.
 struct Inbox {
-    ops: mpsc::UnboundedReceiver<Op>,
-    jobs: mpsc::UnboundedReceiver<Job>,
+    ops: mpsc::UnboundedReceiver<(Option<u64>, Op)>,
+    jobs: mpsc::UnboundedReceiver<Posted>,
     asked: mpsc::UnboundedReceiver<Request>,
     plugins: mpsc::UnboundedReceiver<link::Request>,
     hook_news: mpsc::UnboundedReceiver<HookNews>,
@@ -182,10 +203,10 @@ pub(super) struct Task {
     pub(super) setup: HostSetup,
     pub(super) models: Models,
     pub(super) publisher: Arc<Publisher<Event>>,
-    pub(super) jobs: mpsc::UnboundedSender<Job>,
+    pub(super) jobs: Jobs,
     pub(super) session: Option<OpenSession>,
     /// Ops that need the whole session, while it is still being read.
-    pub(super) waiting: Vec<Op>,
+    pub(super) waiting: Vec<(Option<Arc<Asked>>, Op)>,
     pub(super) shell: Option<RunningShell>,
     /// Sends the output of a background job.
     pub(super) followed_job: Option<AbortOnDropHandle<()>>,
@@ -201,6 +222,8 @@ pub(super) struct Task {
     pub(super) questions_waiting: Waiting,
     pub(super) shelf: Shelf,
     pub(super) unsent: Option<Unsent>,
+    /// A summary is being written.
+    pub(super) compacting: bool,
     /// Lanes whose files are still here.
     pub(super) fan: Option<EndedFan>,
     pub(super) questions: Questions,
@@ -224,13 +247,13 @@ impl Task {
             tokio::select! {
                 biased;
                 op = inbox.ops.recv() => match op {
-                    None | Some(Op::ShutDown) => break,
-                    Some(op) => self.apply(op).await,
+                    None | Some((_, Op::ShutDown)) => break,
+                    Some((request, op)) => self.receive(request, op).await,
                 },
                 Some(request) = inbox.asked.recv() => self.question(request),
                 Some(request) = inbox.plugins.recv() => self.plugin_asks(request).await,
                 Some(news) = inbox.hook_news.recv() => self.hook_news(news),
-                Some(job) = inbox.jobs.recv() => self.finish(job).await,
+                Some(job) = inbox.jobs.recv() => self.take(job).await,
                 events = next_events(&mut self.session) => self.forward(events),
             }
         }
@@ -247,14 +270,11 @@ impl Task {
         self.publish(Event::ShutDown);
     }
 
-    pub(super) fn publish(&self, event: Event) {
-        self.publisher.publish(event);
-    }
-
     pub(super) fn notice(&self, severity: Severity, text: impl Into<String>) {
         self.publish(Event::HostNotice {
             severity,
             text: text.into(),
+            request: None,
         });
     }
 
@@ -272,6 +292,7 @@ impl Task {
             }
             let settled = matches!(&event, Event::Agent(agent::Event::AgentSettled { .. }));
             self.await_person(&event);
+            self.note_compaction(&event);
             self.publish(event);
             if settled {
                 self.settled_for_plugins();
@@ -285,7 +306,7 @@ impl Task {
             .as_ref()
             .is_some_and(|session| !session.indexed);
         if (unread || self.context.is_reading()) && needs_whole_session(&op) {
-            self.waiting.push(op);
+            self.waiting.push((self.jobs.asked(), op));
             return;
         }
         match op {
@@ -305,13 +326,19 @@ impl Task {
             Op::ResumeSession { target, opening } => self.resume(target, opening).await,
             Op::ListSessions { all } => self.list_sessions(all),
             Op::ReadTranscript { request, page } => match &self.session {
-                Some(session) => session.transcript.read((request, page), session.indexed),
+                Some(session) => {
+                    let jobs = self.jobs.clone();
+                    session
+                        .transcript
+                        .read((request, page), session.indexed, jobs);
+                }
                 None => self.publish(missing_page(request)),
             },
             Op::SearchTranscript { request, query } => {
                 if let Some(session) = &mut self.session {
                     let indexed = session.indexed;
-                    session.transcript.search(request, &query, indexed);
+                    let (search, jobs) = ((request, query.as_str()), self.jobs.clone());
+                    session.transcript.search(search, indexed, jobs);
                 }
             }
             Op::RenameSession { name } => self.rename(name).await,
@@ -330,6 +357,7 @@ impl Task {
                 command,
                 exclude_from_context,
             } => self.run_shell(command, exclude_from_context),
+            Op::AbortShell => self.abort_shell(),
             Op::ListJobs => self.list_jobs(),
             Op::FollowJob { id } => self.follow_job(id),
             Op::KillJob { id } => self.kill_job(id),
@@ -346,6 +374,7 @@ impl Task {
     async fn apply_around(&mut self, op: Op) {
         match op {
             Op::GetUsage => self.tell_usage(),
+            Op::GetStatus => self.tell_status(),
             Op::ListAccounts => self.list_accounts(),
             Op::Login { provider, method } => self.log_in(&provider, method),
             Op::LoginInput { text } => self.login_input(&text),
@@ -397,83 +426,18 @@ impl Task {
             _ => {}
         }
         match &self.session {
-            Some(session) => session.agent.send(op),
+            Some(session) if unwanted(&op, session) => {
+                self.notice(
+                    Severity::Warning,
+                    "the conversation was not replaced: a run is on",
+                );
+            }
+            Some(session) => {
+                self.jobs.passed_on();
+                session.agent.send(op);
+            }
             None => self.notice(Severity::Error, "no session is open: start one with `/new`"),
         }
-    }
-
-    /// Opens a session. When that fails none is open: whoever asked decides what comes next.
-    pub(super) async fn open(&mut self, choice: SessionChoice, source: Source) {
-        if let Err(error) = self.ask_server_first().await {
-            let message = error.to_string();
-            let in_use = None;
-            self.publish(Event::SessionFailed { message, in_use });
-            return;
-        }
-        let wires = self.wires();
-        match OpenSession::open(&self.setup, &mut self.models, choice, wires).await {
-            Ok(mut session) => {
-                self.publish(session.opened_event());
-                self.tell_opened_permissions();
-                if !session.indexed {
-                    self.await_index(&session);
-                }
-                self.level = session.agent.state().thinking_level;
-                self.spending = Spending::default();
-                self.spent_before = None;
-                self.session = Some(session);
-                self.start_hooks(source);
-                self.offer_subagents();
-                self.renew_prompt();
-                self.publish_selected(self.level);
-                self.await_servers().await;
-            }
-            Err(error) => self.not_opened(&error),
-        }
-    }
-
-    /// Ends what runs and gives the file up; `reason` is for hooks.
-    pub(super) async fn close(&mut self, reason: &str) {
-        self.end_fan().await;
-        self.plugins.interrupt();
-        self.hooks.interrupt();
-        self.forget_reading().await;
-        if !self.waiting.is_empty()
-            && let Some(session) = &self.session
-        {
-            let findings = session.store.findings().await;
-            self.indexed(findings.map_err(|error| error.to_string()))
-                .await;
-        }
-        self.followed_job = None;
-        let Some(mut session) = self.session.take() else {
-            return;
-        };
-        let hooks = session.guard.hooks().cloned();
-        self.give_up_hooks(hooks.as_deref());
-        // The state is asked for behind whatever was said last, so that a prompt on its way is stored.
-        session.agent.send(agent::Op::Abort);
-        session.agent.send(agent::Op::GetState);
-        while let Some(event) = session.events.recv().await {
-            let settled = match &event {
-                agent::Event::State { state } if !state.is_streaming => break,
-                agent::Event::State { .. } => continue,
-                event => matches!(event, agent::Event::AgentSettled { .. }),
-            };
-            self.forward(session.told(event));
-            if settled {
-                break;
-            }
-        }
-        session.close().await;
-        self.end_hooks(hooks, reason).await;
-    }
-
-    pub(super) async fn rename(&mut self, name: String) {
-        let name = Some(name.trim().to_owned()).filter(|name| !name.is_empty());
-        self.store(EntryKind::SessionInfo { name: name.clone() })
-            .await;
-        self.publish(Event::SessionRenamed { name });
     }
 
     pub(super) async fn finish(&mut self, job: Job) {
@@ -506,19 +470,8 @@ impl Task {
                 }
             }
             Job::LoginEnded { provider, error } => self.login_ended(provider, error).await,
-            Job::ShellEnded(run) => {
-                let Some(shell) = self.shell.take() else {
-                    return;
-                };
-                self.publish(Event::ShellEnd {
-                    id: shell.id().to_owned(),
-                    run: run.clone(),
-                });
-                if let Some(session) = &self.session {
-                    let message = Box::new(AgentMessage::ShellRun(*run));
-                    session.agent.send(agent::Op::AppendMessage { message });
-                }
-            }
+            Job::ShellEnded(run) => self.shell_ended(*run),
+            Job::Status(counted) => self.publish_status(&counted),
         }
     }
 
@@ -562,6 +515,11 @@ async fn next_events(session: &mut Option<OpenSession>) -> impl Iterator<Item = 
         return session.told(event);
     }
     std::future::pending().await
+}
+
+/// Whether an op would pull the conversation from under a run.
+fn unwanted(op: &agent::Op, session: &OpenSession) -> bool {
+    matches!(op, agent::Op::ReplaceMessages { .. }) && session.agent.state().is_streaming
 }
 
 /// Whether an op has to do with the whole conversation, or stores something behind it.

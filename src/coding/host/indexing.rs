@@ -9,7 +9,7 @@ use crate::coding::session::Findings;
 impl Task {
     /// Has the loop told when the rest of the session has been read.
     pub(super) fn await_index(&self, session: &OpenSession) {
-        let (store, jobs) = (session.store.clone(), self.jobs.clone());
+        let (store, jobs) = (session.store.clone(), self.jobs.own());
         tokio::spawn(async move {
             let findings = store.findings().await.map_err(|error| error.to_string());
             let _ = jobs.send(Job::Indexed(store.id().to_owned(), findings));
@@ -37,8 +37,6 @@ impl Task {
                 self.notice(Severity::Error, message);
             }
         }
-        for op in std::mem::take(&mut self.waiting) {
-            Box::pin(self.apply(op)).await;
-        }
+        self.apply_waiting().await;
     }
 }

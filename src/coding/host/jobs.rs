@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::asked::Jobs;
 use super::event::Event;
 use super::host::{Job, Task};
 use crate::agent::{Severity, ToolUpdate, UpdateSink};
 use crate::coding::tools::JobObserver;
 
 /// Tells the host's task that a job has begun or ended.
-pub(super) fn observer(jobs: mpsc::UnboundedSender<Job>) -> JobObserver {
+pub(super) fn observer(jobs: Jobs) -> JobObserver {
     Arc::new(move || {
         // A host that has ended has nobody to tell.
         let _ = jobs.send(Job::JobsChanged);
@@ -53,13 +53,16 @@ impl Task {
     pub(super) fn kill_job(&self, id: String) {
         let Some(session) = &self.session else { return };
         let workspace = Arc::clone(&session.workspace);
-        let publisher = Arc::clone(&self.publisher);
+        let jobs = self.jobs.clone();
         tokio::spawn(async move {
             if !workspace.kill_job(&id).await {
-                publisher.publish(Event::HostNotice {
+                let notice = Event::HostNotice {
                     severity: Severity::Warning,
                     text: format!("there is no job `{id}`"),
-                });
+                    request: None,
+                };
+                // The host may have ended.
+                let _ = jobs.send(Job::Publish(Box::new(notice)));
             }
         });
     }

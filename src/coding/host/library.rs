@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::asked::Jobs;
 use super::event::Event;
 use super::host::{Job, Task};
 use super::library_op::{
@@ -62,7 +62,7 @@ impl Shelf {
     }
 
     /// Brings the index up to date, unless that is being done.
-    fn index(&mut self, jobs: &mpsc::UnboundedSender<Job>) {
+    fn index(&mut self, jobs: &Jobs) {
         self.indexed = Some(Instant::now());
         let next = |state| Some(if state == IDLE { INDEXING } else { AGAIN });
         let (get, set) = (Ordering::Acquire, Ordering::AcqRel);
@@ -100,7 +100,7 @@ impl Task {
             } => {
                 self.find_sessions(request, query);
                 if !as_is {
-                    self.shelf.index(&self.jobs);
+                    self.shelf.index(&self.jobs.own());
                 }
             }
             LibraryOp::PreviewSession { request, path } => self.preview_session(request, path),
@@ -145,7 +145,7 @@ impl Task {
         // Where nobody has asked for a session nobody will search for words.
         let wanted = self.shelf.indexed.is_some() || self.setup.answers_questions;
         if due && wanted {
-            self.shelf.index(&self.jobs);
+            self.shelf.index(&self.jobs.own());
         }
     }
 
@@ -214,7 +214,7 @@ impl Task {
     }
 }
 
-fn tell(jobs: &mpsc::UnboundedSender<Job>, event: LibraryEvent) {
+fn tell(jobs: &Jobs, event: LibraryEvent) {
     // A host that has ended tells nobody.
     let _ = jobs.send(Job::Publish(Box::new(Event::Library(event))));
 }
@@ -236,7 +236,7 @@ fn refused(error: &SessionError) -> LibraryEvent {
 }
 
 /// Reads all that is new. Blocks.
-fn index_all(library: &Library, stop: &CancellationToken, jobs: &mpsc::UnboundedSender<Job>) {
+fn index_all(library: &Library, stop: &CancellationToken, jobs: &Jobs) {
     let mut told = Instant::now();
     let mut last = (0, 0);
     let outcome = library.refresh(Depth::Words, stop, &mut |progress| {

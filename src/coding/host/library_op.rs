@@ -8,6 +8,7 @@ use crate::coding::library::{HitText, ModelCost, Preview, SessionRow, Sort, Sour
 
 /// Instructions about stored sessions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(
     tag = "type",
     rename_all = "snake_case",
@@ -41,6 +42,7 @@ pub enum LibraryOp {
 
 /// Which sessions are wanted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct SessionQuery {
     /// Letters of a name or first prompt, or words that were said. Empty: all.
@@ -58,6 +60,7 @@ pub struct SessionQuery {
 
 /// What happened to stored sessions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(
     tag = "type",
     rename_all = "snake_case",
@@ -101,6 +104,7 @@ pub enum LibraryEvent {
 
 /// A session that was found.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct FoundSession {
     pub session: SessionRow,
@@ -112,6 +116,7 @@ pub struct FoundSession {
 
 /// Words that were found in a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct FoundText {
     pub source: Source,
@@ -123,6 +128,7 @@ pub struct FoundText {
 
 /// Who has a session open.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum SessionState {
     #[default]
@@ -135,6 +141,7 @@ pub enum SessionState {
 
 /// Everything that is known of the open session.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Description {
     /// Without a path when it is not stored.

@@ -3,6 +3,7 @@
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use super::asked::Jobs;
 use super::event::{Event, LoginInput};
 use super::host::{Job, Task};
 use super::op::{LoginMethod, Typed};
@@ -26,7 +27,7 @@ impl RunningLogin {
         accounts: Accounts,
         account: Account,
         method: Option<LoginMethod>,
-        jobs: mpsc::UnboundedSender<Job>,
+        jobs: Jobs,
     ) -> Self {
         let (typed, lines) = mpsc::unbounded_channel();
         let provider = account.provider.clone();
@@ -163,7 +164,7 @@ impl Task {
     }
 }
 
-fn publish(jobs: &mpsc::UnboundedSender<Job>, event: Event) {
+fn publish(jobs: &Jobs, event: Event) {
     // The host may have ended.
     let _ = jobs.send(Job::Publish(Box::new(event)));
 }
@@ -186,7 +187,7 @@ async fn take_key(
     accounts: &Accounts,
     account: &Account,
     mut lines: mpsc::UnboundedReceiver<String>,
-    jobs: &mpsc::UnboundedSender<Job>,
+    jobs: &Jobs,
 ) -> Result<(), String> {
     publish(jobs, started(account, LoginInput::Key, (None, None)));
     while let Some(line) = lines.recv().await {
@@ -212,7 +213,7 @@ async fn sign_in(
     account: &Account,
     method: Option<Method>,
     mut lines: mpsc::UnboundedReceiver<String>,
-    jobs: &mpsc::UnboundedSender<Job>,
+    jobs: &Jobs,
 ) -> Result<(), String> {
     let (told, mut progress) = mpsc::unbounded_channel();
     let mut tell = move |progress| {

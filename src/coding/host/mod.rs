@@ -2,6 +2,7 @@
 //! events come out; nothing reaches around them.
 
 mod around;
+mod asked;
 mod catalogue;
 pub mod checkpoint_op;
 mod checkpoints;
@@ -21,6 +22,7 @@ mod indexing;
 mod jobs;
 mod library;
 mod library_op;
+mod lifetime;
 mod login;
 mod moves;
 pub mod op;
@@ -33,6 +35,7 @@ mod servers;
 mod session;
 mod setup;
 mod shell;
+pub mod status;
 mod subagents;
 mod transcript;
 mod tree;
@@ -55,4 +58,5 @@ pub use op::{LoginMethod, Op, Typed};
 pub use opening::Opening;
 pub use session::find as find_session;
 pub use setup::{HostSetup, SessionChoice};
+pub use status::Status;
 pub use tree_op::{TreeEvent, TreeOp};

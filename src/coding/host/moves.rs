@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, FutureExt};
-use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
+use super::asked::Jobs;
 use super::event::Event;
 use super::host::Job;
 use super::tree::TreeJob;
@@ -59,7 +59,7 @@ pub(super) struct Move {
     pub place: Place,
     pub leave: Leave,
     pub then: Then,
-    pub jobs: UnboundedSender<Job>,
+    pub jobs: Jobs,
 }
 
 /// A move that was made.
@@ -108,10 +108,7 @@ impl Change for Move {
                         publish(Event::Tree(TreeEvent::BranchSummaryFailed { message })),
                     )
                 }
-                Err(Stay::Told(text)) => {
-                    let severity = Severity::Warning;
-                    (None, publish(Event::HostNotice { severity, text }))
-                }
+                Err(Stay::Told(text)) => (None, publish(notice(Severity::Warning, text))),
             };
             Changed {
                 history,
@@ -210,6 +207,14 @@ impl Move {
     }
 }
 
+fn notice(severity: Severity, text: String) -> Event {
+    Event::HostNotice {
+        severity,
+        text,
+        request: None,
+    }
+}
+
 fn publish(event: Event) -> Job {
     Job::Publish(Box::new(event))
 }
@@ -221,7 +226,7 @@ pub(super) struct Compaction {
     pub instructions: Option<String>,
     /// The summary waits for the person's word.
     pub review: bool,
-    pub jobs: UnboundedSender<Job>,
+    pub jobs: Jobs,
 }
 
 impl Change for Compaction {
@@ -263,7 +268,7 @@ impl Change for Compaction {
 pub(super) struct StoreDraft {
     pub compactor: Compactor,
     pub draft: Draft,
-    pub jobs: UnboundedSender<Job>,
+    pub jobs: Jobs,
 }
 
 impl Change for StoreDraft {

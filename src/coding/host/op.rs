@@ -18,6 +18,7 @@ use crate::coding::session::PageAt;
 /// One instruction. Those of the agent are flattened into this enum: on the wire there is one list of
 /// `type`s.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(
     tag = "type",
     rename_all = "snake_case",
@@ -60,6 +61,8 @@ pub enum Op {
         command: String,
         exclude_from_context: bool,
     },
+    /// Stops the command of `Shell` and nothing else.
+    AbortShell,
     /// The background jobs; answered by `Event::Jobs`, which is sent again when one begins or ends.
     ListJobs,
     /// Sends the output of this background job as `Event::JobOutput`: first the end of what there is,
@@ -80,6 +83,8 @@ pub enum Op {
     FindUnsent,
     /// What the session has used; answered by `Event::Usage`.
     GetUsage,
+    /// How the host and its session stand, behind what was said before; answered by `Event::Status`.
+    GetStatus,
     /// Which providers have a key and how one signs in; answered by `Event::Accounts`.
     ListAccounts,
     /// Signs in to a provider, by its usual method when none is named. `Event::LoginStarted` says what
@@ -142,6 +147,7 @@ pub enum Op {
 
 /// How a person wants to sign in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LoginMethod {
     /// A browser here, or anywhere with the code pasted back.
@@ -154,6 +160,7 @@ pub enum LoginMethod {
 
 /// Text that may be a key: it travels with its op and is never shown.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Typed(pub String);
 

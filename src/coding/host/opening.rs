@@ -15,6 +15,7 @@ use crate::coding::session::{Header, SessionDirectory, SessionError, SessionStor
 
 /// As what a stored session is opened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Opening {
     /// To go on in it. Refused while another process has it.

@@ -94,7 +94,7 @@ impl Task {
             return;
         };
         self.plugin_state.watcher = Some(watcher);
-        let jobs = self.jobs.clone();
+        let jobs = self.jobs.own();
         tokio::spawn(async move {
             if changes.recv().await.is_some() {
                 let _ = jobs.send(Job::PluginsChanged);

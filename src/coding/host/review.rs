@@ -3,13 +3,20 @@
 
 use std::fmt::Write as _;
 
+use super::asked::Jobs;
 use super::checkpoint_op::Reviewed;
-use super::checkpoints::{Changed, SessionFiles};
+use super::checkpoints::{Changed, SessionFiles, tell};
 use crate::agent::{Agent, Op};
 use crate::coding::checkpoint::{CheckpointError, Unrestored};
 
 impl SessionFiles {
-    pub(super) async fn review(&self, pieces: Vec<Reviewed>, tell: bool, agent: &Agent) {
+    /// Takes back what is rejected and, when it is wanted, tells the model.
+    pub(super) async fn review(
+        &self,
+        jobs: &Jobs,
+        (pieces, wanted): (Vec<Reviewed>, bool),
+        agent: &Agent,
+    ) {
         let rejected: Vec<(String, String)> = pieces
             .iter()
             .filter(|piece| piece.rejected)
@@ -30,14 +37,15 @@ impl SessionFiles {
             match done {
                 Ok(changed) => {
                     left.clone_from(&changed.restored.left);
-                    self.changed(changed).await;
+                    self.changed(jobs, changed).await;
                 }
                 // Nothing is said of pieces that may or may not be there.
-                Err(error) => return self.tell(error),
+                Err(error) => return tell(jobs, error),
             }
         }
-        if tell && let Some(text) = message(&pieces, &left) {
+        if wanted && let Some(text) = message(&pieces, &left) {
             let attachments = Vec::new();
+            jobs.passed_on();
             agent.send(Op::Prompt { text, attachments });
         }
     }

@@ -106,7 +106,7 @@ impl Task {
     /// decided on them as they are.
     pub(super) fn ask_for_trust(&self) {
         let trust = Trust::new(&self.setup.folders);
-        let (cwd, jobs) = (self.setup.cwd.clone(), self.jobs.clone());
+        let (cwd, jobs) = (self.setup.cwd.clone(), self.jobs.own());
         let questions = self.questions.clone();
         let answered = self.setup.answers_questions;
         tokio::spawn(async move {
@@ -135,6 +135,7 @@ impl Task {
                 _ => jobs.send(Job::Publish(Box::new(Event::HostNotice {
                     severity: Severity::Warning,
                     text: "the project's own settings, hooks, plug-ins and servers are left out: the folder is not trusted; `--trust` trusts it".to_owned(),
+                    request: None,
                 }))),
             };
         });

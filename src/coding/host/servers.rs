@@ -34,6 +34,7 @@ pub(super) fn start(setup: &HostSetup, wires: &Wires, workspace: &Arc<Workspace>
     let file = CredentialFile::new(setup.folders.credentials());
     let mcp = McpSetup {
         files: files(setup),
+        given: setup.servers.clone(),
         environment: setup.environment.clone(),
         cwd: setup.cwd.clone(),
         logs: setup.folders.logs(),
@@ -111,6 +112,7 @@ impl Task {
 
     pub(super) fn list_servers(&self) {
         if let Some(session) = &self.session {
+            self.jobs.passed_on();
             session.mcp.list();
         }
     }

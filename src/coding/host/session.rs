@@ -105,7 +105,7 @@ impl OpenSession {
         let chosen = models.chosen();
         let first = (Some((chosen.provider.clone(), chosen.id.clone())), thinking);
         let guard = wires.guard_of(&store);
-        let workspace = guard.workspace(&setup.cwd);
+        let workspace = guard.workspace(&setup.cwd).within(setup.editor.clone());
         let workspace = workspace.with_job_observer(jobs::observer(wires.jobs.clone()));
         let workspace = Arc::new(workspace);
         let tools = tools::build(&workspace, built_in(setup).as_deref())

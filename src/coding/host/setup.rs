@@ -6,8 +6,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::coding::editor::Editor;
 use crate::coding::exchange::Look;
 use crate::coding::folders::Folders;
+use crate::coding::mcp::ServerConfig;
 use crate::coding::permission::Mode;
 use crate::coding::sandbox::SandboxMode;
 use crate::coding::settings::Settings;
@@ -61,6 +63,10 @@ pub struct HostSetup {
     pub trace_servers: bool,
     /// The first prompt waits a while for MCP servers that are starting: for modes nobody watches.
     pub waits_for_servers: bool,
+    /// MCP servers beside those of the files.
+    pub servers: Vec<ServerConfig>,
+    /// The editor that files and commands are in, where there is one.
+    pub editor: Option<Arc<dyn Editor>>,
     /// Colours of exported pages; plain ones when not set.
     pub look: Option<Arc<dyn Look>>,
     /// A model and its provider brought by an embedder; it is chosen when no other is named.
@@ -117,6 +123,8 @@ impl HostSetup {
             trace: false,
             trace_servers: false,
             waits_for_servers: false,
+            servers: Vec::new(),
+            editor: None,
             look: None,
             embedded: None,
         }

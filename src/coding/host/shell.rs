@@ -5,9 +5,10 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::asked::{Jobs, Posted};
 use super::event::Event;
 use super::host::{Job, Task};
-use crate::agent::{Publisher, Severity, ShellRun, ToolUpdate, UpdateSink};
+use crate::agent::{self, AgentMessage, Publisher, Severity, ShellRun, ToolUpdate, UpdateSink};
 use crate::base::{clock, ids};
 use crate::coding::tools::{self, ShellRequest, Workspace};
 
@@ -24,7 +25,7 @@ impl RunningShell {
         workspace: Arc<Workspace>,
         (command, exclude_from_context): (String, bool),
         publisher: Arc<Publisher<Event>>,
-        jobs: mpsc::UnboundedSender<Job>,
+        jobs: Jobs,
     ) -> Self {
         let id = ids::prefixed("shell");
         let cancel = CancellationToken::new();
@@ -79,14 +80,36 @@ impl RunningShell {
 
 impl Task {
     /// Stops the user's command and keeps what it has said.
-    pub(super) async fn end_shell(&mut self, finished: &mut mpsc::UnboundedReceiver<Job>) {
+    pub(super) async fn end_shell(&mut self, finished: &mut mpsc::UnboundedReceiver<Posted>) {
         if let Some(shell) = &self.shell {
             shell.cancel();
         }
         while self.shell.is_some()
             && let Some(job) = finished.recv().await
         {
-            self.finish(job).await;
+            self.take(job).await;
+        }
+    }
+
+    /// Stops the user's command and nothing else.
+    pub(super) fn abort_shell(&self) {
+        if let Some(shell) = &self.shell {
+            shell.cancel();
+        }
+    }
+
+    pub(super) fn shell_ended(&mut self, run: ShellRun) {
+        let Some(shell) = self.shell.take() else {
+            return;
+        };
+        let run = Box::new(run);
+        self.publish(Event::ShellEnd {
+            id: shell.id().to_owned(),
+            run: run.clone(),
+        });
+        if let Some(session) = &self.session {
+            let message = Box::new(AgentMessage::ShellRun(*run));
+            session.agent.send(agent::Op::AppendMessage { message });
         }
     }
 

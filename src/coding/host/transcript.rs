@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::asked::Jobs;
 use super::event::Event;
 use crate::agent::Publisher;
 use crate::coding::session::{Needle, PageAt, SearchHit, SessionStore};
@@ -26,14 +27,15 @@ impl Transcript {
         }
     }
 
-    /// Reads a page. `indexed` says that there is nothing to wait for.
-    pub(super) fn read(&self, (request, at): (u64, PageAt), indexed: bool) {
+    /// Reads a page. `indexed` says that there is nothing to wait for. `jobs` are kept until it is told.
+    pub(super) fn read(&self, (request, at): (u64, PageAt), indexed: bool, jobs: Jobs) {
         let (store, publisher) = (self.store.clone(), Arc::clone(&self.publisher));
         tokio::spawn(async move {
             if !indexed && store.findings().await.is_err() {
                 return publisher.publish(missing_page(request));
             }
             tokio::task::spawn_blocking(move || {
+                let _told = jobs;
                 let page = store.index().page(&at);
                 publisher.publish(page.map_or(missing_page(request), |page| {
                     Event::TranscriptPage {
@@ -48,8 +50,8 @@ impl Transcript {
         });
     }
 
-    /// Starts a search in place of the one before.
-    pub(super) fn search(&mut self, request: u64, query: &str, indexed: bool) {
+    /// Starts a search in place of the one before. `jobs` are kept until all of it is told.
+    pub(super) fn search(&mut self, (request, query): (u64, &str), indexed: bool, jobs: Jobs) {
         self.stop.store(true, Ordering::Relaxed);
         self.stop = Arc::default();
         let Some(needle) = Needle::new(query) else {
@@ -62,6 +64,7 @@ impl Transcript {
                 return publisher.publish(hits(request, Vec::new(), (true, false)));
             }
             tokio::task::spawn_blocking(move || {
+                let _told = jobs;
                 let mut tell = |found| publisher.publish(hits(request, found, (false, false)));
                 let cut = store.index().search(&needle, &stop, &mut tell);
                 if !stop.load(Ordering::Relaxed) {

@@ -87,6 +87,22 @@ impl Task {
                 let entries = index.glimpses(&entry_ids, bytes);
                 TreeEvent::Entries { request, entries }
             }),
+            TreeOp::ReadLog {
+                request,
+                since,
+                limit,
+            } => self.answer_tree(move |index| {
+                let found = index.entries_behind(since.as_deref(), limit);
+                let is_found = found.is_some();
+                let (entries, more) = found.unwrap_or_default();
+                TreeEvent::StoredEntries {
+                    request,
+                    found: is_found,
+                    entries,
+                    leaf: index.leaf(),
+                    more,
+                }
+            }),
             TreeOp::SearchTree { request, query } => self.search_tree(request, &query),
             TreeOp::MoveTo {
                 entry_id,
@@ -112,22 +128,7 @@ impl Task {
                 request,
                 left,
                 right,
-            } => {
-                let files = self.session.as_ref().and_then(|open| open.files.clone());
-                self.answer_tree(move |index| {
-                    let leaf = index.leaf();
-                    let left = left.or_else(|| leaf.clone());
-                    let right = right.or(leaf);
-                    let mut comparison = index.compare(left.as_deref(), right.as_deref());
-                    if let Some(files) = files {
-                        files.complete(&mut comparison);
-                    }
-                    TreeEvent::BranchesCompared {
-                        request,
-                        comparison: Box::new(comparison),
-                    }
-                });
-            }
+            } => self.compare(request, (left, right)),
             TreeOp::RetryPrompt { model } => {
                 self.go(Place::LastPrompt, Leave::Silently, Then::Retry(model));
             }
@@ -138,6 +139,23 @@ impl Task {
             TreeOp::EndFan => self.end_fan().await,
             op => self.apply_compaction(op),
         }
+    }
+
+    fn compare(&self, request: u64, (left, right): (Option<String>, Option<String>)) {
+        let files = self.session.as_ref().and_then(|open| open.files.clone());
+        self.answer_tree(move |index| {
+            let leaf = index.leaf();
+            let left = left.or_else(|| leaf.clone());
+            let right = right.or(leaf);
+            let mut comparison = index.compare(left.as_deref(), right.as_deref());
+            if let Some(files) = files {
+                files.complete(&mut comparison);
+            }
+            TreeEvent::BranchesCompared {
+                request,
+                comparison: Box::new(comparison),
+            }
+        });
     }
 
     fn apply_compaction(&mut self, op: TreeOp) {
@@ -152,6 +170,7 @@ impl Task {
             } => {
                 let jobs = self.jobs.clone();
                 session.tree.draft = None;
+                jobs.passed_on();
                 session.agent.change(Box::new(Compaction {
                     compactor,
                     instructions: instructions.filter(|text| !text.trim().is_empty()),
@@ -164,6 +183,7 @@ impl Task {
                     let mut draft = draft;
                     draft.summary = summary;
                     let jobs = self.jobs.clone();
+                    jobs.passed_on();
                     session.agent.change(Box::new(StoreDraft {
                         compactor,
                         draft,

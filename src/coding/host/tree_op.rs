@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::agent::UserMessage;
 use crate::coding::compaction::ContextReport;
 use crate::coding::fan::LaneState;
-use crate::coding::session::{Comparison, Glimpse, Outline, StoredMessage};
+use crate::coding::session::{Comparison, Entry, Glimpse, Outline, StoredMessage};
 use crate::coding::spending::Spending;
 
 /// Bytes of a glimpse when no other number is given.
@@ -16,8 +16,14 @@ fn usual_glimpse() -> usize {
     400
 }
 
+/// Entries of a piece of the log when no other number is given.
+fn usual_limit() -> usize {
+    1000
+}
+
 /// Instructions about the tree; those that change it are refused while the agent works.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(
     tag = "type",
     rename_all = "snake_case",
@@ -37,6 +43,15 @@ pub enum TreeOp {
         entry_ids: Vec<String>,
         #[serde(default = "usual_glimpse")]
         bytes: usize,
+    },
+    /// The entries as they are stored, oldest first: those behind the entry `since`, or from the first one
+    /// on; at most `limit`. Answered by `TreeEvent::StoredEntries`.
+    ReadLog {
+        request: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        since: Option<String>,
+        #[serde(default = "usual_limit")]
+        limit: usize,
     },
     /// Looks for entries of every branch that hold all words of `query`, the newest first; answered by
     /// `TreeEvent::TreeHits`. Ends the search before; an empty query does only that.
@@ -119,6 +134,7 @@ pub enum TreeOp {
 
 /// What is heard about the tree.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(
     tag = "type",
     rename_all = "snake_case",
@@ -134,6 +150,16 @@ pub enum TreeEvent {
     Entries {
         request: u64,
         entries: Vec<Glimpse>,
+    },
+    /// Answer to `ReadLog`. `found` is false, and the rest empty, when there is no entry `since`.
+    StoredEntries {
+        request: u64,
+        found: bool,
+        entries: Vec<Entry>,
+        /// The entry the conversation stands at.
+        leaf: Option<String>,
+        /// Others follow.
+        more: bool,
     },
     /// Answer to `SearchTree`, in pieces: numbers of the outline, the newest first.
     TreeHits {
@@ -214,7 +240,8 @@ pub enum TreeEvent {
         lane: usize,
         files: Vec<PathBuf>,
     },
-    /// Answer to `GetContext`.
+    /// Answer to `GetContext`. Its name on the wire is not that of the parts of the prompt.
+    #[serde(rename = "context_report")]
     Context {
         report: Box<ContextReport>,
         /// What the session has used, and how its caches were hit.

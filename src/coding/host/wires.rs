@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use tokio::sync::mpsc;
-
+use super::asked::Jobs;
 use super::event::Event;
-use super::host::{Job, Task};
+use super::host::Task;
 use crate::agent::Publisher;
 use crate::coding::guard::Guard;
 use crate::coding::hooks::Hooks;
@@ -17,7 +16,7 @@ use crate::coding::session::SessionStore;
 #[derive(Debug, Clone)]
 pub(super) struct Wires {
     pub publisher: Arc<Publisher<Event>>,
-    pub jobs: mpsc::UnboundedSender<Job>,
+    pub jobs: Jobs,
     pub questions: Questions,
     pub guard: Guard,
     pub plugins: Arc<Plugins>,
@@ -37,7 +36,7 @@ impl Task {
     pub(super) fn wires(&self) -> Wires {
         Wires {
             publisher: Arc::clone(&self.publisher),
-            jobs: self.jobs.clone(),
+            jobs: self.jobs.own(),
             questions: self.questions.clone(),
             guard: self.guard(),
             plugins: Arc::clone(&self.plugins),

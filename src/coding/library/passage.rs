@@ -19,6 +19,7 @@ const OUTPUT_TAIL: usize = 4 * 1024;
 
 /// Where in a session something was found; the first is worth most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
     Name,

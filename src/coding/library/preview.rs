@@ -22,6 +22,7 @@ const TEXT: usize = 1_500;
 
 /// One message, shortened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PreviewLine {
     /// `prompt`, `answer` or `summary`.
@@ -31,6 +32,7 @@ pub struct PreviewLine {
 
 /// The parts of a conversation that tell which one it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Preview {
     /// How it began.

@@ -56,6 +56,7 @@ pub struct Hit {
 
 /// A line of text with what was sought in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct HitText {
     pub text: String,
     /// Bytes of `text` at which matches begin and end, in order.

@@ -55,6 +55,29 @@ pub struct ServerConfig {
     pub tools: ToolFilter,
 }
 
+impl ServerConfig {
+    /// A server that no file names: whoever drives osier has handed it over for a session.
+    pub fn given(name: &str, launch: Launch) -> Self {
+        let shown = match &launch {
+            Launch::Command { program, args, .. } => {
+                let words = std::iter::once(program).chain(args);
+                words.cloned().collect::<Vec<_>>().join(" ")
+            }
+            Launch::Url { url, .. } => url.clone(),
+        };
+        Self {
+            name: name.to_owned(),
+            file: PathBuf::new(),
+            launch,
+            shown,
+            disabled: false,
+            timeout: REQUEST_TIMEOUT,
+            start_timeout: START_TIMEOUT,
+            tools: ToolFilter::default(),
+        }
+    }
+}
+
 /// How a server is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Launch {

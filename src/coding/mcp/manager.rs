@@ -34,6 +34,8 @@ const LOGIN_TIME: Duration = Duration::from_mins(15);
 pub struct McpSetup {
     /// The files that name them, the nearest last.
     pub files: Vec<PathBuf>,
+    /// Servers that no file names; they count before those of the files.
+    pub given: Vec<config::ServerConfig>,
     pub environment: BTreeMap<String, String>,
     pub cwd: PathBuf,
     /// Folder of the logs.
@@ -215,7 +217,12 @@ impl Keeper {
     async fn load(&mut self) {
         let (files, environment) = (self.setup.files.clone(), self.setup.environment.clone());
         let read = tokio::task::spawn_blocking(move || config::load(&files, &environment));
-        let Servers { servers, problems } = read.await.unwrap_or_default();
+        let Servers {
+            mut servers,
+            problems,
+        } = read.await.unwrap_or_default();
+        let given = self.setup.given.iter().cloned();
+        servers.extend(given.map(|server| (server.name.clone(), server)));
         self.report(&problems);
         self.entries
             .retain(|entry| servers.get(&entry.info.name) == Some(&*entry.config));

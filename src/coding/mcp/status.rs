@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// One server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ServerInfo {
     pub name: String,
@@ -32,6 +33,7 @@ pub struct ServerInfo {
 
 /// Where a server is in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(
     tag = "type",
     rename_all = "snake_case",
@@ -73,6 +75,7 @@ impl ServerState {
 
 /// Something to read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ResourceInfo {
     pub uri: String,
@@ -82,6 +85,7 @@ pub struct ResourceInfo {
 
 /// A prompt to fill in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PromptInfo {
     pub name: String,
@@ -91,6 +95,7 @@ pub struct PromptInfo {
 
 /// One argument of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PromptArgumentInfo {
     pub name: String,
@@ -100,6 +105,7 @@ pub struct PromptArgumentInfo {
 
 /// What a person can do with a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ServerAction {
     Restart,

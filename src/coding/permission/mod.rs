@@ -19,6 +19,7 @@ pub use rule::{Effect, Rule};
 
 /// How much is asked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
     /// Everything runs that no rule stops.

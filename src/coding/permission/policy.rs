@@ -17,6 +17,7 @@ use crate::coding::{subagents, tools};
 
 /// Where a rule comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RuleSource {
     /// `settings.toml`, of the user or of a trusted project.
@@ -29,6 +30,7 @@ pub enum RuleSource {
 
 /// A rule as it is listed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RuleInfo {
     /// `tool` or `tool(pattern)`.

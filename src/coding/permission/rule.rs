@@ -12,6 +12,7 @@ use crate::base::path;
 
 /// What a rule does with the calls that fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
     Allow,

@@ -14,6 +14,7 @@ const WIDTH_LIMIT: usize = 4 * 1024;
 
 /// A part of a line.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct StyledSpan {
     pub text: String,

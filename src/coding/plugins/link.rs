@@ -120,6 +120,7 @@ pub(super) enum Call {
 
 /// A key of a plug-in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PluginKey {
     /// As a keymap has it: `alt+j t`.

@@ -18,6 +18,7 @@ const TEXT: usize = 64 * 1024;
 
 /// Two branches and where they part.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Comparison {
     /// The last entry of both; `None` when they share nothing.
@@ -28,6 +29,7 @@ pub struct Comparison {
 
 /// What one branch holds behind the place where it parted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct BranchFacts {
     /// Its last entry.
@@ -52,6 +54,7 @@ pub struct BranchFacts {
 
 /// Changes of one file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct FileChanges {
     pub added: u64,

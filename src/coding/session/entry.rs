@@ -70,6 +70,7 @@ impl Header {
 
 /// One line after the header.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Entry {
     /// Eight hex digits, unique in the file.
@@ -84,6 +85,7 @@ pub struct Entry {
 
 /// What an entry records.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(
     tag = "type",
     rename_all = "snake_case",

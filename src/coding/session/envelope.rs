@@ -12,6 +12,7 @@ use crate::agent::AgentMessage;
 
 /// What an entry is, as far as the index tells entries apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Tag {
     User,

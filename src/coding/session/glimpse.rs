@@ -25,6 +25,7 @@ const LIMIT: usize = 64 * 1024;
 
 /// A look at one entry.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Glimpse {
     pub entry_id: String,

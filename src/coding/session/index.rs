@@ -5,6 +5,7 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
+use super::entry::Entry;
 use super::envelope::Tag;
 use super::page::{Page, PageAt};
 use super::tree::SessionTree;
@@ -73,6 +74,24 @@ impl SessionIndex {
     /// Model, level and name at the leaf.
     pub fn state(&self) -> State {
         self.look(|tree| tree.state_at(tree.leaf().as_deref()))
+    }
+
+    /// At most `limit` entries behind the entry `since`, or the first ones, as they were stored, and whether
+    /// others follow; `None` when there is no such entry. What can no longer be read is left out. Blocks.
+    pub fn entries_behind(&self, since: Option<&str>, limit: usize) -> Option<(Vec<Entry>, bool)> {
+        let (records, bodies, more) = self.look(|tree| {
+            let first = match since {
+                Some(id) => tree.number(id)? + 1,
+                None => 0,
+            };
+            let limit = u32::try_from(limit).unwrap_or(u32::MAX);
+            let end = tree.records().min(first.saturating_add(limit));
+            let records = (first..end).map(|number| tree.record(number));
+            let records: Vec<_> = records.collect();
+            Some((records, tree.bodies().clone(), end < tree.records()))
+        })?;
+        let entries = records.iter().filter_map(|record| bodies.try_read(record));
+        Some((entries.collect(), more))
     }
 
     /// The messages a conversation at `leaf` consists of. What can no longer be read is left out.

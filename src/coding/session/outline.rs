@@ -15,6 +15,7 @@ const NONE: u32 = u32::MAX;
 
 /// Consecutive entries of a session, moves of the leaf among them (`Tag::Leaf`, no parent).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(from = "Wire", into = "Wire")]
 pub struct Outline {
     /// Number of the first entry.
@@ -43,6 +44,7 @@ pub struct OutlineEntry<'a> {
 
 /// How an outline travels.
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 struct Wire {
     first: u32,

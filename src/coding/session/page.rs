@@ -21,6 +21,7 @@ pub(super) const PAGE_BYTES: u64 = 256 * 1024;
 
 /// Which messages of the current branch a page holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "at", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum PageAt {
     /// The first ones.
@@ -47,6 +48,7 @@ pub enum PageAt {
 
 /// What a reader jumps to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Landmark {
     /// What the person said.
@@ -61,6 +63,7 @@ pub enum Landmark {
 
 /// A message and the entry it stands in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct StoredMessage {
     pub entry_id: String,

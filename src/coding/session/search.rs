@@ -29,6 +29,7 @@ const AFTER: usize = 96;
 
 /// A message that holds what was sought.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SearchHit {
     pub entry_id: String,

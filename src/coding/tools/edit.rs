@@ -246,7 +246,10 @@ fn load(workspace: &Workspace, given: &str) -> Result<Original, EditError> {
             size: metadata.len(),
         });
     }
-    let bytes = fs::read(&target).map_err(failed)?;
+    let bytes = match workspace.text_in_editor(&target, &metadata) {
+        Some(text) => text.into_bytes(),
+        None => fs::read(&target).map_err(failed)?,
+    };
     let stamp = Stamp::of(&metadata, &bytes);
     let text = String::from_utf8(bytes).map_err(|error| EditError::NotText {
         path: name.clone(),
@@ -263,6 +266,21 @@ fn load(workspace: &Workspace, given: &str) -> Result<Original, EditError> {
 }
 
 fn store(workspace: &Workspace, original: &Original, text: &str) -> Result<(), EditError> {
+    match workspace.write_in_editor(&original.path, text) {
+        Some(written) => written.map_err(EditError::Write)?,
+        None => store_on_disk(original, text)?,
+    }
+    // A file that was never read stays unread: the model saw only what it changed.
+    if original.freshness == Freshness::Fresh
+        && let Ok(metadata) = fs::metadata(&original.path)
+    {
+        let stamp = Stamp::of(&metadata, text.as_bytes());
+        workspace.ledger.record(&original.path, stamp);
+    }
+    Ok(())
+}
+
+fn store_on_disk(original: &Original, text: &str) -> Result<(), EditError> {
     // Matching and writing take their time; somebody may be faster.
     let is_same = |path: &Path| original.stamp.holds(path, Some(original.text.as_bytes()));
     let options = Options::default();
@@ -272,15 +290,7 @@ fn store(workspace: &Workspace, original: &Original, text: &str) -> Result<(), E
             path: original.name.clone(),
         },
         error => EditError::Write(explain(&error)),
-    })?;
-    // A file that was never read stays unread: the model saw only what it changed.
-    if original.freshness == Freshness::Fresh
-        && let Ok(metadata) = fs::metadata(&original.path)
-    {
-        let stamp = Stamp::of(&metadata, text.as_bytes());
-        workspace.ledger.record(&original.path, stamp);
-    }
-    Ok(())
+    })
 }
 
 /// What was done, for the model.

@@ -31,6 +31,7 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// A background job as a list shows it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct JobInfo {
     /// `job1` for the first of the session.

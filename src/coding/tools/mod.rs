@@ -18,6 +18,7 @@ mod edit_view;
 mod find;
 mod grep;
 mod grep_file;
+mod in_editor;
 mod in_order;
 mod jobs;
 mod ledger;

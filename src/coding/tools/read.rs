@@ -185,7 +185,11 @@ fn read(
         max_lines: arguments.limit.unwrap_or(MAX_LINES).clamp(1, MAX_LINES),
         max_bytes: MAX_BYTES,
     };
-    let scan = match scan(source, window, cancel) {
+    let scanned = match workspace.text_in_editor(&path, &metadata) {
+        Some(text) => scan(text.as_bytes(), window, cancel),
+        None => scan(source, window, cancel),
+    };
+    let scan = match scanned {
         Err(error) if error.kind() == io::ErrorKind::Interrupted => {
             return Err(ReadError::Interrupted);
         }

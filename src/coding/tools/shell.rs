@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::details::BashDetails;
+use super::in_editor::follow;
 use super::live::Live;
 use super::output::{Capture, Shown};
 use super::spill::Spill;
@@ -103,22 +104,38 @@ async fn run(
     cancel: &CancellationToken,
     updates: UpdateSink,
 ) -> io::Result<ShellOutcome> {
+    if let Some(terminal) = workspace.terminal(invocation).await {
+        return follow(&*terminal, (workspace, request), cancel, &updates).await;
+    }
     let started = Instant::now();
     let mut running = spawn(invocation)?;
     let mut recorder = Recorder::new(workspace, updates);
-    let stop = async {
-        let Some(timeout) = request.timeout else {
-            cancel.cancelled().await;
-            return ShellEnd::Aborted;
-        };
-        tokio::select! {
-            () = cancel.cancelled() => ShellEnd::Aborted,
-            () = sleep(timeout) => ShellEnd::TimedOut(timeout),
-        }
+    let end = drive(&mut running, &mut recorder, stopped(request, cancel)).await;
+    let left = running.finish();
+    workspace.survivors().keep(left.left_running);
+    let how = (end, left.exit);
+    Ok(ended(recorder, &request.command, how, started.elapsed()).await)
+}
+
+/// Waits until the command has to be stopped.
+pub(super) async fn stopped(request: &ShellRequest, cancel: &CancellationToken) -> ShellEnd {
+    let Some(timeout) = request.timeout else {
+        cancel.cancelled().await;
+        return ShellEnd::Aborted;
     };
-    let end = drive(&mut running, &mut recorder, stop).await;
-    let ended = running.finish();
-    workspace.survivors().keep(ended.left_running);
+    tokio::select! {
+        () = cancel.cancelled() => ShellEnd::Aborted,
+        () = sleep(timeout) => ShellEnd::TimedOut(timeout),
+    }
+}
+
+/// What a command gave whose output is all in `recorder`.
+pub(super) async fn ended(
+    mut recorder: Recorder,
+    command: &str,
+    (end, exit): (ShellEnd, Exit),
+    duration: Duration,
+) -> ShellOutcome {
     let shown = recorder.shown();
     if !shown.truncated {
         recorder.spill.discard().await;
@@ -127,14 +144,14 @@ async fn run(
     let details = BashDetails {
         truncated: shown.truncated,
         full_output_path: path.map(|path| path.display().to_string()),
-        ..details(&request.command, Some(ended.exit), started.elapsed())
+        ..details(command, Some(exit), duration)
     };
-    Ok(ShellOutcome {
+    ShellOutcome {
         output: shown.text,
         end,
-        exit: ended.exit,
+        exit,
         details,
-    })
+    }
 }
 
 /// The details of a command that ended so, or still runs.
@@ -186,7 +203,7 @@ impl Recorder {
         self.grown.subscribe()
     }
 
-    async fn push(&mut self, bytes: &[u8]) {
+    pub(super) async fn push(&mut self, bytes: &[u8]) {
         self.live.push(bytes);
         let (total, all) = {
             let mut capture = self.lock();
@@ -203,7 +220,7 @@ impl Recorder {
         }
     }
 
-    async fn end(&mut self) {
+    pub(super) async fn end(&mut self) {
         self.live.end();
         self.spill.end().await;
     }

@@ -17,6 +17,7 @@ use super::ledger::Ledger;
 use crate::agent::UpdateSink;
 use crate::base::path;
 use crate::base::process::{Invocation, LeftRunning};
+use crate::coding::editor::Editor;
 use crate::coding::sandbox::Confinement;
 
 /// Told when a job begins or ends.
@@ -30,6 +31,7 @@ pub struct Workspace {
     job_observer: Option<JobObserver>,
     pub(super) outputs: Arc<OutputDirectory>,
     survivors: Arc<Survivors>,
+    editor: Option<Arc<dyn Editor>>,
 }
 
 impl Workspace {
@@ -48,6 +50,7 @@ impl Workspace {
             job_observer: None,
             outputs: Arc::default(),
             survivors: Arc::default(),
+            editor: None,
         }
     }
 
@@ -69,6 +72,13 @@ impl Workspace {
     #[must_use]
     pub fn with_job_observer(mut self, observer: JobObserver) -> Self {
         self.job_observer = Some(observer);
+        self
+    }
+
+    /// Files and commands are where `editor` has them, as far as it offers that.
+    #[must_use]
+    pub fn within(mut self, editor: Option<Arc<dyn Editor>>) -> Self {
+        self.editor = editor;
         self
     }
 
@@ -124,6 +134,10 @@ impl Workspace {
 
     pub(super) fn job_observer(&self) -> Option<JobObserver> {
         self.job_observer.clone()
+    }
+
+    pub(super) fn editor(&self) -> Option<&Arc<dyn Editor>> {
+        self.editor.as_ref()
     }
 
     pub(super) fn shell(&self) -> &Shell {

@@ -87,7 +87,8 @@ impl Tool for WriteTool {
 fn write(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, String> {
     let path = path::resolve(workspace.cwd(), &arguments.file_path);
     let name = workspace.display(&path);
-    let old = old_contents(&path).map_err(|error| format!("cannot read `{name}`: {error}"))?;
+    let old =
+        old_contents(workspace, &path).map_err(|error| format!("cannot read `{name}`: {error}"))?;
     if let Some(old) = &old
         && workspace.ledger.freshness(&path, &old.stamp) == Freshness::Changed
     {
@@ -98,19 +99,13 @@ fn write(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, Str
         .as_ref()
         .is_some_and(|old| old.bytes.as_deref() == Some(content));
     if !unchanged {
-        let parents = Options {
-            parents: true,
-            ..Options::default()
-        };
-        let is_same = |target: &Path| match &old {
-            Some(old) => old.stamp.holds(target, old.bytes.as_deref()),
-            None => !target.exists(),
-        };
-        let written = atomic_file::write_if(&path, content, parents, &is_same);
-        written.map_err(|error| match error {
-            WriteError::Changed { .. } => changed_on_disk(&name),
-            error => explain(&error),
-        })?;
+        match workspace.write_in_editor(&path, &arguments.content) {
+            Some(written) => written?,
+            None => store(&path, old.as_ref(), content).map_err(|error| match error {
+                WriteError::Changed { .. } => changed_on_disk(&name),
+                error => explain(&error),
+            })?,
+        }
     }
     if let Ok(metadata) = fs::metadata(&path) {
         workspace
@@ -140,11 +135,23 @@ fn write(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, Str
     Ok(ToolOutput::success(text, to_value(&details)))
 }
 
+fn store(path: &Path, old: Option<&Old>, content: &[u8]) -> Result<(), WriteError> {
+    let parents = Options {
+        parents: true,
+        ..Options::default()
+    };
+    let is_same = |target: &Path| match old {
+        Some(old) => old.stamp.holds(target, old.bytes.as_deref()),
+        None => !target.exists(),
+    };
+    atomic_file::write_if(path, content, parents, &is_same)
+}
+
 /// The change that a call would make, as a diff.
 pub(super) fn preview(workspace: &Workspace, arguments: &Value) -> Option<String> {
     let arguments: Arguments = serde_json::from_value(arguments.clone()).ok()?;
     let path = path::resolve(workspace.cwd(), &arguments.file_path);
-    let old = old_contents(&path).ok()?;
+    let old = old_contents(workspace, &path).ok()?;
     let name = workspace.display(&path);
     Some(difference(&name, old.as_ref(), &arguments.content).text)
 }
@@ -158,7 +165,7 @@ struct Old {
     bytes: Option<Vec<u8>>,
 }
 
-fn old_contents(path: &Path) -> io::Result<Option<Old>> {
+fn old_contents(workspace: &Workspace, path: &Path) -> io::Result<Option<Old>> {
     // What stands in the way is named when it comes to writing.
     let Ok(metadata) = fs::metadata(path) else {
         return Ok(None);
@@ -175,7 +182,10 @@ fn old_contents(path: &Path) -> io::Result<Option<Old>> {
             bytes: None,
         }));
     }
-    let bytes = fs::read(path)?;
+    let bytes = match workspace.text_in_editor(path, &metadata) {
+        Some(text) => text.into_bytes(),
+        None => fs::read(path)?,
+    };
     Ok(Some(Old {
         stamp: Stamp::of(&metadata, &bytes),
         links,

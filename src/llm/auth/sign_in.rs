@@ -14,6 +14,7 @@ use crate::llm::http::HttpOptions;
 
 /// One provider's sign-in: addresses, client and scopes of OAuth 2.0 (RFC 6749, 7636, 8628).
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct SignIn {
     /// For people: `ChatGPT`.
@@ -75,6 +76,7 @@ impl fmt::Debug for SignIn {
 
 /// Where the browser comes back to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Redirect {
     /// As the provider knows it; osier itself always listens on 127.0.0.1.
@@ -99,6 +101,7 @@ impl Default for Redirect {
 
 /// How a token request is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum TokenFormat {
     #[default]
@@ -108,6 +111,7 @@ pub enum TokenFormat {
 
 /// A `GET` with the lasting token as bearer, answered by `{token, expires_at}`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Exchange {
     pub url: String,
@@ -117,6 +121,7 @@ pub struct Exchange {
 
 /// The two ways to sign in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
     /// A browser here, or anywhere with the code pasted back.

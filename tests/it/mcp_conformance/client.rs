@@ -76,6 +76,7 @@ fn setup(folder: &Path, url: &str) -> McpSetup {
     tokio::spawn(answer(asked));
     McpSetup {
         files: vec![file],
+        given: Vec::new(),
         environment: std::env::vars().collect(),
         cwd: folder.to_owned(),
         logs: folder.to_owned(),

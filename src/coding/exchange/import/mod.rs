@@ -32,6 +32,7 @@ use crate::coding::session::{Header, Reading, SessionDirectory};
 
 /// Whose session a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "ImportSource"))]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
     Osier,

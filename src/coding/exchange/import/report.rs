@@ -8,6 +8,7 @@ use super::Source;
 
 /// A finished import.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Imported {
     pub id: String,
@@ -23,6 +24,7 @@ pub struct Imported {
 
 /// What the file held.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ImportReport {
     pub source: Source,
@@ -41,6 +43,7 @@ pub struct ImportReport {
 
 /// One kind of what could not be carried over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Dropped {
     pub what: String,

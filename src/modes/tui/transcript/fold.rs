@@ -77,7 +77,7 @@ impl Transcript {
                 self.shells.remove(id);
                 return changed;
             }
-            Event::HostNotice { severity, text } => self.notice(*severity, text),
+            Event::HostNotice { severity, text, .. } => self.notice(*severity, text),
             Event::Agent(event) => return self.apply_agent(event),
             _ => return false,
         }

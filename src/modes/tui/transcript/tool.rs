@@ -191,6 +191,8 @@ impl ToolCell {
         match update {
             ToolUpdate::Status { text } => self.status = text::single_line(text),
             ToolUpdate::Agent { event } => self.nested.follow(event),
+            // The screen is no editor and has none.
+            ToolUpdate::Terminal { .. } => {}
             output @ ToolUpdate::Output { .. } => {
                 self.live.merge(output, LIVE_LIMIT);
             }

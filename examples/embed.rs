@@ -1,0 +1,60 @@
+//! An agent in a program of one's own: a prompt goes in, the answer comes out as it is written.
+//!
+//!     cargo run --example embed -- script/FILE "What does this project do?"
+
+use std::error::Error;
+
+use osier::agent::{self, RunOutcome};
+use osier::coding::folders::Folders;
+use osier::coding::host::{Event, Host, HostSetup, Op};
+use osier::coding::settings::Settings;
+use osier::llm::Delta;
+
+/// Runs one prompt in a session of its own and gives `say` the answer in pieces.
+pub(crate) async fn ask(
+    setup: HostSetup,
+    prompt: &str,
+    mut say: impl FnMut(&str),
+) -> Result<RunOutcome, Box<dyn Error>> {
+    let (host, mut events) = Host::start(setup)?;
+    let (text, attachments) = (prompt.to_owned(), Vec::new());
+    host.send(agent::Op::Prompt { text, attachments }.into());
+    let outcome = loop {
+        match events.recv().await.ok_or("the agent has ended")? {
+            Event::SessionFailed { message, .. } => return Err(message.into()),
+            Event::Agent(agent::Event::MessageUpdate {
+                delta: Delta::TextDelta { delta, .. },
+                ..
+            }) => say(&delta),
+            Event::Agent(agent::Event::AgentSettled { outcome }) => break outcome,
+            _ => {}
+        }
+    };
+    // Everything is stored when this is over.
+    host.send(Op::ShutDown);
+    while events
+        .recv()
+        .await
+        .is_some_and(|event| event != Event::ShutDown)
+    {}
+    Ok(outcome)
+}
+
+#[cfg_attr(test, expect(dead_code, reason = "the test calls what is above"))]
+#[tokio::main(flavor = "current_thread")]
+#[expect(clippy::print_stdout, reason = "this program says what it hears")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let model = arguments.next().ok_or("which model?")?;
+    let prompt = arguments.next().ok_or("which prompt?")?;
+    let (folders, cwd) = (Folders::find(None)?, std::env::current_dir()?);
+    let setup = HostSetup {
+        settings: Settings::load_for(&folders, &cwd).0,
+        environment: std::env::vars().collect(),
+        model: Some(model),
+        ..HostSetup::new(folders, cwd)
+    };
+    let outcome = ask(setup, &prompt, |piece| print!("{piece}")).await?;
+    println!();
+    outcome.error().map_or(Ok(()), |error| Err(error.into()))
+}

@@ -1,0 +1,53 @@
+//! `osier acp`: an editor's side by hand, each line held to the published schema, and a real client.
+//!
+//! `schema.json` is that of version 1 as npm's `@agentclientprotocol/sdk` carries it, without its prose.
+
+mod offers;
+mod peers;
+mod sessions;
+mod turns;
+mod wire;
+
+use serde_json::{Value, json};
+
+use crate::support::cli::{Cli, Home};
+
+/// A model that says `answer`, is slow when it is told `zzslow`, works on files with `zzwrite`, `zzread` and
+/// `zzedit`, runs a command with `zzrun`, and asks the server `given` with `zzask`.
+fn script() -> Value {
+    json!([
+        {"when": {"toolResult": ""}, "repeat": true, "steps": answer()},
+        {"when": {"user": "zzslow"}, "repeat": true, "steps": [{"text": "begun"}, {"wait": 3_600_000}]},
+        {"when": {"user": "zzfail"}, "repeat": true, "steps": [
+            {"fail": {"type": "auth_error", "message": "who are you?"}},
+        ]},
+        {"when": {"user": "zzwrite"}, "repeat": true, "steps": [
+            {"tool": "write", "arguments": {"file_path": "made.txt", "content": "one\ntwo\n"}},
+        ]},
+        {"when": {"user": "zzread"}, "repeat": true, "steps": [
+            {"tool": "read", "arguments": {"file_path": "note.txt"}},
+        ]},
+        {"when": {"user": "zzedit"}, "repeat": true, "steps": [
+            {"tool": "edit", "arguments": {"file_path": "note.txt", "old_string": "buffer", "new_string": "desk"}},
+        ]},
+        {"when": {"user": "zzask"}, "repeat": true, "steps": [
+            {"tool": "given__ask", "arguments": {}},
+        ]},
+        {"when": {"user": "zzlong"}, "repeat": true, "steps": [{"text": "and so"}, {"stop": "length"}]},
+        {"when": {"user": "zzrun"}, "repeat": true, "steps": [
+            {"thinking": "Let me see."},
+            {"tool": "bash", "arguments": {"command": "echo ran"}},
+        ]},
+        {"repeat": true, "steps": answer()},
+    ])
+}
+
+fn answer() -> Value {
+    json!([{"text": "answer"}, {"usage": {"input": 100, "output": 10}}])
+}
+
+/// A run of `osier acp` with that model.
+fn acp(home: &Home) -> Cli<'_> {
+    home.file("model.json", json!({"turns": script()}).to_string());
+    home.cli().args(["acp", "--model", "script/model.json"])
+}

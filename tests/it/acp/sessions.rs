@@ -1,0 +1,161 @@
+//! Sessions of an editor: several at once, listed, loaded again, closed, and what is chosen in them.
+
+use serde_json::{Value, json};
+
+use super::acp;
+use super::wire::Editor;
+use crate::support::cli::Home;
+
+fn prompt(session: &str, text: &str) -> Value {
+    json!({"sessionId": session, "prompt": [{"type": "text", "text": text}]})
+}
+
+#[test]
+fn a_session_is_told_again_when_it_is_loaded() {
+    let home = Home::new();
+    let (mut editor, session) = Editor::with_session(acp(&home), &home);
+    editor.call("session/prompt", prompt(&session, "zzrun"));
+    let open = json!({"sessionId": session, "cwd": home.work(), "mcpServers": []});
+    let (code, _) = editor.refused("session/load", open.clone());
+    assert_eq!(code, -32600);
+    editor.call("session/close", json!({"sessionId": session}));
+    let (code, _) = editor.refused("session/prompt", prompt(&session, "hi"));
+    assert_eq!(code, -32002);
+    let listed = editor.call("session/list", json!({"cwd": home.work()}));
+    assert_eq!(
+        (
+            &listed["sessions"][0]["sessionId"],
+            &listed["sessions"][0]["title"]
+        ),
+        (&json!(session), &json!("zzrun"))
+    );
+    editor.forget();
+    let loaded = editor.call("session/load", open);
+    assert_eq!(loaded["modes"]["currentModeId"], "yolo");
+    let kinds: Vec<&str> = editor.unread();
+    assert_eq!(
+        kinds,
+        [
+            "user_message_chunk",
+            "agent_thought_chunk",
+            "tool_call",
+            "tool_call_update",
+            "agent_message_chunk"
+        ]
+    );
+    editor.forget();
+    editor.call("session/close", json!({"sessionId": session}));
+    let resume = json!({"sessionId": session, "cwd": home.work()});
+    editor.call("session/resume", resume);
+    assert!(!editor.unread().contains(&"user_message_chunk"));
+    let ended = editor.call("session/prompt", prompt(&session, "more"));
+    assert_eq!(ended["stopReason"], "end_turn");
+    let missing = json!({"sessionId": "ffff", "cwd": home.work(), "mcpServers": []});
+    let (code, message) = editor.refused("session/load", missing);
+    assert_eq!(code, -32002, "{message}");
+}
+
+#[test]
+fn sessions_work_side_by_side() {
+    let home = Home::new();
+    let (mut editor, first) = Editor::with_session(acp(&home), &home);
+    let new = json!({"cwd": home.work(), "mcpServers": []});
+    let second = editor.call("session/new", new)["sessionId"].take();
+    let second = second.as_str().unwrap().to_owned();
+    let slow = editor.send("session/prompt", prompt(&first, "zzslow"));
+    editor.update("agent_message_chunk");
+    let ended = editor.call("session/prompt", prompt(&second, "hi"));
+    assert_eq!(ended["stopReason"], "end_turn");
+    let chunk =
+        editor.until(|line| line["params"]["update"]["sessionUpdate"] == "agent_message_chunk");
+    assert_eq!(chunk["params"]["sessionId"], second);
+    editor.running().close_input();
+    // What runs when the editor goes is stopped and stored.
+    assert_eq!(editor.answer(slow)["result"]["stopReason"], "cancelled");
+    let (_, code, errors) = editor.end();
+    assert_eq!((code, errors.as_str()), (Some(0), ""));
+    assert_eq!(home.sessions().len(), 2);
+}
+
+#[test]
+fn modes_and_options_are_chosen() {
+    let home = Home::new();
+    home.file("other.json", json!({"turns": []}).to_string());
+    let mut editor = Editor::start(acp(&home));
+    let greeting = editor.call(
+        "initialize",
+        json!({"protocolVersion": 1, "clientCapabilities": {}}),
+    );
+    assert_eq!(greeting["protocolVersion"], 1);
+    assert_eq!(greeting["agentCapabilities"]["loadSession"], true);
+    let opened = editor.call("session/new", json!({"cwd": home.work(), "mcpServers": []}));
+    let session = opened["sessionId"].clone();
+    let option = |options: &Value, id: &str| {
+        let mut options = options.as_array().unwrap().iter();
+        options.find(|option| option["id"] == id).cloned().unwrap()
+    };
+    assert_eq!(
+        option(&opened["configOptions"], "model")["currentValue"],
+        "script/model.json"
+    );
+    let mode = json!({"sessionId": session, "modeId": "plan"});
+    assert_eq!(editor.call("session/set_mode", mode), json!({}));
+    assert_eq!(
+        editor.update("current_mode_update")["currentModeId"],
+        "plan"
+    );
+    let (code, message) = editor.refused(
+        "session/set_mode",
+        json!({"sessionId": session, "modeId": "fly"}),
+    );
+    assert_eq!((code, message.as_str()), (-32602, "there is no mode `fly`"));
+    let set = |id: &str, value: &str| json!({"sessionId": session, "configId": id, "value": value});
+    let chosen = editor.call(
+        "session/set_config_option",
+        set("model", "script/other.json"),
+    );
+    assert_eq!(
+        option(&chosen["configOptions"], "model")["currentValue"],
+        "script/other.json"
+    );
+    let chosen = editor.call("session/set_config_option", set("mode", "ask"));
+    assert_eq!(
+        option(&chosen["configOptions"], "mode")["currentValue"],
+        "ask"
+    );
+    let (code, _) = editor.refused("session/set_config_option", set("model", "no such model"));
+    assert_eq!(code, -32602);
+    let (code, message) = editor.refused("session/set_config_option", set("colour", "red"));
+    assert_eq!(
+        (code, message.as_str()),
+        (-32602, "there is no option `colour`")
+    );
+    let (code, message) = editor.refused("session/new", json!({"cwd": "here", "mcpServers": []}));
+    assert_eq!(
+        (code, message.as_str()),
+        (-32602, "`cwd` has to be an absolute path")
+    );
+}
+
+#[test]
+fn an_mcp_server_that_the_editor_hands_over_brings_its_tools() {
+    let home = Home::new();
+    let server = format!("{}/tests/it/mcp_server.sh", env!("CARGO_MANIFEST_DIR"));
+    let mut editor = Editor::start(acp(&home));
+    editor.call("initialize", json!({"protocolVersion": 1}));
+    let servers = json!([{"name": "given", "command": "/bin/sh", "args": [server], "env": []}]);
+    let opened = editor.call(
+        "session/new",
+        json!({"cwd": home.work(), "mcpServers": servers}),
+    );
+    let session = opened["sessionId"].as_str().unwrap().to_owned();
+    let ended = editor.call("session/prompt", prompt(&session, "hi"));
+    assert_eq!(ended["stopReason"], "end_turn");
+    let old = json!([{"type": "sse", "name": "old", "url": "https://example.com", "headers": []}]);
+    let (code, message) = editor.refused(
+        "session/new",
+        json!({"cwd": home.work(), "mcpServers": old}),
+    );
+    assert_eq!(code, -32602);
+    assert!(message.contains("`old` of type `sse`"), "{message}");
+}

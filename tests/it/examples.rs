@@ -1,0 +1,59 @@
+//! The examples for programs that embed osier or drive it, run as they are.
+
+use std::sync::Arc;
+
+use osier::agent::RunOutcome;
+use osier::base::process::Invocation;
+use osier::coding::folders::Folders;
+use osier::coding::host::HostSetup;
+use osier::llm::{Script, ScriptedProvider};
+use serde_json::json;
+
+use crate::support::agent::model;
+use crate::support::cli::Home;
+
+#[path = "../../examples/editor.rs"]
+mod editor;
+#[path = "../../examples/embed.rs"]
+mod embed;
+
+#[tokio::test]
+async fn a_library_use_gets_its_answer() {
+    let home = Home::new();
+    let script = Script::new().turn(|turn| turn.text("it grows willows"));
+    let mut setup = HostSetup::new(Folders::under(&home.home()), home.work());
+    setup.settings.discover_local_models = false;
+    let provider = Arc::new(ScriptedProvider::new(script));
+    setup.embedded = Some((model("test/one"), provider));
+    let mut answer = String::new();
+    let outcome = embed::ask(setup, "What does it do?", |piece| answer.push_str(piece)).await;
+    assert_eq!(outcome.expect("an answer"), RunOutcome::Completed);
+    assert_eq!(answer, "it grows willows");
+    assert_eq!(home.sessions().len(), 1);
+}
+
+#[tokio::test]
+async fn a_small_editor_runs_a_turn() {
+    let home = Home::new();
+    let call = json!({"tool": "write", "arguments": {"file_path": "made.txt", "content": "x"}});
+    let turns = json!([
+        {"when": {"toolResult": ""}, "steps": [{"text": "done"}]}, {"steps": [call]},
+    ]);
+    home.file("model.json", json!({"turns": turns}).to_string());
+    let folder = home.home().into_os_string();
+    let arguments = "acp --model script/model.json --permissions ask".split(' ');
+    let agent = Invocation {
+        cwd: Some(home.work()),
+        env: vec![
+            ("HOME".into(), folder.clone()),
+            ("OSIER_HOME".into(), folder),
+        ],
+        ..Invocation::new(env!("CARGO_BIN_EXE_osier"), arguments)
+    };
+    let mut heard = Vec::new();
+    let say = |text: &str| heard.push(text.to_owned());
+    let reason = editor::converse(&agent, &home.work(), "Make it", say).await;
+    assert_eq!(reason.expect("an end"), "end_turn");
+    assert_eq!(heard, ["write made.txt", "done"]);
+    assert!(home.work().join("made.txt").exists());
+}

@@ -1,0 +1,159 @@
+//! The client of the library: another process, streams of this one, a person, limits and ends.
+
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use osier::agent::{RunOutcome, Severity};
+use osier::base::process::Invocation;
+use osier::coding::host::{Event, SessionChoice};
+use osier::coding::permission::Mode;
+use osier::coding::questions::{Answer, Grant};
+use osier::llm::Script;
+use osier::rpc::answers::Disposition;
+use osier::rpc::{CallError, Client, Code, Ended, Nobody, Person, UiRequest, serve};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::script;
+use crate::support::cli::Home;
+use crate::support::host::Place;
+
+/// The real program with its model in a fresh home.
+fn invocation(home: &Home, arguments: &[&str]) -> Invocation {
+    let script = json!({"turns": script()}).to_string();
+    home.file("model.json", &script);
+    let own = ["rpc", "--model", "script/model.json"];
+    let arguments = own.iter().chain(arguments).copied();
+    let folder = home.home().into_os_string();
+    Invocation {
+        cwd: Some(home.work()),
+        env: vec![
+            ("HOME".into(), folder.clone()),
+            ("OSIER_HOME".into(), folder),
+        ],
+        ..Invocation::new(env!("CARGO_BIN_EXE_osier"), arguments)
+    }
+}
+
+#[tokio::test]
+async fn a_client_drives_another_process() {
+    let home = Home::new();
+    let run = invocation(&home, &[]);
+    let (client, mut events) = Client::start(&run, Nobody).await.unwrap();
+    assert_eq!(client.greeting().protocol, 1);
+    assert_eq!(client.prompt("hi").await.unwrap(), Disposition::Started);
+    assert_eq!(events.settled().await, Some(RunOutcome::Completed));
+    assert_eq!(client.last_text().await.unwrap().as_deref(), Some("answer"));
+    let state = client.state().await.unwrap();
+    assert_eq!((state.message_count, state.is_streaming), (2, false));
+    let run = client.bash("echo here").await.unwrap();
+    assert_eq!(run.output, "here\n");
+    let refused = client.set_model("no such model").await.unwrap_err();
+    assert!(
+        matches!(
+            &refused,
+            CallError::Refused {
+                code: Some(Code::Refused),
+                ..
+            }
+        ),
+        "{refused}"
+    );
+    client.shut_down().await.unwrap();
+    while events.next().await.is_some() {}
+    let closed = client.state().await.unwrap_err();
+    assert!(matches!(closed, CallError::Closed { .. }), "{closed}");
+}
+
+#[tokio::test]
+async fn a_program_that_cannot_start_says_why() {
+    let home = Home::new();
+    let missing = Invocation::new("/no/such/program", ["rpc"]);
+    let error = Client::start(&missing, Nobody).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "`/no/such/program` cannot be started: no such program"
+    );
+    let wrong = invocation(&home, &["--permissions", "sometimes"]);
+    let error = Client::start(&wrong, Nobody).await.unwrap_err();
+    assert!(error.to_string().contains("sometimes"), "{error}");
+}
+
+/// Lets everything run, and keeps what it is told.
+struct Yes(mpsc::UnboundedSender<(Severity, String)>);
+
+impl Person for Yes {
+    fn answer(&self, _: UiRequest) -> BoxFuture<'static, Answer> {
+        let grant = Grant::Once;
+        let arguments = None;
+        std::future::ready(Answer::Allow { grant, arguments }).boxed()
+    }
+
+    fn notice(&self, severity: Severity, text: String) {
+        let _ = self.0.send((severity, text));
+    }
+}
+
+#[tokio::test]
+async fn a_person_answers_and_is_told() {
+    let home = Home::new();
+    let (told, mut heard) = mpsc::unbounded_channel();
+    let run = invocation(&home, &["--permissions", "ask"]);
+    let (client, mut events) = Client::start(&run, Yes(told)).await.unwrap();
+    client.prompt("zztool").await.unwrap();
+    assert_eq!(events.settled().await, Some(RunOutcome::Completed));
+    assert!(home.work().join("made.txt").exists());
+    assert_eq!(
+        client.set_permissions(Mode::Plan).await.unwrap(),
+        Mode::Plan
+    );
+    let op = json!({"op": {"type": "redo_prompt"}});
+    client.call::<Value>("op", op).await.unwrap();
+    let nothing = (Severity::Info, "there is nothing to redo".to_owned());
+    assert_eq!(heard.recv().await, Some(nothing));
+}
+
+#[tokio::test]
+async fn a_client_and_a_host_meet_in_one_process() {
+    let place = Place::new();
+    let script = Script::new().turn(|turn| turn.text("answer").repeat());
+    let open = place.open(SessionChoice::Unstored, script).await;
+    let (here, there) = tokio::io::duplex(1024);
+    let host = open.host.clone();
+    let events = host.subscribe();
+    let serving = tokio::spawn(async move {
+        let (input, output) = tokio::io::split(there);
+        serve(&host, events, input, output, std::future::pending()).await
+    });
+    let (input, output) = tokio::io::split(here);
+    let (client, mut events) = Client::over(input, output, Nobody).await.unwrap();
+    // A call that is dropped is forgotten; the others go on.
+    drop(client.messages());
+    client.prompt("hi").await.unwrap();
+    events.settled().await.unwrap();
+    let messages = client.messages().await.unwrap();
+    assert_eq!(messages.len(), 2);
+    drop(client);
+    while events.next().await.is_some() {}
+    assert_eq!(serving.await.unwrap(), Ended::InputEnded);
+}
+
+#[tokio::test]
+async fn a_call_that_takes_too_long_is_given_up() {
+    let (here, _there) = tokio::io::duplex(1024);
+    let (input, output) = tokio::io::split(here);
+    // An agent that never answers.
+    let greeting = Client::over(input, output, Nobody);
+    let waited = tokio::time::timeout(Duration::from_millis(1), greeting).await;
+    assert!(waited.is_err());
+    let home = Home::new();
+    let run = invocation(&home, &[]);
+    let (client, mut events) = Client::start(&run, Nobody).await.unwrap();
+    while !matches!(events.next().await, Some(Event::SessionOpened { .. })) {}
+    let hasty = client.clone().patient(Duration::from_millis(1));
+    let error = hasty.bash("sleep 3600").await.unwrap_err();
+    assert_eq!(error.to_string(), "`bash` was not answered within 1ms");
+    client.call::<Value>("abort_bash", json!({})).await.unwrap();
+    assert!(client.state().await.is_ok());
+}

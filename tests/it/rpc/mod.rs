@@ -1,0 +1,42 @@
+//! `osier rpc`: every command of the table against the real program, bad lines, ends, and the client.
+
+mod client;
+mod ends;
+mod lines;
+mod pair;
+mod plays;
+mod questions;
+mod wire;
+
+use serde_json::{Value, json};
+
+use crate::support::cli::{Cli, Home};
+
+/// A model that says `answer`, is slow when it is told `zzslow`, fails with `zzfail`, runs a command with
+/// `zztool`, and makes a summary when it is asked to be `zzshort`.
+fn script() -> Value {
+    let answer = json!([{"text": "answer"}, {"usage": {"input": 100, "output": 10}}]);
+    json!([
+        {"when": {"toolResult": ""}, "repeat": true, "steps": answer},
+        {"when": {"user": "zzshort"}, "repeat": true, "steps": [{"text": "a summary"}]},
+        {"when": {"user": "zzslow"}, "repeat": true, "steps": [{"text": "begun"}, {"wait": 3_600_000}]},
+        {"when": {"user": "zzfail"}, "repeat": true, "steps": [
+            {"fail": {"type": "rate_limit", "message": "slow down", "retryAfterMs": 30_000}},
+        ]},
+        {"when": {"user": "zztool"}, "repeat": true, "steps": [
+            {"tool": "bash", "arguments": {"command": "echo made > made.txt"}},
+        ]},
+        {"repeat": true, "steps": answer},
+    ])
+}
+
+/// A run of `osier rpc` with that model.
+fn rpc<'a>(home: &'a Home, turns: &Value) -> Cli<'a> {
+    let script = json!({"turns": turns}).to_string();
+    let settings =
+        "discover_local_models = false\nrefresh_models = \"http://127.0.0.1:9/models.json\"\n";
+    home.config("settings.toml", settings);
+    home.file("model.json", &script);
+    home.file("other.json", &script);
+    home.cli().args(["rpc", "--model", "script/model.json"])
+}
