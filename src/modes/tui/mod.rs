@@ -5,6 +5,7 @@
 
 pub mod action;
 pub mod activity;
+mod adjust;
 pub mod app;
 mod apply;
 mod asking;
@@ -33,7 +34,8 @@ mod tools;
 pub mod transcript;
 pub mod tree;
 mod usage;
+mod welcome;
 
 pub use app::{App, AppOptions, Effect};
-pub use looks::{Looks, ThemeChoice, check_files};
+pub use looks::{Looks, NewBinding, ThemeChoice, check_files};
 pub use run::{Options, run};

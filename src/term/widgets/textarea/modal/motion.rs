@@ -2,9 +2,9 @@
 //! operator covers what lies between.
 
 use super::super::buffer::{Buffer, Position};
-use super::walk::{Class, Step, Walk, after, before, first_text, last};
 use super::Edit;
 use super::moving::at_column;
+use super::walk::{Class, Step, Walk, after, before, first_text, last};
 
 /// How a motion covers text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
