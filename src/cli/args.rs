@@ -172,6 +172,13 @@ pub(super) enum Mode {
     Acp,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Shell {
+    Bash,
+    Zsh,
+    Fish,
+}
+
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// List the models, or those that match every word
@@ -210,6 +217,15 @@ pub(super) enum Command {
     Rpc(Box<RpcArgs>),
     /// Be driven by an editor that speaks the Agent Client Protocol
     Acp(Box<RunArgs>),
+    /// Print what a shell needs to complete commands and flags
+    Completions {
+        #[arg(value_enum, value_name = "SHELL")]
+        shell: Shell,
+    },
+    /// Print the page of the manual
+    Man,
+    /// Look at terminal, git, sandbox, providers and files, and say how to mend what is wrong
+    Doctor,
     /// Show where the files are, what can be set, and what is wrong with them
     Config {
         #[command(subcommand)]

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{CommandFactory as _, Parser};
 
 use super::args::{Args, Command, Mode};
 use super::commands;
@@ -200,12 +200,26 @@ fn report(meant: &Meant) -> Result<Option<Exit>, String> {
                 .map(|()| Exit::Success),
             Some(Command::Config { what }) => {
                 let setup = host_setup(meant)?;
-                let mut problems = meant.problems.clone();
-                problems.extend(Models::load_lenient(&setup).1);
-                let servers = [meant.folders.servers()];
-                problems.extend(mcp::load(&servers, &meant.environment).problems);
-                problems.extend(tui::check_files(&meant.folders, &meant.settings));
+                let problems = every_problem(meant, &setup);
                 commands::config::run(*what, &meant.folders, &problems, &mut out)
+            }
+            Some(Command::Completions { shell }) => say(
+                &commands::shell::completions(&Args::command(), *shell),
+                &mut out,
+            ),
+            Some(Command::Man) => say(&commands::shell::man(&Args::command()), &mut out),
+            Some(Command::Doctor) => {
+                let setup = host_setup(meant)?;
+                let chosen = Models::load_lenient(&setup).0.chosen();
+                let place = commands::doctor::Place {
+                    folders: &meant.folders,
+                    settings: &meant.settings,
+                    environment: &meant.environment,
+                    cwd: &meant.cwd,
+                    problems: &every_problem(meant, &setup),
+                    model: format!("{}/{}", chosen.provider, chosen.id),
+                };
+                runtime()?.block_on(commands::doctor::run(&place, &mut out))
             }
             _ => return Ok(None),
         }
@@ -216,6 +230,20 @@ fn report(meant: &Meant) -> Result<Option<Exit>, String> {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Some(Exit::Success)),
         Err(error) => Err(error.to_string()),
     }
+}
+
+fn say(text: &str, out: &mut dyn Write) -> io::Result<Exit> {
+    out.write_all(text.as_bytes()).map(|()| Exit::Success)
+}
+
+/// What is wrong with any of the user's files.
+fn every_problem(meant: &Meant, setup: &HostSetup) -> Vec<Problem> {
+    let mut problems = meant.problems.clone();
+    problems.extend(Models::load_lenient(setup).1);
+    let servers = [meant.folders.servers()];
+    problems.extend(mcp::load(&servers, &meant.environment).problems);
+    problems.extend(tui::check_files(&meant.folders, &meant.settings));
+    problems
 }
 
 fn working_directory(asked: Option<&Path>) -> Result<PathBuf, String> {

@@ -2,6 +2,7 @@
 //! the documentation come from it. A wrong line is reported and skipped, the rest still counts.
 
 mod edit;
+mod list;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ use crate::llm::catalogue::refresh::SOURCE;
 use crate::llm::{HttpOptions, ThinkingLevel};
 
 pub use edit::{quoted, set, write};
+pub use list::{SettingInfo, Source, list, literal};
 
 /// Every setting, resolved.
 #[derive(Debug, Clone, PartialEq)]
@@ -118,6 +120,8 @@ impl Default for Settings {
 #[derive(Debug, Clone, Copy)]
 pub struct Setting {
     pub name: &'static str,
+    /// As it would be written; empty when there is none.
+    pub default: &'static str,
     pub accepts: &'static str,
     pub description: &'static str,
     take: fn(&mut Settings, &Value) -> Option<()>,
@@ -127,24 +131,28 @@ pub struct Setting {
 pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "model",
+        default: "",
         accepts: "\"PROVIDER/ID\", \"PROVIDER/ID:LEVEL\" or part of a name",
         description: "The model to start with.",
         take: |settings, value| text(value).map(|value| settings.model = Some(value)),
     },
     Setting {
         name: "models",
+        default: "[]",
         accepts: "a list of names and patterns, e.g. [\"anthropic/*\", \"gpt-5\"]",
         description: "The models that cycling walks.",
         take: |settings, value| texts(value).map(|value| settings.models = value),
     },
     Setting {
         name: "fallback",
+        default: "[]",
         accepts: "a list of names",
         description: "Models that take over, in order, when a call fails.",
         take: |settings, value| texts(value).map(|value| settings.fallback = value),
     },
     Setting {
         name: "thinking",
+        default: "",
         accepts: "off, minimal, low, medium, high, xhigh or max",
         description: "The thinking level to start with.",
         take: |settings, value| {
@@ -155,24 +163,28 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "theme",
+        default: "\"system\"",
         accepts: "the name of a theme",
         description: "The colours: a theme of osier, a file of `themes/`, or `DARK/LIGHT` to follow the terminal.",
         take: |settings, value| text(value).map(|value| settings.theme = value),
     },
     Setting {
         name: "keymap",
+        default: "\"default\"",
         accepts: "the name of a keymap",
         description: "The keys: `default`, `vim`, `emacs`, or a file of `keymaps/` laid over the default.",
         take: |settings, value| text(value).map(|value| settings.keymap = value),
     },
     Setting {
         name: "mouse",
+        default: "true",
         accepts: "true or false",
         description: "Whether the wheel scrolls and a click folds.",
         take: |settings, value| value.as_bool().map(|value| settings.mouse = value),
     },
     Setting {
         name: "exit_output",
+        default: "\"answer\"",
         accepts: "nothing, answer or transcript",
         description: "What stays in the terminal after osier has ended.",
         take: |settings, value| {
@@ -187,24 +199,28 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "show_thinking",
+        default: "true",
         accepts: "true or false",
         description: "Whether thinking starts unfolded.",
         take: |settings, value| value.as_bool().map(|value| settings.show_thinking = value),
     },
     Setting {
         name: "reduced_motion",
+        default: "false",
         accepts: "true or false",
         description: "No spinner: the working line changes only with what happens.",
         take: |settings, value| value.as_bool().map(|value| settings.reduced_motion = value),
     },
     Setting {
         name: "notifications",
+        default: "true",
         accepts: "true or false",
         description: "Tell the terminal when a turn ends while it is not focused.",
         take: |settings, value| value.as_bool().map(|value| settings.notifications = value),
     },
     Setting {
         name: "max_retries",
+        default: "5",
         accepts: "a whole number from 0",
         description: "How often a failed model call is tried again.",
         take: |settings, value| {
@@ -214,12 +230,14 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "auto_compact",
+        default: "true",
         accepts: "true or false",
         description: "Whether the earlier part of a conversation is summarised when the window is nearly full.",
         take: |settings, value| value.as_bool().map(|value| settings.auto_compact = value),
     },
     Setting {
         name: "discover_local_models",
+        default: "true",
         accepts: "true or false",
         description: "Whether Ollama, LM Studio, llama.cpp and vLLM are looked for on this machine.",
         take: |settings, value| {
@@ -230,18 +248,21 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "checkpoints",
+        default: "true",
         accepts: "true or false",
         description: "Whether files are recorded before they change, so that they can be brought back.",
         take: |settings, value| value.as_bool().map(|value| settings.checkpoints = value),
     },
     Setting {
         name: "subagents",
+        default: "false",
         accepts: "true or false",
         description: "Whether the model can give tasks to sub-agents (the tool `task`).",
         take: |settings, value| value.as_bool().map(|value| settings.subagents = value),
     },
     Setting {
         name: "checkpoints_limit",
+        default: "",
         accepts: "a number of MB",
         description: "What recorded files may have after `osier checkpoints prune`.",
         take: |settings, value| {
@@ -252,6 +273,7 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "credential_store",
+        default: "\"file\"",
         accepts: if cfg!(feature = "keyring") {
             "file or keyring"
         } else {
@@ -269,18 +291,21 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "proxy",
+        default: "",
         accepts: "an https address, or one on this machine",
         description: "The osier server that model calls go through.",
         take: |settings, value| address(value).map(|value| settings.proxy = Some(value)),
     },
     Setting {
         name: "ca_file",
+        default: "",
         accepts: "the path of a PEM file",
         description: "Certificates of authorities to trust besides the system's.",
         take: |settings, value| text(value).map(|value| settings.ca_file = Some(value.into())),
     },
     Setting {
         name: "refresh_models",
+        default: "false",
         accepts: "true, false, or the https address of a copy of models.dev/api.json",
         description: "Whether newly published models and prices are asked for once a day.",
         take: |settings, value| {
@@ -293,6 +318,7 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "permissions",
+        default: "\"yolo\"",
         accepts: "yolo, ask or plan",
         description: "How much is asked before tools run.",
         take: |settings, value| {
@@ -302,30 +328,35 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "allow",
+        default: "[]",
         accepts: RULES,
         description: "What runs without being asked for.",
         take: |settings, value| rules(value).map(|rules| settings.allow.extend(rules)),
     },
     Setting {
         name: "ask",
+        default: "[]",
         accepts: RULES,
         description: "What is asked in every mode.",
         take: |settings, value| rules(value).map(|rules| settings.ask.extend(rules)),
     },
     Setting {
         name: "deny",
+        default: "[]",
         accepts: RULES,
         description: "What never runs.",
         take: |settings, value| rules(value).map(|rules| settings.deny.extend(rules)),
     },
     Setting {
         name: "claude_hooks",
+        default: "false",
         accepts: "true or false",
         description: "Whether the hooks of `~/.claude/settings.json` run here too.",
         take: |settings, value| value.as_bool().map(|value| settings.claude_hooks = value),
     },
     Setting {
         name: "sandbox",
+        default: "\"off\"",
         accepts: "off, workspace or read-only",
         description: "What commands may write; without the network unless `sandbox_network`.",
         take: |settings, value| {
@@ -335,6 +366,7 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "sandbox_network",
+        default: "false",
         accepts: "true or false",
         description: "Whether confined commands reach the network.",
         take: |settings, value| {
@@ -345,6 +377,7 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "sandbox_write",
+        default: "[]",
         accepts: "a list of folders, e.g. [\"~/.cargo\"]",
         description: "What confined commands may write beside the working directory.",
         take: |settings, value| texts(value).map(|value| settings.sandbox_write = value),

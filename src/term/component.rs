@@ -88,6 +88,11 @@ pub trait Component<C: Copy, A> {
         "global"
     }
 
+    /// Whether it takes every key as it comes, whatever it is bound to.
+    fn captures(&self) -> bool {
+        false
+    }
+
     /// Where the text cursor stands after the last draw.
     fn cursor(&self) -> Option<Position> {
         None

@@ -101,6 +101,13 @@ impl<C: Copy, A> Layers<C, A> {
         contexts
     }
 
+    /// Whether the topmost layer takes every key as it comes.
+    pub fn captures(&self) -> bool {
+        self.stack
+            .last()
+            .is_some_and(|layer| layer.component.captures())
+    }
+
     /// The hints of the topmost layer.
     pub fn hints(&self) -> &[(C, &'static str)] {
         self.stack

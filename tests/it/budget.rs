@@ -45,7 +45,7 @@ fn streamed(count: usize) -> (usize, Screen) {
 fn a_streamed_answer() {
     let (bytes, _) = streamed(3000);
     let per_byte = bytes as f64 / answer::text(3000).len() as f64;
-    holds("bytes per byte of the answer", per_byte, 1.80);
+    holds("bytes per byte of the answer", per_byte, 1.88);
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn a_list_that_scrolls() {
         ..across
     };
     for (name, open, budgets) in [
-        ("help", "f1", [1750.0, 720.0, 140.0]),
+        ("help", "f1", [1810.0, 720.0, 140.0]),
         ("commands", "f2", [1550.0, 820.0, 300.0]),
     ] {
         let mut before = usize::MAX;
@@ -189,7 +189,7 @@ fn ticks_keys_and_rows() {
     holds(
         "bytes of a scrolled row",
         bytes as f64 / f64::from(rows),
-        80.0,
+        85.0,
     );
     screen.press("pageup");
     holds("bytes of a page", screen.frame() as f64, 650.0);

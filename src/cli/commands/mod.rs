@@ -3,8 +3,10 @@
 pub(super) mod auth;
 pub(super) mod checkpoints;
 pub(super) mod config;
+pub(super) mod doctor;
 pub(super) mod export;
 pub(super) mod import;
 pub(super) mod mcp;
 pub(super) mod models;
 pub(super) mod sessions;
+pub(super) mod shell;

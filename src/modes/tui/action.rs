@@ -1,6 +1,7 @@
 //! What components want done. `App::apply` is the only place that does it.
 
 use super::command::Command;
+use super::looks::NewBinding;
 use super::tree::TreeMemory;
 use crate::coding::host::{DiffRange, Op, Reviewed, TreeOp};
 use crate::coding::questions::Answer;
@@ -80,6 +81,25 @@ pub enum Action {
     /// Offers the model a tool, or no longer.
     ToggleTool(String),
     SetTheme(String),
+    /// Changes a setting: to the next of its values, or by what is typed then.
+    EditSetting(String),
+    /// Writes a setting as it stands there; without a value it is taken out of the file.
+    WriteSetting {
+        name: String,
+        value: Option<String>,
+    },
+    /// Waits for the keys of an action in a context.
+    CaptureKeys {
+        context: String,
+        action: String,
+    },
+    /// Writes a binding into the user's keymap.
+    Bind(NewBinding),
+    /// Takes every key of an action in a context away.
+    Unbind {
+        context: String,
+        action: String,
+    },
     /// Shows a theme for now; without a name, the chosen one again.
     PreviewTheme(Option<String>),
     /// Reads settings, themes and keymaps again.

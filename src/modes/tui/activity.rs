@@ -54,6 +54,10 @@ struct Toast {
 }
 
 impl Activity {
+    pub fn set_reduced_motion(&mut self, reduced_motion: bool) {
+        self.reduced_motion = reduced_motion;
+    }
+
     pub fn new(reduced_motion: bool) -> Self {
         Self {
             reduced_motion,

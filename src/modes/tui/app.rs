@@ -8,6 +8,7 @@ use crate::base::problem::Problem;
 use crate::coding::host::{ModelInfo, Op, SessionInfo};
 use crate::coding::mcp::ServerInfo;
 use crate::coding::permission::RuleInfo;
+use crate::coding::settings::SettingInfo;
 use crate::llm::Usage;
 use crate::term::component::Cx;
 use crate::term::highlight::{Highlighted, Highlighter};
@@ -22,6 +23,7 @@ use super::asking::Asking;
 use super::command::Command;
 use super::editor::Editor;
 use super::footer::Footer;
+use super::looks::NewBinding;
 use super::mouse::Pointer;
 use super::plugins::PluginView;
 use super::search::Search;
@@ -56,6 +58,15 @@ pub enum Effect {
     PreviewTheme(Option<String>),
     /// Load this theme and keep it in the settings.
     LoadTheme(String),
+    /// List the settings; the answer comes back through `App::show_settings`.
+    PickSetting,
+    /// Write a setting of the user and take it over; without a value it is taken out of the file.
+    WriteSetting {
+        name: String,
+        value: Option<String>,
+    },
+    /// Write a binding into the user's keymap and take it over.
+    Bind(NewBinding),
     /// List the themes; the answer comes back through `App::pick_theme`.
     PickTheme,
     /// Read settings, themes and keymaps again.
@@ -88,7 +99,7 @@ pub struct App {
     pub footer: Footer,
     pub activity: Activity,
     pub queue: QueueView,
-    pub theme: Theme,
+    pub theme: Box<Theme>,
     pub keymap: Keymap,
     pub session: SessionInfo,
     pub models: Vec<ModelInfo>,
@@ -100,6 +111,8 @@ pub struct App {
     pub(super) asking: Asking,
     pub(super) plugins: PluginView,
     pub(super) search: Search,
+    /// The settings as they were listed last.
+    pub(super) settings: Vec<SettingInfo>,
     /// What the tree view looked like when it was last open.
     pub(super) tree: TreeMemory,
     /// A move in the tree is on its way; whether its files were asked for.
@@ -156,7 +169,7 @@ impl App {
             footer,
             activity: Activity::new(options.reduced_motion),
             queue: QueueView::default(),
-            theme: options.theme,
+            theme: Box::new(options.theme),
             keymap: options.keymap,
             session: SessionInfo::default(),
             models: Vec::new(),
@@ -167,6 +180,7 @@ impl App {
             asking: Asking::default(),
             plugins: PluginView::default(),
             search: Search::default(),
+            settings: Vec::new(),
             tree: TreeMemory::default(),
             move_files: None,
             pending_keys: Vec::new(),
@@ -242,7 +256,7 @@ impl App {
     }
 
     pub fn set_theme(&mut self, theme: Theme) {
-        self.theme = theme;
+        *self.theme = theme;
         self.dirty = true;
     }
 
@@ -250,6 +264,7 @@ impl App {
         self.keymap = keymap;
         self.editor.set_modes(self.keymap.modes());
         self.bind_plugin_keys();
+        self.renew_keymap();
         self.pending_keys.clear();
         self.dirty = true;
     }

@@ -106,6 +106,16 @@ impl App {
             Action::StepSearch { older } => self.step_search(older),
             Action::EndSearch => self.end_search(),
             Action::ToggleTool(name) => self.toggle_tool(&name),
+            Action::EditSetting(name) => self.edit_setting(&name),
+            Action::WriteSetting { name, value } => {
+                self.effects.push(Effect::WriteSetting { name, value });
+            }
+            Action::CaptureKeys { context, action } => self.layers.push(
+                overlays::capture::ID,
+                overlays::capture::Capture::new(context, action),
+            ),
+            Action::Bind(binding) => self.effects.push(Effect::Bind(binding)),
+            Action::Unbind { context, action } => self.unbind(&context, &action),
             Action::PreviewTheme(name) => self.effects.push(Effect::PreviewTheme(name)),
             Action::SetTheme(name) => self.effects.push(Effect::LoadTheme(name)),
             Action::ReloadLooks => self.effects.push(Effect::ReloadLooks),
@@ -178,6 +188,10 @@ impl App {
                     overlays::palette::picker(&self.keymap, self.editor.commands()),
                 );
             }
+            Command::Settings => self.effects.push(Effect::PickSetting),
+            Command::Keymap => self
+                .layers
+                .push(overlays::keymap::ID, overlays::keymap::picker(&self.keymap)),
             Command::Themes => self.effects.push(Effect::PickTheme),
             Command::Help => self.layers.push(
                 overlays::help::ID,

@@ -26,6 +26,8 @@ pub enum Command {
     Jobs,
     Tools,
     Themes,
+    Settings,
+    Keymap,
     CopyAnswer,
     ToggleThinking,
     ToggleTools,
@@ -129,6 +131,7 @@ pub enum Command {
     Last,
     Accept,
     Dismiss,
+    Remove,
     Cancel,
 }
 

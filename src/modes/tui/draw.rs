@@ -8,12 +8,13 @@ use ratatui::style::Color;
 
 use super::app::App;
 use super::layout::{self, Areas, QUEUE_ROWS};
+use super::welcome;
 use crate::base::text;
 use crate::term::component::View;
-use crate::term::face::{Emphasis, Face, Token};
+use crate::term::face::Token;
 use crate::term::frame::Links;
 use crate::term::keymap::describe;
-use crate::term::row::{Row, Span};
+use crate::term::row::Row;
 use crate::term::widgets::paint::paint_rows;
 use crate::term::wrap::Wrap;
 
@@ -61,7 +62,7 @@ impl App {
         );
         let widgets = layout::split_bottom(&mut areas.transcript, self.plugins.widget_height());
         if self.transcript.is_empty() {
-            let rows = welcome_rows(areas.transcript.width);
+            let rows = welcome::rows(areas.transcript.width, self.footer.model.as_ref());
             self.paint(&rows, areas.transcript, buffer, links);
         } else {
             self.transcript
@@ -267,44 +268,4 @@ impl App {
         let rows = list.rows(usize::from(area.width), usize::from(height));
         self.paint(&rows, area, buffer, links);
     }
-}
-
-/// Keys and prefixes that a newcomer needs, in pairs that stand beside each other where there is room.
-const WELCOME: &[(&str, &str)] = &[
-    ("/", "commands"),
-    ("@", "files"),
-    ("!", "run a command"),
-    ("!!", "run one the model does not see"),
-    ("ctrl+l", "models"),
-    ("f1", "help"),
-    ("esc", "interrupt"),
-    ("ctrl+d", "exit"),
-];
-
-/// What an empty session shows.
-fn welcome_rows(width: u16) -> Vec<Row> {
-    let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
-    let title = vec![
-        Span::new("  osier ", bold),
-        Span::new(env!("CARGO_PKG_VERSION"), Token::Muted),
-    ];
-    let mut rows = vec![Row::default(), Row::new(title), Row::default()];
-    let indent = [Span::new("  ", Token::Muted)];
-    Wrap::new(usize::from(width))
-        .hanging(&indent, &indent)
-        .text(
-            "Say what you want done. The agent reads, edits and runs things in this directory.",
-            Token::Muted,
-            &mut rows,
-        );
-    rows.push(Row::default());
-    let columns = if width < 72 { 1 } else { 2 };
-    for entries in WELCOME.chunks(columns) {
-        let mut line = String::from(" ");
-        for (key, meaning) in entries {
-            line = format!("{line} {key:<8} {meaning:<18} ");
-        }
-        rows.push(Row::plain(line.trim_end().to_owned(), Token::Muted));
-    }
-    rows
 }

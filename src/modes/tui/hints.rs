@@ -62,6 +62,12 @@ impl App {
             line.push(" ".repeat(rest), Token::Text);
             shown.push(line);
         }
+        let hidden = hints.len().saturating_sub(rows * columns);
+        if hidden > 0 {
+            let more = format!(" … and {} more", hidden + columns);
+            shown.pop();
+            shown.push(Row::plain(format!("{more:<width$}"), Token::Muted));
+        }
         let height = u16::try_from(shown.len()).unwrap_or(u16::MAX);
         let area = Rect {
             y: areas.status.y.saturating_sub(height),

@@ -58,6 +58,9 @@ impl App {
         if self.writes() && self.pending_keys.is_empty() && self.editor_argument(key) {
             return;
         }
+        if self.layers.captures() {
+            return self.on_plain_key(key, now);
+        }
         let contexts = self.contexts();
         match self.keymap.lookup(&contexts, &self.pending_keys, key) {
             Lookup::Action(action) => {

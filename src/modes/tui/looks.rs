@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::command::Command;
-use crate::base::path;
 use crate::base::problem::Problem;
+use crate::base::{atomic_file, path};
 use crate::coding::folders::Folders;
 use crate::coding::settings::Settings;
-use crate::term::input::TerminalReply;
+use crate::term::input::{KeyPress, TerminalReply};
 use crate::term::keymap::{self, Keymap, KeymapSource};
 use crate::term::terminal::TerminalKind;
 use crate::term::theme::{TerminalColours, Theme, ThemeKind, ThemeStore};
@@ -49,6 +49,15 @@ pub struct ThemeChoice {
     pub kind: ThemeKind,
     /// The file of a theme of the user.
     pub path: Option<PathBuf>,
+}
+
+/// A binding that is to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewBinding {
+    pub context: String,
+    pub keys: Vec<KeyPress>,
+    /// Empty: the keys are taken away.
+    pub action: String,
 }
 
 impl Looks {
@@ -154,9 +163,33 @@ impl Looks {
         (keymap, problems)
     }
 
+    /// Writes a binding into the user's file of the keymap `name`, made when there is none; gives its path.
+    pub fn bind(&self, name: &str, binding: &NewBinding) -> Result<PathBuf, String> {
+        let path = self.keymap_path(name);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(format!("{} cannot be read: {error}", path.display())),
+        };
+        let NewBinding {
+            context,
+            keys,
+            action,
+        } = binding;
+        let changed = keymap::edit::set(&text, context, keys, action)
+            .map_err(|error| format!("{}: {error}; mend the file first", path.display()))?;
+        if let Some(folder) = path.parent() {
+            let made = fs::create_dir_all(folder);
+            made.map_err(|error| format!("{} cannot be made: {error}", folder.display()))?;
+        }
+        atomic_file::write(&path, changed.as_bytes()).map_err(|error| error.to_string())?;
+        Ok(path)
+    }
+
     /// The user's file of a keymap: in the folder of keymaps, or where a path leads.
     pub fn keymap_path(&self, name: &str) -> PathBuf {
-        if name.contains('/') || name.ends_with(".toml") {
+        let is_file = Path::new(name).extension().is_some_and(|end| end == "toml");
+        if name.contains('/') || is_file {
             let home = self.keymaps.parent().unwrap_or(&self.keymaps);
             return path::resolve(home, name);
         }

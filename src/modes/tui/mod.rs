@@ -5,6 +5,7 @@
 
 pub mod action;
 pub mod activity;
+mod adjust;
 pub mod app;
 mod apply;
 mod asking;
@@ -35,7 +36,8 @@ mod tools;
 pub mod transcript;
 pub mod tree;
 mod usage;
+mod welcome;
 
 pub use app::{App, AppOptions, Effect, Viewer};
-pub use looks::{Looks, ThemeChoice, check_files};
+pub use looks::{Looks, NewBinding, ThemeChoice, check_files};
 pub use run::{Options, run};

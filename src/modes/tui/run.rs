@@ -429,6 +429,9 @@ impl Screen {
                         .queue(self.terminal.kind().notification("osier", &text));
                 }
             }
+            Effect::PickSetting => self.list_settings(),
+            Effect::WriteSetting { name, value } => self.change_setting(&name, value.as_deref()),
+            Effect::Bind(binding) => self.bind(&binding),
             Effect::PreviewTheme(name) => self.preview_theme(name.as_deref()),
             Effect::LoadTheme(name) => self.keep_theme(&name),
             Effect::PickTheme => self

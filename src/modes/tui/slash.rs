@@ -154,6 +154,13 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
         run: |_| Ok(vec![Action::Run(Command::Jobs)]),
     },
     SlashCommand {
+        name: "keymap",
+        argument: "",
+        description: "what is bound where, and how to bind more",
+        values: none,
+        run: |_| Ok(vec![Action::Run(Command::Keymap)]),
+    },
+    SlashCommand {
         name: "keys",
         argument: "",
         description: "the keys",
@@ -328,6 +335,13 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
         description: "the open session: its file, counts, cost, checkpoints and forks",
         values: none,
         run: |_| Ok(vec![Action::ShowSession]),
+    },
+    SlashCommand {
+        name: "settings",
+        argument: "",
+        description: "every setting: its value, its file; changed in place",
+        values: none,
+        run: |_| Ok(vec![Action::Run(Command::Settings)]),
     },
     SlashCommand {
         name: "skills",

@@ -1,18 +1,10 @@
 //! The model's tools as the interface knows them, for the panel that turns them off and on.
 
 use super::app::App;
-use super::looks::ThemeChoice;
 use super::overlays;
 use crate::agent::{Op, ToolInfo};
 
 impl App {
-    /// Lists the themes; `current` is the chosen one.
-    pub fn pick_theme(&mut self, choices: &[ThemeChoice], current: &str) {
-        let picker = overlays::theme::picker(choices, current);
-        self.layers.push(overlays::theme::ID, picker);
-        self.dirty = true;
-    }
-
     pub(super) fn open_tools(&mut self) {
         let picker = overlays::tools::picker(&self.tools);
         self.layers.push(overlays::tools::ID, picker);

@@ -10,7 +10,7 @@
 //! ```
 
 use toml::Spanned;
-use toml::de::DeValue;
+use toml::de::{DeTable, DeValue};
 
 use super::notation::parse_sequence;
 use super::{KeymapSource, describe_all};
@@ -42,6 +42,10 @@ pub(super) struct Head {
 /// Reads the top of a file alone; its faults are left to the reading that follows.
 pub(super) fn head(source: &KeymapSource) -> Head {
     let (_, table) = Document::parse(&source.path, &source.text);
+    head_of(&table)
+}
+
+fn head_of(table: &DeTable<'_>) -> Head {
     let text = |value: &Value<'_>| value.get_ref().as_str().map(Box::from);
     Head {
         modes: table
@@ -54,12 +58,12 @@ pub(super) fn head(source: &KeymapSource) -> Head {
 /// Keys that stand at the top, before any context.
 const HEAD: [&str; 3] = ["leader", "modes", "inherit"];
 
-/// The sound entries of a file in their order, and the problems of the others.
+/// The sound entries of a file in their order, its top, and the problems of the others.
 pub(super) fn read(
     source: &KeymapSource,
     contexts: &[&str],
     actions: &[&str],
-) -> (Vec<Entry>, Vec<Problem>) {
+) -> (Vec<Entry>, Head, Vec<Problem>) {
     let (document, table) = Document::parse(&source.path, &source.text);
     let mut reader = Reader {
         document,
@@ -96,7 +100,8 @@ pub(super) fn read(
     reader.find_conflicts();
     let entries = reader.entries;
     let problems = reader.document.finish();
-    (entries, name_first_lines(problems, &source.text))
+    let problems = name_first_lines(problems, &source.text);
+    (entries, head_of(&table), problems)
 }
 
 struct Reader<'a> {

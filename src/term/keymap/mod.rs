@@ -3,6 +3,7 @@
 //!
 //! Later files override earlier ones key by key. Contexts are asked from the innermost out.
 
+pub mod edit;
 mod file;
 mod notation;
 
@@ -100,9 +101,9 @@ impl Keymap {
         let mut keymap = Self::default();
         let mut problems = Vec::new();
         for source in sources {
-            let (entries, mut found) = file::read(source, contexts, actions);
+            let (entries, head, mut found) = file::read(source, contexts, actions);
             problems.append(&mut found);
-            if let Some(modes) = file::head(source).modes {
+            if let Some(modes) = head.modes {
                 keymap.modes = modes;
             }
             keymap.paths.push(source.path.clone());

@@ -90,6 +90,7 @@ const ACTIONS: &[&str] = &[
     "last",
     "accept",
     "cancel",
+    "remove",
     "tree",
     "retry_model",
     "context",

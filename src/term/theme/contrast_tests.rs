@@ -1,5 +1,10 @@
 //! What every theme promises: text is readable on everything it stands on.
 
+#![expect(
+    clippy::unreadable_literal,
+    reason = "colours are written as everywhere: six digits"
+)]
+
 use std::fmt::Write as _;
 
 use super::colour::{NAMES, luminance};
@@ -244,26 +249,27 @@ fn seen((red, green, blue): (u8, u8, u8), without_red: bool) -> [f32; 3] {
 }
 
 /// Distance in CIELAB.
-fn distance(a: [f32; 3], b: [f32; 3]) -> f32 {
-    let lab = |[red, green, blue]: [f32; 3]| {
-        let curve = |part: f32| {
-            if part > 0.008_856 {
-                part.max(0.0).cbrt()
-            } else {
-                7.787 * part + 16.0 / 116.0
-            }
-        };
-        let x = curve((0.4124 * red + 0.3576 * green + 0.1805 * blue) / 0.950_47);
-        let y = curve(0.2126 * red + 0.7152 * green + 0.0722 * blue);
-        let z = curve((0.0193 * red + 0.1192 * green + 0.9505 * blue) / 1.088_83);
-        [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
+fn distance(one: [f32; 3], other: [f32; 3]) -> f32 {
+    let curve = |part: f32| {
+        if part > 0.008_856 {
+            part.max(0.0).cbrt()
+        } else {
+            7.787 * part + 16.0 / 116.0
+        }
     };
-    let (a, b) = (lab(a), lab(b));
-    a.iter()
-        .zip(b)
-        .map(|(a, b)| (a - b).powi(2))
-        .sum::<f32>()
-        .sqrt()
+    let lab = |[red, green, blue]: [f32; 3]| {
+        let first = curve((0.4124 * red + 0.3576 * green + 0.1805 * blue) / 0.950_47);
+        let light = curve(0.2126 * red + 0.7152 * green + 0.0722 * blue);
+        let last = curve((0.0193 * red + 0.1192 * green + 0.9505 * blue) / 1.088_83);
+        [
+            116.0 * light - 16.0,
+            500.0 * (first - light),
+            200.0 * (light - last),
+        ]
+    };
+    let squares = lab(one).into_iter().zip(lab(other));
+    let squares = squares.map(|(one, other)| (one - other).powi(2));
+    squares.sum::<f32>().sqrt()
 }
 
 #[test]

@@ -10,6 +10,7 @@
 
 mod support;
 
+mod adjust;
 mod changes;
 mod editor;
 mod exchange;

@@ -17,7 +17,7 @@ use osier::base::text::width;
 use osier::coding::folders::Folders;
 use osier::coding::host::{Event, Host, HostSetup, Op, SessionChoice};
 use osier::coding::questions::{Answer, Question};
-use osier::coding::settings::Settings;
+use osier::coding::settings::{self, Settings};
 use osier::llm::model::Compat;
 use osier::llm::scripted::{Script, ScriptedProvider};
 use osier::llm::usage::Price;
@@ -449,6 +449,16 @@ impl Screen {
             match &effect {
                 Effect::LoadTheme(name) | Effect::PreviewTheme(Some(name)) => self.load_theme(name),
                 Effect::PreviewTheme(None) => self.load_theme(&self.theme.clone()),
+                Effect::PickSetting => self.list_settings(),
+                Effect::WriteSetting { name, value } => {
+                    let file = self.home().join("settings.toml");
+                    settings::write(&file, name, value.as_deref()).unwrap();
+                    self.list_settings();
+                }
+                Effect::Bind(binding) => {
+                    self.looks.bind("default", binding).unwrap();
+                    self.keymap("default");
+                }
                 Effect::PickTheme => self.app.pick_theme(&self.looks.choices(), &self.theme),
                 _ => {}
             }
@@ -462,6 +472,16 @@ impl Screen {
         self.app.set_keymap(keymap);
         self.app.report(&problems);
         self
+    }
+
+    fn list_settings(&mut self) {
+        let settings = settings::list(&Folders::under(&self.home()), &self.work());
+        self.app.show_settings(settings);
+    }
+
+    /// The user's folder.
+    pub(super) fn home(&self) -> PathBuf {
+        home(&self.place)
     }
 
     fn load_theme(&mut self, name: &str) {

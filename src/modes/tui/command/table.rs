@@ -104,6 +104,18 @@ pub const COMMANDS: &[CommandInfo] = &[
         "choose the colours, each shown at once",
         true,
     ),
+    info(
+        Command::Settings,
+        "settings",
+        "every setting: its value, its file, changed in place",
+        true,
+    ),
+    info(
+        Command::Keymap,
+        "keymap",
+        "what is bound where, and how to bind more",
+        true,
+    ),
     info(Command::Palette, "palette", "every action by name", false),
     info(Command::Help, "help", "the keys", true),
     info(
@@ -529,6 +541,12 @@ pub const COMMANDS: &[CommandInfo] = &[
         Command::Dismiss,
         "dismiss",
         "give a question no answer",
+        false,
+    ),
+    info(
+        Command::Remove,
+        "remove",
+        "take it away: a binding, a setting of your own",
         false,
     ),
     info(Command::Cancel, "cancel", "close", false),

@@ -18,6 +18,7 @@ use crate::term::face::{Emphasis, Face, Token};
 use crate::term::keymap::Keymap;
 use crate::term::row::{Row, Span};
 use crate::term::widgets::paint::paint_rows;
+use crate::term::widgets::textarea::modal::EDITS;
 use crate::term::wrap::Wrap;
 
 pub const ID: &str = "help";
@@ -27,6 +28,9 @@ const WIDTH: u16 = 100;
 
 /// Columns of the keys.
 const KEY_COLUMNS: usize = 28;
+
+/// Where steps of modal editing are bound.
+const EDITOR_CONTEXTS: [&str; 5] = ["editor", "insert", "normal", "operator", "visual"];
 
 /// A line of the page before it is laid out.
 #[derive(Debug)]
@@ -68,6 +72,7 @@ pub fn page(keymap: &Keymap, added: &[AddedCommand], plugin_keys: &[PluginKey]) 
             lines.push(Line::Entry(keys, info.description.to_owned()));
         }
     }
+    lines.extend(steps(keymap));
     lines.extend([Line::Blank, Line::Heading("Commands")]);
     for command in SLASH_COMMANDS {
         let usage = format!("/{} {}", command.name, command.argument);
@@ -90,6 +95,27 @@ pub fn page(keymap: &Keymap, added: &[AddedCommand], plugin_keys: &[PluginKey]) 
         top: 0,
         page: 10,
     }
+}
+
+/// What the editor's modes and regions bind, where the keymap has them.
+fn steps(keymap: &Keymap) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for info in EDITS {
+        let mut keys: Vec<String> = Vec::new();
+        for context in EDITOR_CONTEXTS {
+            keys.extend(keymap.keys_for(context, info.name));
+        }
+        keys.sort();
+        keys.dedup();
+        if !keys.is_empty() {
+            let keys = keys.join(", ");
+            lines.push(Line::Entry(keys, info.description.to_owned()));
+        }
+    }
+    if !lines.is_empty() {
+        lines.splice(0..0, [Line::Blank, Line::Heading("Keys of the editor")]);
+    }
+    lines
 }
 
 fn heading(text: &str) -> Row {

@@ -43,6 +43,7 @@ pub struct Picker {
     /// What closing without taking does.
     leaving: Vec<Action>,
     look: Option<LookAt>,
+    removing: Option<Take>,
 }
 
 impl Picker {
@@ -64,6 +65,7 @@ impl Picker {
             moving: None,
             leaving: Vec::new(),
             look: None,
+            removing: None,
         }
     }
 
@@ -78,6 +80,13 @@ impl Picker {
     #[must_use]
     pub fn on_leave(mut self, actions: Vec<Action>) -> Self {
         self.leaving = actions;
+        self
+    }
+
+    /// What the key that takes an item away does.
+    #[must_use]
+    pub fn on_remove(mut self, actions: Take) -> Self {
+        self.removing = Some(actions);
         self
     }
 
@@ -149,7 +158,12 @@ impl Picker {
             let mut row = shown.get(place).cloned().unwrap_or_default();
             row.spans
                 .insert(0, Span::new(" ", row.fill.unwrap_or_default()));
-            rows.push(boxed(row, inner));
+            let mut row = boxed(row, inner);
+            // Only the list has the keys.
+            for side in [0, row.spans.len() - 1] {
+                row.spans[side].face = Token::Border.into();
+            }
+            rows.push(row);
         }
         rows.push(line("╰", "╯"));
         rows
@@ -282,6 +296,13 @@ impl Component<Command, Action> for Picker {
                     }
                     cx.actions.extend((self.take)(&item.key));
                 }
+            }
+            Command::Remove => {
+                let Some((removing, item)) = self.removing.as_ref().zip(self.list.selected())
+                else {
+                    return Handled::No;
+                };
+                cx.actions.extend(removing(&item.key));
             }
             Command::Cancel | Command::Interrupt | Command::ClearOrExit => {
                 cx.push(Action::CloseLayer);

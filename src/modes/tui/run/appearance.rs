@@ -8,7 +8,21 @@ use tokio::sync::mpsc;
 
 use super::Screen;
 use crate::base::watch::Watcher;
+use crate::coding::host::Op;
 use crate::coding::settings::{self, Settings};
+use crate::modes::tui::looks::NewBinding;
+use crate::term::keymap::describe_all;
+
+/// Settings that the host does not ask for.
+const OF_THE_SCREEN: &[&str] = &[
+    "theme",
+    "keymap",
+    "mouse",
+    "exit_output",
+    "show_thinking",
+    "reduced_motion",
+    "notifications",
+];
 
 impl Screen {
     /// Shows a theme that is not chosen yet; without one, the chosen one again.
@@ -31,6 +45,44 @@ impl Screen {
         self.write_setting("theme", Some(&settings::quoted(name)));
     }
 
+    /// Shows every setting as it stands.
+    pub(super) fn list_settings(&mut self) {
+        let place = PathBuf::from(&self.app.session.cwd);
+        let settings = settings::list(&self.options.folders, &place);
+        self.app.show_settings(settings);
+    }
+
+    /// Writes a setting and takes it over at once.
+    pub(super) fn change_setting(&mut self, name: &str, value: Option<&str>) {
+        self.write_setting(name, value);
+        self.reload_looks();
+        if !OF_THE_SCREEN.contains(&name) {
+            self.host.send(Op::Reload);
+        }
+        self.list_settings();
+    }
+
+    /// Writes a binding into the user's keymap and takes it over at once.
+    pub(super) fn bind(&mut self, binding: &NewBinding) {
+        let now = Instant::now();
+        match self.looks.bind(&self.options.settings.keymap, binding) {
+            Ok(path) => {
+                let keys = describe_all(&binding.keys);
+                let text = match &*binding.action {
+                    "" => format!(
+                        "`{keys}` does nothing in [{}] ({})",
+                        binding.context,
+                        path.display()
+                    ),
+                    action => format!("`{keys}` is `{action}` ({})", path.display()),
+                };
+                self.app.toast(&text, false, now);
+            }
+            Err(error) => self.app.toast(&error, true, now),
+        }
+        self.reload_looks();
+    }
+
     /// Writes one setting of the user and says where, or why not.
     pub(super) fn write_setting(&mut self, name: &str, value: Option<&str>) {
         let path = self.options.folders.settings();
@@ -51,7 +103,7 @@ impl Screen {
     /// The terminal told its colours, or others than before.
     pub(super) fn follow_colours(&mut self) {
         let (theme, _) = self.looks.theme(&self.options.settings.theme);
-        if theme != self.app.theme {
+        if theme != *self.app.theme {
             self.app.set_theme(theme);
         }
     }
@@ -75,6 +127,13 @@ impl Screen {
         problems.extend(found);
         let (keymap, found) = self.looks.keymap(&settings.keymap);
         problems.extend(found);
+        self.terminal.set_mouse(settings.mouse);
+        let before = &self.options.settings;
+        let preferred = (settings.show_thinking, settings.reduced_motion);
+        // What was folded by hand stays when another setting changes.
+        if preferred != (before.show_thinking, before.reduced_motion) {
+            self.app.prefer(preferred.0, preferred.1);
+        }
         self.options.settings = settings;
         self.app.set_theme(theme);
         self.app.set_keymap(keymap);

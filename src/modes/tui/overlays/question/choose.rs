@@ -195,10 +195,10 @@ impl Choose {
             Deed::Answer(answer) => Step::Answer(answer.clone()),
             Deed::Session => allow(Grant::Session { pattern: pattern() }),
             Deed::Project => allow(Grant::Project { pattern: pattern() }),
-            Deed::WriteReason => Step::Become(Box::new(Body::Write(Write::reason()))),
+            Deed::WriteReason => Step::Become(Box::new(Body::Write(Box::new(Write::reason())))),
             Deed::EditCall => match &question.kind {
                 QuestionKind::Permission { arguments, .. } => {
-                    Step::Become(Box::new(Body::Write(Write::call(arguments))))
+                    Step::Become(Box::new(Body::Write(Box::new(Write::call(arguments)))))
                 }
                 _ => Step::Stay,
             },

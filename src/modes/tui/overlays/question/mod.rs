@@ -55,7 +55,7 @@ pub struct Dialog {
 #[derive(Debug)]
 enum Body {
     Choose(Choose),
-    Write(Write),
+    Write(Box<Write>),
     Fields(Fields),
 }
 
@@ -84,7 +84,7 @@ impl Dialog {
     /// The dialog for `question`; `draft` is what was written into it before.
     pub fn new(question: Question, draft: &[String]) -> Self {
         let body = match &question.kind {
-            QuestionKind::Input { .. } => Body::Write(Write::text(&question.kind, draft)),
+            QuestionKind::Input { .. } => Body::Write(Box::new(Write::text(&question.kind, draft))),
             QuestionKind::Form { schema } => Body::Fields(Fields::new(schema, draft)),
             _ => Body::Choose(Choose::new(&question)),
         };

@@ -116,12 +116,12 @@ impl Modal {
                 let start = (name == '\'').then(Position::default);
                 let mark = self.marks.get(&name).copied().or(start);
                 let mark = mark.map(|mark| area.buffer.clamp(mark));
-                let target = mark.map(|at| match line {
-                    true => motion::lines(&area.buffer, at.line),
-                    false => Target {
-                        at,
-                        span: Span::Exclusive,
-                    },
+                let target = mark.map(|at| {
+                    if line {
+                        return motion::lines(&area.buffer, at.line);
+                    }
+                    let span = Span::Exclusive;
+                    Target { at, span }
                 });
                 self.go(area, target, How::DeletedFar);
             }

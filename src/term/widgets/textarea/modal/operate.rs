@@ -132,7 +132,6 @@ impl Modal {
             text.len() - text.trim_start().len()
         };
         match target.span {
-            Span::Lines => {}
             Span::Inclusive => part.end.byte = after(area.line(end.line), end.byte),
             Span::Exclusive if end.byte == 0 && end.line > start.line => {
                 // The start of a line is not reached: up to the end of the one above.
@@ -140,7 +139,7 @@ impl Modal {
                 part.end = Position::new(line, area.line(line).len());
                 part.lines = start.byte <= indent(start.line);
             }
-            Span::Exclusive => {}
+            Span::Exclusive | Span::Lines => {}
         }
         let spans = part.end.line > part.start.line;
         if operator == Edit::Delete && spans && !part.lines {

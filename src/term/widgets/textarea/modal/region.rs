@@ -43,7 +43,7 @@ impl Modal {
             Edit::TransposeChars => transpose_chars(area),
             Edit::TransposeWords => transpose_words(area),
             Edit::UppercaseWord | Edit::LowercaseWord | Edit::CapitalizeWord => {
-                case_word(area, edit)
+                case_word(area, edit);
             }
             Edit::DeleteSpace => spaces(area, ""),
             Edit::OneSpace => spaces(area, " "),

@@ -119,8 +119,7 @@ pub(super) fn class(element: &str, big: bool) -> Class {
     }
     match char {
         MARK => Class::Chip,
-        '_' => Class::Word,
-        char if char.is_ascii_punctuation() => Class::Punctuation,
+        char if char.is_ascii_punctuation() && char != '_' => Class::Punctuation,
         '\u{2000}'..='\u{206f}' | '\u{3000}'..='\u{303f}' | '\u{ff01}'..='\u{ff0f}' => {
             Class::Punctuation
         }

@@ -1,0 +1,126 @@
+//! What every key does, where, and which line of which file says so. Enter waits for other keys.
+
+use super::picker::Picker;
+use crate::modes::tui::action::Action;
+use crate::modes::tui::command::COMMANDS;
+use crate::modes::tui::hints::describe;
+use crate::term::face::{Emphasis, Face, Token};
+use crate::term::keymap::{Bound, Keymap};
+use crate::term::row::Row;
+use crate::term::widgets::select::Item;
+use crate::term::wrap::Wrap;
+
+pub const ID: &str = "keymap";
+
+/// Columns that the look is written for.
+const LOOK: usize = 44;
+
+/// One action in one context.
+#[derive(Debug)]
+struct Entry {
+    context: String,
+    action: String,
+    /// Its keys with the places that bind them.
+    keys: Vec<(String, String)>,
+}
+
+/// The list of everything that is bound, and of the actions that are not.
+pub fn picker(keymap: &Keymap) -> Picker {
+    let entries = entries(keymap);
+    let items = entries.iter().map(item).collect();
+    let split = |key: &str| {
+        let (context, action) = key.split_once(' ').unwrap_or_default();
+        (context.to_owned(), action.to_owned())
+    };
+    Picker::new(
+        "Keys",
+        "no action matches",
+        items,
+        Box::new(move |key| {
+            let (context, action) = split(key);
+            vec![Action::CaptureKeys { context, action }]
+        }),
+    )
+    .staying()
+    .on_remove(Box::new(move |key| {
+        let (context, action) = split(key);
+        vec![Action::Unbind { context, action }]
+    }))
+    .with_look(Box::new(move |key| {
+        let found = entries.iter().find(|entry| key_of(entry) == key);
+        found.map(look).unwrap_or_default()
+    }))
+}
+
+fn entries(keymap: &Keymap) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = Vec::new();
+    for bound in keymap.bindings() {
+        let place = place(&bound);
+        let known = entries
+            .iter_mut()
+            .find(|entry| entry.context == bound.context && entry.action == bound.action);
+        match known {
+            Some(entry) => entry.keys.push((bound.keys, place)),
+            None => entries.push(Entry {
+                context: bound.context.to_owned(),
+                action: bound.action.to_owned(),
+                keys: vec![(bound.keys, place)],
+            }),
+        }
+    }
+    for info in COMMANDS.iter().filter(|info| info.in_palette) {
+        if entries.iter().all(|entry| entry.action != info.name) {
+            entries.push(Entry {
+                context: "global".to_owned(),
+                action: info.name.to_owned(),
+                keys: Vec::new(),
+            });
+        }
+    }
+    entries
+}
+
+/// The file and line of a binding.
+pub(super) fn place(bound: &Bound<'_>) -> String {
+    if bound.line == 0 {
+        return "a plug-in".to_owned();
+    }
+    let name = bound.path.file_name().unwrap_or_default().to_string_lossy();
+    format!("{name}:{}", bound.line)
+}
+
+fn key_of(entry: &Entry) -> String {
+    format!("{} {}", entry.context, entry.action)
+}
+
+fn item(entry: &Entry) -> Item {
+    let keys: Vec<&str> = entry.keys.iter().map(|(keys, _)| keys.as_str()).collect();
+    Item {
+        key: key_of(entry),
+        label: format!("{}: {}", entry.context, describe(&entry.action)),
+        detail: keys.join(", "),
+        keywords: format!("{} {}", entry.action, keys.join(" ")),
+        dimmed: keys.is_empty(),
+    }
+}
+
+fn look(entry: &Entry) -> Vec<Row> {
+    let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
+    let mut rows = vec![Row::plain(entry.action.clone(), bold)];
+    let wrap = Wrap::new(LOOK);
+    wrap.text(describe(&entry.action), Token::Text, &mut rows);
+    rows.push(Row::default());
+    for (keys, place) in &entry.keys {
+        let mut row = Row::plain(format!("{keys:<16} "), Token::Accent);
+        row.push(place.clone(), Token::Muted);
+        rows.push(row);
+    }
+    if entry.keys.is_empty() {
+        rows.push(Row::plain("no key", Token::Muted));
+    }
+    rows.push(Row::default());
+    wrap.text(&format!("in [{}]", entry.context), Token::Muted, &mut rows);
+    wrap.text("enter: press keys for it", Token::Muted, &mut rows);
+    wrap.text("ctrl+d: take its keys away", Token::Muted, &mut rows);
+    rows
+}

@@ -1,0 +1,145 @@
+//! A line in which the value of a setting is written. What it does not accept is told, and the line stays.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use super::picker::boxed;
+use crate::base::text;
+use crate::coding::settings::{self, SettingInfo};
+use crate::modes::tui::action::Action;
+use crate::modes::tui::beside;
+use crate::modes::tui::command::Command;
+use crate::modes::tui::layout::centred;
+use crate::term::component::{Component, Cx, Handled, View};
+use crate::term::face::Token;
+use crate::term::input::KeyPress;
+use crate::term::row::Row;
+use crate::term::widgets::line_input::LineInput;
+use crate::term::widgets::paint::paint_rows;
+
+pub const ID: &str = "value";
+
+/// The line on screen.
+#[derive(Debug)]
+pub struct ValueLine {
+    name: &'static str,
+    accepts: &'static str,
+    line: LineInput,
+    /// What is wrong with it.
+    fault: Option<String>,
+    cursor: Option<Position>,
+}
+
+impl ValueLine {
+    pub fn new(info: &SettingInfo) -> Self {
+        // A text is written without its quotes.
+        let value = info
+            .value
+            .strip_prefix('"')
+            .and_then(|value| value.strip_suffix('"'));
+        let value = value
+            .filter(|value| !value.contains('\\'))
+            .unwrap_or(&info.value);
+        Self {
+            name: info.name,
+            accepts: info.accepts,
+            line: LineInput::new(value),
+            fault: None,
+            cursor: None,
+        }
+    }
+
+    fn accept(&mut self, cx: &mut Cx<'_, Action>) {
+        let typed = self.line.text().trim();
+        let value = match settings::literal(self.name, typed) {
+            _ if typed.is_empty() => None,
+            Ok(value) => Some(value),
+            Err(fault) => {
+                self.fault = Some(fault);
+                return;
+            }
+        };
+        let name = self.name.to_owned();
+        cx.push(Action::CloseLayer);
+        cx.push(Action::WriteSetting { name, value });
+    }
+}
+
+impl Component<Command, Action> for ValueLine {
+    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
+        let area = centred(area, 80, 5);
+        let inner = usize::from(area.width.saturating_sub(2));
+        let title = format!(" {} ", self.name);
+        let rule = inner.saturating_sub(text::width(&title) + 1);
+        let mut top = Row::plain("╭─", Token::BorderActive);
+        top.push(title, Token::Title);
+        top.push(format!("{}╮", "─".repeat(rule)), Token::BorderActive);
+        let room = inner.saturating_sub(4);
+        let shown = text::truncate_start(self.line.text(), room);
+        let mut line = Row::plain(" ❯ ", Token::Accent);
+        line.push(shown.into_owned(), Token::Text);
+        let below = match &self.fault {
+            Some(fault) => Row::plain(format!(" {fault}"), Token::Error),
+            None => Row::plain(format!(" {}", self.accepts), Token::Muted),
+        };
+        let help = Row::plain(
+            " enter writes it, esc leaves it, an empty line is the default",
+            Token::Muted,
+        );
+        let bottom = Row::plain(format!("╰{}╯", "─".repeat(inner)), Token::BorderActive);
+        let rows = [
+            top,
+            boxed(line, inner),
+            boxed(below, inner),
+            boxed(help, inner),
+            bottom,
+        ];
+        paint_rows(&rows, area, buffer, view.links, |face| {
+            view.theme.style(face)
+        });
+        let column = 3 + self.line.cursor_column().min(room);
+        self.cursor = Some(beside::at_column(
+            Rect {
+                x: area.x + 1,
+                width: area.width.saturating_sub(2),
+                ..area
+            },
+            area.y + 1,
+            column,
+        ));
+    }
+
+    fn on_key(&mut self, key: KeyPress, _cx: &mut Cx<'_, Action>) -> Handled {
+        if let Some(character) = key.typed() {
+            self.line.insert(character.encode_utf8(&mut [0; 4]));
+            self.fault = None;
+        }
+        Handled::Yes
+    }
+
+    fn on_paste(&mut self, text: &str, _cx: &mut Cx<'_, Action>) -> Handled {
+        self.line.insert(text.trim_end());
+        Handled::Yes
+    }
+
+    fn on_command(&mut self, command: Command, cx: &mut Cx<'_, Action>) -> Handled {
+        match command {
+            Command::Accept => self.accept(cx),
+            Command::Cancel | Command::Interrupt | Command::ClearOrExit => {
+                cx.push(Action::CloseLayer);
+            }
+            Command::First => self.line.home(),
+            Command::Last => self.line.end(),
+            command => return beside::edit(&mut self.line, command),
+        }
+        Handled::Yes
+    }
+
+    fn context(&self) -> &'static str {
+        "list"
+    }
+
+    fn cursor(&self) -> Option<Position> {
+        self.cursor
+    }
+}
