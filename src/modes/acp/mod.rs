@@ -72,16 +72,14 @@ pub async fn run(
     let mut lines = Lines::new(input, LINE_LIMIT);
     tokio::pin!(stop);
     let stopped = loop {
+        if connection.closed {
+            break false;
+        }
         tokio::select! {
             biased;
             () = &mut stop => break true,
             Some(news) = told.recv() => connection.hear(news),
-            Some(message) = outgoing.recv() => {
-                connection.send(message).await;
-                if connection.closed {
-                    break false;
-                }
-            }
+            Some(message) = outgoing.recv() => connection.send(message).await,
             line = lines.next() => match line {
                 Ok(Some(Line::Whole(line))) => connection.take(&line).await,
                 Ok(Some(Line::TooLong)) => connection.refuse_line().await,

@@ -100,6 +100,8 @@ struct Session {
     prompt: Option<Waiting>,
     /// A choice that is answered when it holds; whether its answer has the options.
     choosing: Vec<(Waiting, bool)>,
+    /// It has a name, or a first prompt that stands for one.
+    titled: bool,
     /// Output of the calls that run.
     outputs: HashMap<String, String>,
     /// Calls that are shown in terminals of the editor.
@@ -144,6 +146,7 @@ pub(super) async fn run(
     if opening == Opening::New {
         answer["sessionId"] = json!(name);
     } else {
+        session.titled = true;
         // What it has cost so far.
         session.host.send(Op::GetUsage);
     }
@@ -180,6 +183,7 @@ impl Session {
             stopped: StopReason::default(),
             prompt: None,
             choosing: Vec::new(),
+            titled: false,
             outputs: HashMap::new(),
             terminals: HashSet::new(),
             asked: HashMap::new(),
@@ -258,6 +262,7 @@ impl Session {
                 }
                 match prompt::read(&params["prompt"]) {
                     Ok((text, attachments)) => {
+                        self.title(&text).await;
                         let op = agent::Op::Prompt { text, attachments };
                         self.prompt = Some(self.ask_host(id, op.into()));
                     }

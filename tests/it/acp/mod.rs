@@ -2,6 +2,7 @@
 //!
 //! `schema.json` is that of version 1 as npm's `@agentclientprotocol/sdk` carries it, without its prose.
 
+mod ends;
 mod offers;
 mod peers;
 mod sessions;

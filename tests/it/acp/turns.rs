@@ -18,6 +18,10 @@ fn a_prompt_is_answered_in_pieces_and_ends() {
     assert_eq!(ended, json!({"stopReason": "end_turn"}));
     let chunk = editor.update("agent_message_chunk");
     assert_eq!(chunk["content"], json!({"type": "text", "text": "answer"}));
+    // The first prompt is the title until there is another.
+    assert_eq!(editor.update("session_info_update")["title"], "hi");
+    editor.call("session/prompt", prompt(&session, "more"));
+    assert!(!editor.unread().contains(&"session_info_update"));
     let used = editor.update("usage_update");
     assert_eq!(used["used"], 110);
 }

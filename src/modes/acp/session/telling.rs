@@ -4,11 +4,15 @@ use serde_json::{Value, json};
 
 use super::{Session, Waiting};
 use crate::agent::{self, AgentMessage, CompactionOutcome, RunOutcome, Severity, ToolUpdate};
+use crate::base::text;
 use crate::coding::host::Event;
 use crate::llm::{Delta, StopReason};
 use crate::modes::acp::tools;
 use crate::modes::acp::updates::{chunk, commands};
 use crate::modes::acp::wire::Fault;
+
+/// Bytes of a prompt that stand for the name of a session.
+const TITLE: usize = 80;
 
 impl Session {
     /// Tells the editor of an event.
@@ -27,6 +31,7 @@ impl Session {
             }
             Event::Commands { commands: known } => self.update(commands(&known)).await,
             Event::SessionRenamed { name } => {
+                self.titled = true;
                 let info = json!({"sessionUpdate": "session_info_update", "title": name});
                 self.update(info).await;
             }
@@ -124,7 +129,18 @@ impl Session {
         self.update(progress).await;
     }
 
-    pub(super) async fn tell_options(&self) {
+    /// The first prompt stands for the name that a session does not have, as in lists of sessions.
+    pub(super) async fn title(&mut self, prompt: &str) {
+        let title = text::single_line(text::head_bytes(prompt.trim(), TITLE));
+        if self.titled || title.is_empty() || title.starts_with('/') {
+            return;
+        }
+        self.titled = true;
+        self.update(json!({"sessionUpdate": "session_info_update", "title": title}))
+            .await;
+    }
+
+    async fn tell_options(&self) {
         self.update(json!({
             "sessionUpdate": "config_option_update",
             "configOptions": self.options.config(),
