@@ -13,6 +13,7 @@
 mod acp;
 mod agent;
 mod auth;
+mod book;
 mod budget;
 mod caching;
 mod checkpoints;

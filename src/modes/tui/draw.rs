@@ -8,6 +8,7 @@ use ratatui::style::Color;
 
 use super::app::App;
 use super::layout::{self, Areas, QUEUE_ROWS};
+use super::overlays;
 use super::welcome;
 use crate::base::text;
 use crate::term::component::View;
@@ -119,10 +120,10 @@ impl App {
         self.paint(&[row], areas.status, buffer, links);
     }
 
-    /// A layer may cover the line where things are told for a moment: then they are told on its last row.
+    /// The changes cover the line where things are told for a moment: then they are told on the last row.
     fn draw_toast(&self, screen: Rect, buffer: &mut Buffer, links: &Links, now: Instant) {
         if let Some(row) = self.activity.toast_row(now, screen.width)
-            && self.layers.is_modal()
+            && self.layers.top() == Some(overlays::diff::ID)
         {
             let line = Rect {
                 y: screen.bottom().saturating_sub(1),

@@ -2,7 +2,7 @@
 
 use similar::{ChangeTag, TextDiff};
 
-use crate::base::text::{expand_tabs, sanitize};
+use crate::base::text::{expand_tabs, graphemes, sanitize};
 use crate::term::face::{Face, Token};
 use crate::term::row::{Row, Span};
 use crate::term::wrap::Wrap;
@@ -270,6 +270,33 @@ impl Painter {
     }
 }
 
+/// A line as names and numbers, blanks, and single marks.
+fn pieces(line: &str) -> Vec<&str> {
+    #[derive(PartialEq)]
+    enum Class {
+        Word,
+        Blank,
+        Mark,
+    }
+    let class = |cluster: &str| match cluster.chars().next() {
+        Some(char) if char.is_alphanumeric() || char == '_' => Class::Word,
+        Some(char) if char.is_whitespace() => Class::Blank,
+        _ => Class::Mark,
+    };
+    let mut starts: Vec<usize> = Vec::new();
+    let mut open = Class::Mark;
+    for (at, cluster) in graphemes(line) {
+        let is = class(cluster);
+        if is == Class::Mark || is != open {
+            starts.push(at);
+        }
+        open = is;
+    }
+    let ends = starts.iter().skip(1).copied().chain([line.len()]);
+    let ranges = starts.iter().zip(ends);
+    ranges.map(|(start, end)| &line[*start..end]).collect()
+}
+
 /// One side of a changed line, with the words that only it has marked.
 fn words(old: &str, new: &str, side: ChangeTag) -> Vec<Span> {
     let (own, token, word) = match side {
@@ -280,7 +307,8 @@ fn words(old: &str, new: &str, side: ChangeTag) -> Vec<Span> {
         return vec![Span::new(&*clean(own), token)];
     }
     let (old, new) = (clean(old), clean(new));
-    let diff = TextDiff::from_words(&*old, &*new);
+    let (old_words, new_words) = (pieces(&old), pieces(&new));
+    let diff = TextDiff::configure().diff_slices(&old_words, &new_words);
     // Lines that share little are clearer without marks.
     let alike = diff.ratio() > 0.4;
     let is_shown = |tag: ChangeTag| tag == side || tag == ChangeTag::Equal;
@@ -340,8 +368,18 @@ mod tests {
         };
         assert_eq!(
             (words(&rows[0]), words(&rows[1])),
-            (vec!["1;".into()], vec!["2;".into()])
+            (vec!["1".into()], vec!["2".into()])
         );
+    }
+
+    #[test]
+    fn words_end_where_names_do() {
+        assert_eq!(
+            pieces("let _a1 =  f(x);"),
+            ["let", " ", "_a1", " ", "=", "  ", "f", "(", "x", ")", ";"]
+        );
+        assert_eq!(pieces("漢字 e\u{301}"), ["漢字", " ", "e\u{301}"]);
+        assert!(pieces("").is_empty());
     }
 
     #[test]

@@ -1,10 +1,14 @@
-//! Choosing a model: window, price, abilities, and whether there is a key.
+//! Choosing a model: window, price, abilities, whether there is a key, and what the switch means for the
+//! conversation so far.
 
 use super::picker::Picker;
+use crate::base::text;
 use crate::coding::host::{KeyState, ModelInfo, Op, TreeOp};
 use crate::llm::Modality;
 use crate::modes::tui::action::Action;
 use crate::modes::tui::footer::{Footer, tokens};
+use crate::term::face::{Emphasis, Face, Token};
+use crate::term::row::Row;
 use crate::term::widgets::select::Item;
 
 pub const ID: &str = "model";
@@ -19,6 +23,11 @@ pub fn picker(models: &[ModelInfo], footer: &Footer) -> Picker {
         })]
     };
     let picker = Picker::new("Models", "no model matches", items, Box::new(take));
+    let (listed, now) = (models.to_vec(), footer.clone());
+    let picker = picker.with_look(Box::new(move |reference| {
+        let model = listed.iter().find(|model| model.reference() == reference);
+        model.map(|model| look(model, &now)).unwrap_or_default()
+    }));
     match &footer.model {
         Some(model) => picker.with_selected(&model.reference()),
         None => picker,
@@ -68,10 +77,165 @@ fn detail(model: &ModelInfo) -> String {
     parts.join("  ")
 }
 
+/// What a model is, and what it would mean to go on with it.
+fn look(model: &ModelInfo, now: &Footer) -> Vec<Row> {
+    let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
+    let mut rows = vec![Row::plain(text::single_line(&model.name), bold)];
+    let mut fact = |name: &str, value: String| {
+        let mut row = Row::plain(format!("{name:<9}"), Token::Muted);
+        row.push(value, Token::Text);
+        rows.push(row);
+    };
+    let (window, output) = (tokens(model.context_window), tokens(model.max_tokens));
+    fact("window", format!("{window}, answers up to {output}"));
+    let price = model.price.of_prompt(now.context_tokens);
+    if price.input + price.output > 0.0 {
+        fact(
+            "in, out",
+            format!("${}, ${} a million tokens", price.input, price.output),
+        );
+        fact(
+            "cached",
+            format!("${} read, ${} written", price.cache_read, price.cache_write),
+        );
+    }
+    if model.thinking_levels.len() > 1 {
+        let levels = model.thinking_levels.iter().map(|level| level.name());
+        fact("thinking", levels.collect::<Vec<_>>().join(" "));
+    }
+    fact(
+        "key",
+        match model.key {
+            KeyState::Present => "present".to_owned(),
+            KeyState::NotNeeded => "not needed".to_owned(),
+            KeyState::Absent => format!("none: /login {}", model.provider),
+        },
+    );
+    rows.push(Row::default());
+    let switch = consequences(model, now);
+    rows.extend(
+        switch
+            .into_iter()
+            .map(|(text, token)| Row::plain(text, token)),
+    );
+    rows
+}
+
+/// What going on with `model` means for the conversation so far, a line each.
+fn consequences(model: &ModelInfo, now: &Footer) -> Vec<(String, Token)> {
+    let reference = model.reference();
+    let current = now.model.as_ref();
+    if current.is_some_and(|current| current.reference() == reference) {
+        return vec![("it answers now".to_owned(), Token::Success)];
+    }
+    let mut lines = Vec::new();
+    if !model.thinking_levels.contains(&now.level) {
+        let text = format!(
+            "thinking `{}` is no level of it: the nearest is taken",
+            now.level.name()
+        );
+        lines.push((text, Token::Warning));
+    }
+    let used = now.context_tokens;
+    if used == 0 {
+        lines.push((
+            "nothing was said yet that has to come along".to_owned(),
+            Token::Muted,
+        ));
+        return lines;
+    }
+    let room = model
+        .context_window
+        .saturating_sub(model.max_tokens.min(model.context_window / 4));
+    if used > room {
+        let text = format!(
+            "the context, {}, does not fit: it is compacted first",
+            tokens(used)
+        );
+        lines.push((text, Token::Warning));
+    } else {
+        let percent = used * 100 / model.context_window.max(1);
+        lines.push((
+            format!("the context, {}, fits: {percent}%", tokens(used)),
+            Token::Success,
+        ));
+    }
+    let price = model.price.of_prompt(used);
+    let cold = price.input.max(price.cache_write) * used as f64 / 1e6;
+    if cold > 0.0 {
+        let text = format!("its cache is cold: the next request costs about ${cold:.2} more");
+        lines.push((text, Token::Text));
+    }
+    lines.push((
+        "thinking so far comes along as text, sealed thinking does not".to_owned(),
+        Token::Text,
+    ));
+    let sees = |model: &ModelInfo| model.input.contains(&Modality::Image);
+    if !sees(model) && current.is_some_and(sees) {
+        lines.push((
+            "pictures stay behind: it reads text only".to_owned(),
+            Token::Warning,
+        ));
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::llm::ThinkingLevel;
     use crate::llm::usage::Price;
+
+    fn model(id: &str, window: u64) -> ModelInfo {
+        ModelInfo {
+            provider: "a".into(),
+            id: id.into(),
+            name: "Model".into(),
+            context_window: window,
+            max_tokens: 8_000,
+            thinking_levels: vec![ThinkingLevel::Off],
+            input: vec![Modality::Text],
+            price: Price {
+                input: 3.0,
+                output: 15.0,
+                cache_write: 3.75,
+                ..Price::default()
+            },
+            key: KeyState::Present,
+            in_cycle: false,
+        }
+    }
+
+    #[test]
+    fn a_switch_is_told_before_it_is_made() {
+        let mut seeing = model("now", 200_000);
+        seeing.input.push(Modality::Image);
+        let now = Footer {
+            model: Some(seeing),
+            level: ThinkingLevel::High,
+            context_tokens: 100_000,
+            ..Footer::default()
+        };
+        let told = |model: &ModelInfo| -> Vec<String> {
+            let lines = consequences(model, &now);
+            lines.into_iter().map(|(text, _)| text).collect()
+        };
+        assert_eq!(told(&model("now", 200_000)), ["it answers now"]);
+        assert_eq!(
+            told(&model("other", 128_000)),
+            [
+                "thinking `high` is no level of it: the nearest is taken",
+                "the context, 100k, fits: 78%",
+                "its cache is cold: the next request costs about $0.38 more",
+                "thinking so far comes along as text, sealed thinking does not",
+                "pictures stay behind: it reads text only",
+            ]
+        );
+        assert_eq!(
+            told(&model("small", 32_000))[1],
+            "the context, 100k, does not fit: it is compacted first"
+        );
+    }
 
     #[test]
     fn a_model_is_told_by_its_key_abilities_price_and_window() {
@@ -81,7 +245,7 @@ mod tests {
             name: "Model".into(),
             context_window: 200_000,
             max_tokens: 8_000,
-            thinking_levels: crate::llm::ThinkingLevel::ALL.to_vec(),
+            thinking_levels: ThinkingLevel::ALL.to_vec(),
             input: vec![Modality::Text, Modality::Image],
             price: Price {
                 input: 3.0,

@@ -297,7 +297,7 @@ impl Modal {
         if let Some(awaiting) = self.awaiting.take() {
             self.recording.push(Input::Char(char));
             self.argument(area, awaiting, char);
-        } else if let Some(digit) = char.to_digit(10).filter(|_| self.mode != Mode::Insert) {
+        } else if let Some(digit) = self.count_digit(char) {
             self.recording.push(Input::Digit(char));
             let count = self.count.unwrap_or(0).saturating_mul(10);
             self.count = Some(count.saturating_add(digit as usize).min(9_999));
@@ -306,6 +306,12 @@ impl Modal {
             self.drop_begun();
         }
         self.settle(area);
+    }
+
+    /// A digit of a count; none begins with a zero.
+    fn count_digit(&self, char: char) -> Option<u32> {
+        let digit = char.to_digit(10).filter(|_| self.mode != Mode::Insert)?;
+        (digit > 0 || self.count.is_some()).then_some(digit)
     }
 
     /// The rest of a search: its end, or one character less.
@@ -373,6 +379,8 @@ impl Modal {
     /// After a step: keeps a whole change for `.`, and the cursor on the text.
     fn settle(&mut self, area: &mut TextArea) {
         let waits = self.pending.is_some() || self.awaiting.is_some() || self.count.is_some();
+        // What was put beside it may have become one cluster with what it stands on.
+        area.cursor = area.buffer.clamp(area.cursor);
         if self.mode != Mode::Insert {
             let line = area.line(area.cursor.line);
             if area.cursor.byte >= line.len() {

@@ -134,6 +134,8 @@ impl Modal {
         back: bool,
         origin: Position,
     ) {
+        // The text may be another since.
+        let origin = area.buffer.clamp(origin);
         self.search.set(&typed, back);
         if !typed.is_empty() {
             // The place itself may be a hit.
