@@ -55,6 +55,8 @@ pub struct Cell {
     pub expanded: Option<bool>,
     /// Rows of the bodies that do not keep their own, for a width and look.
     cache: Option<(u16, Look, Vec<Row>)>,
+    /// The row that stands for a prompt above what answers it, for a width.
+    sticky: Option<Box<(u16, Row)>>,
 }
 
 impl Cell {
@@ -66,12 +68,25 @@ impl Cell {
             continues: false,
             expanded: None,
             cache: None,
+            sticky: None,
         }
     }
 
     /// Forgets the laid-out rows after a change of the body.
     pub fn changed(&mut self) {
         self.cache = None;
+        self.sticky = None;
+    }
+
+    /// The row that stands for the prompt above what answers it; `None` for what is no prompt.
+    pub(super) fn sticky_row(&mut self, width: u16) -> Option<&Row> {
+        let Body::User(message) = &self.body else {
+            return None;
+        };
+        if self.sticky.as_ref().is_none_or(|sticky| sticky.0 != width) {
+            self.sticky = Some(Box::new((width, sticky_row(&message.text, width))));
+        }
+        self.sticky.as_ref().map(|sticky| &sticky.1)
     }
 
     /// Whether this is the cell of the tool call `id`.
@@ -103,6 +118,7 @@ impl Cell {
     /// Drops the rows that are kept: the cell is far off the screen.
     pub fn release(&mut self) {
         self.cache = None;
+        self.sticky = None;
         match &mut self.body {
             Body::Text(markdown)
             | Body::Thinking { markdown, .. }
@@ -246,7 +262,7 @@ fn user_rows(message: &UserMessage, width: u16) -> Vec<Row> {
 }
 
 /// The first line of a prompt, as it stands above what answers it.
-pub(super) fn sticky_row(text: &str, width: u16) -> Row {
+fn sticky_row(text: &str, width: u16) -> Row {
     let line = text::single_line(text::head_bytes(text.trim_start(), 4 * usize::from(width)));
     let room = usize::from(width).saturating_sub(2);
     let mut row = Row::new(vec![

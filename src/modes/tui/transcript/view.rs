@@ -7,7 +7,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use super::cell::{Body, Cell, sticky_row};
+use super::cell::{Body, Cell};
 use super::find::with_marks;
 use super::pick::with_bar;
 use super::selection::with_selection;
@@ -170,8 +170,8 @@ impl Transcript {
         let (needle, selected) = (self.needle.take(), self.selected());
         let picked = self.picked_rows();
         if let Some(prompt) = self.prompt_above() {
-            if let Body::User(message) = &self.strip().cells[prompt].body {
-                painter.row(&sticky_row(&message.text, width));
+            if let Some(row) = self.strip_mut().cells[prompt].sticky_row(width) {
+                painter.row(row);
             }
             skip += 1;
         }
