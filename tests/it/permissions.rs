@@ -86,7 +86,11 @@ async fn a_call_waits_for_its_permission_and_a_pattern_covers_the_next() {
     answer(&open, &other, Answer::Refuse { reason });
     let events = open.settled().await;
     let reason = "the user refused: enough".to_owned();
-    assert_eq!(statuses(&events), [ToolStatus::Denied { reason }]);
+    // The question may be told before the end of the call in front of it.
+    let ended = statuses(&events);
+    assert_eq!(ended.last(), Some(&ToolStatus::Denied { reason }));
+    let before = &ended[..ended.len() - 1];
+    assert!(before.iter().all(ToolStatus::is_success), "{before:?}");
     assert_eq!(
         std::fs::read_to_string(place.work().join("log")).unwrap(),
         "a\na\n"
