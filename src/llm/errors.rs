@@ -6,6 +6,8 @@
 
 mod shapes;
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use self::shapes::Kind;
@@ -224,11 +226,12 @@ fn body_retry_delay(error: &Value) -> Option<u64> {
 
 /// `told` made safe for people: one line, bounded, without control sequences and without `key`.
 pub(crate) fn clean(told: &str, key: Option<&Secret>) -> String {
-    let told = match key.map(Secret::expose).filter(|key| !key.is_empty()) {
-        Some(key) => told.replace(key, "…"),
-        None => told.to_owned(),
+    // Sanitized first: a control sequence inside a key does not keep it.
+    let told = text::sanitize(told);
+    let line = match key {
+        Some(key) => key.hide_in(&told),
+        None => Cow::Borrowed(&*told),
     };
-    let line = text::sanitize(&told);
     let words: Vec<&str> = line.split_whitespace().collect();
     let line = words.join(" ");
     match text::head_bytes(&line, MESSAGE_LIMIT) {
@@ -377,7 +380,7 @@ mod tests {
         let key = Secret::new("sk-secret");
         let fault = Fault {
             status: Some(401),
-            message: "bad key \x1b[31msk-secret\x1b[0m\nfor you".to_owned(),
+            message: "bad key \x1b[31msk-\x1b[1msecret\x1b[0m\nfor you".to_owned(),
             ..Fault::default()
         };
         let message = fault.status("p", Some(&key)).message().to_owned();

@@ -16,6 +16,7 @@ pub mod ndjson;
 pub mod provider;
 pub mod providers;
 pub mod scripted;
+pub mod secret;
 pub mod sse;
 pub mod status;
 pub mod surrogates;

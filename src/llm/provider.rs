@@ -11,6 +11,7 @@ use super::auth::Signing;
 use super::event::StreamEvent;
 use super::message::Message;
 use super::model::{Model, ThinkingLevel};
+pub use super::secret::Secret;
 
 /// A running call. Dropping it cancels the call.
 pub type EventStream = BoxStream<'static, StreamEvent>;
@@ -74,25 +75,4 @@ pub enum ToolChoice {
     #[default]
     Auto,
     Required,
-}
-
-/// A key. Never printed, logged or serialized.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    pub fn new(value: impl Into<String>) -> Self {
-        Self(value.into())
-    }
-
-    /// The key itself, for the one place that puts it into a header.
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Secret(…)")
-    }
 }

@@ -124,10 +124,9 @@ impl Call {
     fn redact(&self, mut event: StreamEvent) -> StreamEvent {
         if let (StreamEvent::Failed { status, .. }, Some(key)) = (&mut event, &self.request.api_key)
             && let Some(message) = status.message_mut()
-            && !key.expose().is_empty()
-            && message.contains(key.expose())
+            && let Cow::Owned(hidden) = key.hide_in(message)
         {
-            *message = message.replace(key.expose(), "…");
+            *message = hidden;
         }
         event
     }
