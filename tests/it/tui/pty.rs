@@ -3,6 +3,7 @@
 mod program;
 mod proxied;
 mod stalled;
+mod sweep;
 mod tmux;
 mod torture;
 

@@ -21,7 +21,12 @@ pub(super) struct Setup {
     arguments: Vec<OsString>,
     typed: String,
     patience: Duration,
+    term: &'static str,
+    answers: Answers,
 }
+
+/// What a terminal is asked, and what it answers.
+pub(super) type Answers = &'static [(&'static str, &'static str)];
 
 /// A started program.
 pub(super) struct Program {
@@ -32,6 +37,9 @@ pub(super) struct Program {
     parser: vt100::Parser,
     /// Everything the program wrote.
     bytes: Vec<u8>,
+    /// How much of them was looked through for questions.
+    heard: usize,
+    answers: Answers,
     place: Rc<TempDir>,
     size: (u16, u16),
     patience: Duration,
@@ -79,6 +87,13 @@ impl Setup {
         self
     }
 
+    /// The terminal it believes to run in, and what that answers; without it there is no answer.
+    pub(super) fn terminal(mut self, term: &'static str, answers: Answers) -> Self {
+        self.term = term;
+        self.answers = answers;
+        self
+    }
+
     pub(super) fn start(self) -> Program {
         let (columns, rows) = self.size;
         let pair = native_pty_system()
@@ -89,6 +104,7 @@ impl Setup {
         for (name, value) in environment(&self.place) {
             command.env(name, value);
         }
+        command.env("TERM", self.term);
         command.cwd(self.place.path().join("work"));
         command.args(&self.arguments);
         let mut writer = pair.master.take_writer().unwrap();
@@ -112,6 +128,8 @@ impl Setup {
             output,
             parser: parser(columns, rows),
             bytes: Vec::new(),
+            heard: 0,
+            answers: self.answers,
             place: self.place,
             size: self.size,
             patience: self.patience,
@@ -138,6 +156,8 @@ impl Program {
             arguments: Vec::new(),
             typed: String::new(),
             patience: Duration::from_secs(30),
+            term: "xterm-256color",
+            answers: &[],
         }
     }
 
@@ -149,6 +169,8 @@ impl Program {
             arguments: arguments.iter().map(Into::into).collect(),
             typed: String::new(),
             patience: self.patience,
+            term: "xterm-256color",
+            answers: &[],
         }
         .start()
     }
@@ -266,11 +288,66 @@ impl Program {
             Ok(bytes) => {
                 self.parser.process(&bytes);
                 self.bytes.extend(bytes);
+                self.answer();
                 true
             }
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => false,
         }
     }
+}
+
+impl Program {
+    /// Answers the questions in what came last, in their order.
+    fn answer(&mut self) {
+        while let Some((end, reply)) = self.question() {
+            self.heard = end;
+            self.write(reply);
+        }
+    }
+
+    fn question(&self) -> Option<(usize, &'static str)> {
+        let new = &self.bytes[self.heard..];
+        let asked = self.answers.iter().filter_map(|(question, reply)| {
+            let question = question.as_bytes();
+            let at = new
+                .windows(question.len())
+                .position(|part| part == question)?;
+            Some((self.heard + at + question.len(), *reply))
+        });
+        asked.min_by_key(|(end, _)| *end)
+    }
+
+    /// What can be seen of the screen, styles included.
+    pub(super) fn seen(&self) -> String {
+        seen(self.parser.screen())
+    }
+}
+
+/// What can be seen: the colour and weight of a blank cell cannot.
+pub(super) fn seen(screen: &vt100::Screen) -> String {
+    let (rows, columns) = screen.size();
+    let mut seen = String::new();
+    for row in 0..rows.get() {
+        let mut style = String::new();
+        for cell in (0..columns.get()).filter_map(|column| screen.cell(row, column)) {
+            let ink = (!cell.contents().trim().is_empty() || cell.inverse())
+                .then(|| (cell.fgcolor(), cell.bold(), cell.dim(), cell.italic()));
+            let now = format!(
+                "{{{ink:?} {:?} {} {}}}",
+                cell.bgcolor(),
+                cell.underline(),
+                cell.inverse()
+            );
+            let contents = cell.contents();
+            if now != style {
+                seen += &now;
+            }
+            seen += if contents.is_empty() { " " } else { contents };
+            style = now;
+        }
+        seen.push('\n');
+    }
+    seen
 }
 
 impl Drop for Program {
@@ -300,7 +377,7 @@ fn pty_size(columns: u16, rows: u16) -> PtySize {
     }
 }
 
-fn parser(columns: u16, rows: u16) -> vt100::Parser {
+pub(super) fn parser(columns: u16, rows: u16) -> vt100::Parser {
     vt100::Parser::new(rows.try_into().unwrap(), columns.try_into().unwrap(), 0)
 }
 

@@ -7,16 +7,16 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use super::program::environment;
+use super::program::{environment, parser, seen};
 
 /// A tmux server of its own; it ends with the value.
-struct Tmux {
+pub(super) struct Tmux {
     place: TempDir,
 }
 
 impl Tmux {
     /// `None` where tmux is not installed.
-    fn start() -> Option<Self> {
+    pub(super) fn start() -> Option<Self> {
         let place = tempfile::tempdir().unwrap();
         for folder in ["home", "work"] {
             fs::create_dir_all(place.path().join(folder)).unwrap();
@@ -60,17 +60,39 @@ impl Tmux {
         self.command().args(arguments).output().unwrap()
     }
 
-    fn keys(&self, keys: &[&str]) {
+    pub(super) fn keys(&self, keys: &[&str]) {
         let mut arguments = vec!["send-keys"];
         arguments.extend(keys);
         assert!(self.run(&arguments).status.success());
     }
 
-    fn screen(&self) -> String {
+    /// Puts a file into the working directory.
+    pub(super) fn put(&self, name: &str, text: &str) {
+        fs::write(self.place.path().join("work").join(name), text).unwrap();
+    }
+
+    pub(super) fn sized(&self, columns: u16, rows: u16) {
+        let (columns, rows) = (columns.to_string(), rows.to_string());
+        let resized = self.run(&["resize-window", "-x", &columns, "-y", &rows]);
+        assert!(resized.status.success());
+    }
+
+    /// What can be seen of the screen, styles included.
+    pub(super) fn seen(&self) -> String {
+        let shown = self.run(&["capture-pane", "-ep"]).stdout;
+        let mut shows = parser(100, 25);
+        for row in shown.split(|byte| *byte == b'\n').take(24) {
+            shows.process(row);
+            shows.process(b"\r\n");
+        }
+        seen(shows.screen())
+    }
+
+    pub(super) fn screen(&self) -> String {
         String::from_utf8(self.run(&["capture-pane", "-p"]).stdout).unwrap()
     }
 
-    fn until(&self, what: &str, done: impl Fn(&str) -> bool) -> String {
+    pub(super) fn until(&self, what: &str, done: impl Fn(&str) -> bool) -> String {
         let deadline = Instant::now() + Duration::from_secs(30);
         loop {
             let screen = self.screen();
@@ -85,7 +107,7 @@ impl Tmux {
         }
     }
 
-    fn shows(&self, text: &str) -> String {
+    pub(super) fn shows(&self, text: &str) -> String {
         self.until(text, |screen| screen.contains(text))
     }
 }
