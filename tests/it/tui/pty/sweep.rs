@@ -195,12 +195,17 @@ fn pressed(keys: &'static [&'static str]) -> impl Fn(&mut dyn Glass) {
     }
 }
 
+/// A line of the box, without what shows beside it.
+fn boxed(screen: &str, row: usize) -> Option<&str> {
+    Some(screen.lines().nth(row)?.split_once('│')?.1)
+}
+
 /// Scrolls the box of keys by a row: what was its tenth line is its ninth.
 fn scrolled(glass: &mut dyn Glass) {
-    let tenth = glass.text().lines().nth(10).map(str::to_owned);
+    let before = glass.text();
     glass.keys(DOWN);
     glass.until("the next line", &|screen| {
-        screen.lines().nth(9) == tenth.as_deref()
+        boxed(screen, 9) == boxed(&before, 10)
     });
 }
 
@@ -217,7 +222,7 @@ fn sweep(name: &str, glass: &mut dyn Glass) {
         shows_right(name, what, glass, SIZE, &pressed(keys));
     }
     glass.keys(HELP);
-    glass.until("the box", &|screen| screen.contains("│ Keys"));
+    glass.until("the box", &|screen| screen.contains('╰'));
     shows_right(name, "a box that scrolls", glass, SIZE, &scrolled);
     glass.keys(ESCAPE);
     glass.until("no box", &|screen| !screen.contains('╭'));
