@@ -1,4 +1,4 @@
--- A list the model keeps while it works, shown above the editor. It is stored in the session, so it is
+-- A checklist the model keeps while it works, shown above the editor. It is stored in the session, so it is
 -- there again when the session is resumed.
 
 local items = {}
@@ -19,7 +19,7 @@ local function show()
 end
 
 osier.tool {
-  name = "todo",
+  name = "checklist",
   description = "Keep a list of what is to do, whole every time. Use it for work of three steps or more.",
   parameters = {
     type = "object",
@@ -48,7 +48,7 @@ osier.tool {
 }
 
 osier.command {
-  name = "todo",
+  name = "checklist",
   argument = "[clear]",
   description = "show the list, or clear it",
   values = { "clear" },

@@ -34,6 +34,7 @@ pub mod session;
 pub mod settings;
 pub mod spending;
 pub mod subagents;
+pub mod todo;
 pub mod tools;
 pub mod tour;
 pub mod trust;

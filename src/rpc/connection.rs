@@ -1,7 +1,7 @@
 //! Moves the lines between a client and its dispatcher over any pair of streams.
 //!
 //! A client that does not read stops nothing but itself: what it is to hear waits where deltas merge, and
-//! its commands are still taken.
+//! its commands are still taken. One that asks faster than it can be answered waits for answers.
 
 use std::future::Future;
 use std::time::Instant;
@@ -18,6 +18,9 @@ use crate::coding::host::{Event, Host, Op};
 const EVENTS_WAIT_AT: usize = 256 * 1024;
 /// Bytes that may wait for the client before no more commands are taken.
 const COMMANDS_WAIT_AT: usize = 64 * 1024 * 1024;
+
+/// Commands that may wait for their answers before no more are taken.
+const ANSWERS_WAIT_AT: usize = 1024;
 
 /// Why a connection has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +60,8 @@ pub async fn serve(
             break Ended::InputEnded;
         }
         let deadline = dispatcher.next_deadline();
+        let takes_commands =
+            sending.bytes.len() < COMMANDS_WAIT_AT && dispatcher.unanswered() < ANSWERS_WAIT_AT;
         tokio::select! {
             biased;
             () = &mut stop => {
@@ -66,7 +71,7 @@ pub async fn serve(
             () = sending.send(), if sending.waits() => if sending.closed {
                 break Ended::OutputClosed;
             },
-            line = next_line(&mut lines), if sending.bytes.len() < COMMANDS_WAIT_AT => match line {
+            line = next_line(&mut lines), if takes_commands => match line {
                 Some(Line::Whole(line)) => dispatcher.take_line(&line),
                 Some(Line::TooLong) => dispatcher.refuse_line(),
                 None => {

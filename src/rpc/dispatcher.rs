@@ -76,6 +76,11 @@ impl Dispatcher {
         &mut self.output
     }
 
+    /// Commands that have no answer yet.
+    pub fn unanswered(&self) -> usize {
+        self.pending.len()
+    }
+
     /// Whether every command is answered and nothing runs.
     pub fn is_idle(&self) -> bool {
         self.pending.is_empty() && !self.view.running

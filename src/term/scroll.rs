@@ -50,6 +50,8 @@ pub fn row_hash(row: &[Cell]) -> u64 {
 pub struct Detector {
     origins: Origins,
     votes: Vec<u32>,
+    /// How many cells of each row differ where it is.
+    unmoved: Vec<i64>,
     gains: Vec<i64>,
     /// What the rows before each one cost when they come free, summed up.
     losses: Vec<i64>,
@@ -60,7 +62,9 @@ impl Detector {
     /// The scroll that saves most cells on the way from `previous` to `next`, if any is worth its bytes.
     pub fn detect(&mut self, previous: Screen, next: Screen) -> Option<Scroll> {
         let rows = Rows::new(previous, next, 0..usize::from(next.buffer.area.width));
-        self.candidates(previous.hashes, next.hashes)
+        let candidates = self.candidates(previous.hashes, next.hashes);
+        self.count_unmoved(&rows, &candidates);
+        candidates
             .into_iter()
             .flatten()
             .filter_map(|distance| self.best_block(&rows, distance))
@@ -96,7 +100,17 @@ impl Detector {
         found
     }
 
-    /// The block whose move by `distance` saves most cells, and how many.
+    /// Counts for `best_block`, the same for every distance.
+    fn count_unmoved(&mut self, rows: &Rows, candidates: &[Option<i16>]) {
+        let height = rows.next.hashes.len().min(rows.previous.hashes.len());
+        self.unmoved.clear();
+        if candidates.iter().any(Option::is_some) {
+            self.unmoved
+                .extend((0..height).map(|row| rows.different(row, row)));
+        }
+    }
+
+    /// The block whose move by `distance` saves most cells, and how many. `count_unmoved` goes before.
     ///
     /// For a move up the block `start..end` of `next` comes from `distance` rows below, and the `distance`
     /// rows after it come free. A move down is the same picture upside down.
@@ -119,7 +133,7 @@ impl Detector {
         let mut sum = 0;
         for index in 0..height {
             let place = at(index);
-            let unmoved = rows.different(place, place);
+            let unmoved = self.unmoved[place];
             let fixed = rows.is_fixed(place);
             if index + steps < height {
                 let from = at(index + steps);

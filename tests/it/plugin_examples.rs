@@ -146,7 +146,7 @@ async fn the_todo_list_shows_and_comes_back() {
     let items =
         json!({"items": [{"text": "read", "done": true}, {"text": "write", "done": false}]});
     let script = Script::new()
-        .turn(|turn| turn.tool("todo", items))
+        .turn(|turn| turn.tool("checklist", items))
         .turn(|turn| turn.text("done"));
     let mut first = open(&place, SessionChoice::New, script).await;
     first.prompt("work");
@@ -162,7 +162,7 @@ async fn the_todo_list_shows_and_comes_back() {
     let choice = SessionChoice::Resume(path);
     let mut again = open(&place, choice, Script::always("ok")).await;
     assert_eq!(widget(&mut again).await, expected);
-    again.prompt("/todo clear");
+    again.prompt("/checklist clear");
     again
         .until(|event| matches!(event, Event::PluginWidget { lines, .. } if lines.is_empty()))
         .await;

@@ -18,7 +18,7 @@ struct Known {
     arguments: &'static [(&'static str, &'static str)],
 }
 
-const TOOLS: [Known; 8] = [
+const TOOLS: [Known; 9] = [
     Known {
         ours: "read",
         theirs: "Read",
@@ -84,6 +84,12 @@ const TOOLS: [Known; 8] = [
         theirs: "LS",
         also: &[],
         arguments: &[("path", "path"), ("limit", "limit")],
+    },
+    Known {
+        ours: "todo",
+        theirs: "TodoWrite",
+        also: &[],
+        arguments: &[("items", "todos")],
     },
     Known {
         ours: "task",

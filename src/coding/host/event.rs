@@ -20,6 +20,7 @@ use crate::coding::plugins::link::PluginKey;
 use crate::coding::questions::Question;
 use crate::coding::session::{SearchHit, StoredMessage};
 use crate::coding::spending::Spending;
+use crate::coding::todo::TodoList;
 use crate::coding::tools::JobInfo;
 use crate::llm::{Modality, ThinkingLevel, Usage, usage::Price};
 
@@ -63,6 +64,10 @@ pub enum Event {
         done: bool,
         /// There are more than the limit.
         cut: bool,
+    },
+    /// What the agent has set out to do on this branch; no items when it keeps no list.
+    Todo {
+        list: TodoList,
     },
     /// The message `id` is stored as this entry. Its `MessageEnd` follows.
     MessageStored {

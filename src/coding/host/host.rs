@@ -39,6 +39,7 @@ use crate::coding::refresh::Refreshed;
 use crate::coding::sandbox::Confinement;
 use crate::coding::session::{EntryKind, Findings};
 use crate::coding::spending::Spending;
+use crate::coding::todo::TodoList;
 use crate::coding::trust::project_root;
 use crate::llm::{Model, ThinkingLevel};
 
@@ -89,6 +90,8 @@ pub(super) enum Job {
     Trusted(bool),
     /// A session was imported; whether it is to be opened.
     Imported(Box<Imported>, bool),
+    /// What was set out to do in the session with this id, and how often a list had been told before.
+    Todo(String, u64, TodoList),
     /// The file of the session was looked at for `GetStatus`.
     Status(Counted),
 }
@@ -143,6 +146,7 @@ impl Host {
             context: HostContext::default(),
             shelf,
             unsent: None,
+            todo: (TodoList::default(), 0),
             compacting: false,
         };
         tokio::spawn(task.serve(Inbox {
@@ -222,6 +226,8 @@ pub(super) struct Task {
     pub(super) questions_waiting: Waiting,
     pub(super) shelf: Shelf,
     pub(super) unsent: Option<Unsent>,
+    /// What the agent has set out to do, as it was told last, and how often that was.
+    pub(super) todo: (TodoList, u64),
     /// A summary is being written.
     pub(super) compacting: bool,
     /// Lanes whose files are still here.
@@ -293,6 +299,7 @@ impl Task {
             let settled = matches!(&event, Event::Agent(agent::Event::AgentSettled { .. }));
             self.await_person(&event);
             self.note_compaction(&event);
+            self.note_todo(&event);
             self.publish(event);
             if settled {
                 self.settled_for_plugins();
@@ -471,6 +478,7 @@ impl Task {
             }
             Job::LoginEnded { provider, error } => self.login_ended(provider, error).await,
             Job::ShellEnded(run) => self.shell_ended(*run),
+            Job::Todo(id, told, list) => self.found_todo(&id, told, list),
             Job::Status(counted) => self.publish_status(&counted),
         }
     }

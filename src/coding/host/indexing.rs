@@ -37,6 +37,7 @@ impl Task {
                 self.notice(Severity::Error, message);
             }
         }
+        self.find_todo();
         self.apply_waiting().await;
     }
 }

@@ -30,6 +30,7 @@ impl Task {
                 self.spending = Spending::default();
                 self.spent_before = None;
                 self.session = Some(session);
+                self.forget_todo();
                 self.start_hooks(source);
                 self.offer_subagents();
                 self.renew_prompt();

@@ -37,6 +37,7 @@ mod setup;
 mod shell;
 pub mod status;
 mod subagents;
+mod todo;
 mod transcript;
 mod tree;
 mod tree_op;

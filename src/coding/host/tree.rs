@@ -328,6 +328,7 @@ impl Task {
             },
         });
         self.restore(moved.state, first);
+        self.find_todo();
         match (moved.then, moved.prompt) {
             (Then::Retry(model), Some(prompt)) => self.retry(model, prompt).await,
             (Then::Taken(lane, files, kept), _) => {

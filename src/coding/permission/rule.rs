@@ -94,7 +94,7 @@ impl Rule {
 
 /// `Bash` and `bash` are one tool; so are the names other agents use.
 fn internal_name(tool: &str) -> String {
-    const NAMES: [(&str, &str); 9] = [
+    const NAMES: [(&str, &str); 10] = [
         ("Bash", "bash"),
         ("Read", "read"),
         ("Write", "write"),
@@ -104,6 +104,7 @@ fn internal_name(tool: &str) -> String {
         ("Glob", "find"),
         ("LS", "ls"),
         ("Task", "task"),
+        ("TodoWrite", "todo"),
     ];
     let known = NAMES.iter().find(|(theirs, _)| *theirs == tool);
     known.map_or(tool, |(_, ours)| ours).to_owned()

@@ -10,7 +10,7 @@ use super::envelope::Tag;
 use super::page::{Page, PageAt};
 use super::tree::SessionTree;
 use super::walk::{ContextEntry, State, into_message};
-use crate::agent::AgentMessage;
+use crate::agent::{AgentMessage, ToolResultMessage};
 use crate::llm::Usage;
 
 /// How much a tree holds.
@@ -130,5 +130,16 @@ impl SessionIndex {
     pub fn page(&self, at: &PageAt) -> Option<Page> {
         let (plan, bodies) = self.look(|tree| (tree.page_plan(at), tree.bodies().clone()));
         Some(plan?.read(&bodies))
+    }
+
+    /// The last result of `tool` on the current branch, among its last results.
+    pub fn last_result(&self, tool: &str) -> Option<ToolResultMessage> {
+        let (records, bodies) = self.look(|tree| (tree.last_results(), tree.bodies().clone()));
+        records
+            .iter()
+            .find_map(|record| match into_message(bodies.try_read(record)?)? {
+                AgentMessage::ToolResult(result) if result.result.tool_name == tool => Some(result),
+                _ => None,
+            })
     }
 }

@@ -18,6 +18,8 @@ use crate::agent::{AgentMessage, Notice, Severity};
 /// Messages of a page, and bytes of their lines, at which it ends; the last one may go beyond.
 pub(super) const PAGE_MESSAGES: usize = 64;
 pub(super) const PAGE_BYTES: u64 = 256 * 1024;
+/// Results that are read to find the last one of a tool.
+const RESULTS: usize = 500;
 
 /// Which messages of the current branch a page holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -126,6 +128,16 @@ impl SessionTree {
             }
         };
         Some(self.plan(range))
+    }
+
+    /// The last results of the current branch, the newest first.
+    pub(super) fn last_results(&self) -> Vec<Record> {
+        let shown = self.shown().iter().rev();
+        let results = shown.filter(|number| self.tag(**number) == Tag::ToolResult);
+        results
+            .take(RESULTS)
+            .map(|number| self.record(*number))
+            .collect()
     }
 
     fn plan(&self, range: Range<usize>) -> PagePlan {

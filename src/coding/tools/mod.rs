@@ -1,4 +1,4 @@
-//! The tools a model works with: read, write, edit, bash, grep, find, ls.
+//! The tools a model works with: read, write, edit, bash, grep, find, ls, todo.
 //!
 //! Each is one file; [`BUILT_IN`] is the list of them, from which the agent's set, the `--tools` flag,
 //! permissions and the interface are made. The tools of a session share a [`Workspace`]. What they show
@@ -33,6 +33,7 @@ mod shell;
 mod spill;
 #[cfg(test)]
 mod testing;
+mod todo;
 mod walk;
 mod workspace;
 mod write;
@@ -64,7 +65,7 @@ pub struct BuiltIn {
 }
 
 /// Every tool, in the order the model sees them.
-pub const BUILT_IN: [BuiltIn; 7] = [
+pub const BUILT_IN: [BuiltIn; 8] = [
     BuiltIn {
         name: "read",
         label: "Read",
@@ -113,6 +114,13 @@ pub const BUILT_IN: [BuiltIn; 7] = [
         read_only: true,
         main_argument: "path",
         make: |workspace| Arc::new(ls::LsTool::new(workspace)),
+    },
+    BuiltIn {
+        name: "todo",
+        label: "Todo",
+        read_only: true,
+        main_argument: "",
+        make: |_| Arc::new(todo::TodoTool::new()),
     },
 ];
 
@@ -173,7 +181,7 @@ mod tests {
         assert_eq!(names(Some(&[])).unwrap(), [""; 0]);
         let error = names(Some(&["rg".to_owned()])).unwrap_err();
         assert_eq!(error.to_string(), "unknown tool `rg`");
-        let hint = "choose from read, write, edit, bash, grep, find, ls";
+        let hint = "choose from read, write, edit, bash, grep, find, ls, todo";
         assert_eq!(error.hint(), hint);
     }
 

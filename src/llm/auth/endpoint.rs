@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use super::error::SignInError;
 use super::sign_in::TokenFormat;
 use crate::llm::errors::{clean, excerpt};
-use crate::llm::http::{HttpOptions, client, fault};
+use crate::llm::http::{HttpOptions, Way, client, fault};
 use crate::llm::provider::Secret;
 
 /// Longest time for one request, its answer included.
@@ -80,7 +80,7 @@ impl Endpoint<'_> {
         let url = Url::parse(address)
             .map_err(|error| unreachable(format!("`{address}` is no address: {error}")))?;
         let (host, local) = (fault::host(&url), fault::is_loopback(&url));
-        let client = client(self.http.clone(), local)
+        let client = client(self.http.clone(), Way::to(&url))
             .await
             .map_err(unreachable)?;
         let request = client.request(method, url).headers(self.all_headers()?);

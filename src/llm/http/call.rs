@@ -13,8 +13,8 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Response, Url};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::Clients;
 use super::fault::{self, Peer};
+use super::{Clients, Way};
 use crate::base::clock;
 use crate::llm::auth::ToSign;
 use crate::llm::errors;
@@ -155,7 +155,7 @@ impl Call {
         let bytes = body.len();
         let host = fault::host(&url);
         let local = fault::is_loopback(&url);
-        let client = match self.clients.get(local).await {
+        let client = match self.clients.get(Way::to(&url)).await {
             Ok(client) => client,
             Err(reason) => {
                 self.fail(TurnStatus::NetworkError {

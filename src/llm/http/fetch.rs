@@ -8,7 +8,7 @@ use reqwest::header::{ACCEPT, ETAG, HeaderValue, IF_NONE_MATCH};
 use tokio::time::{Instant, timeout_at};
 
 use super::fault::{self, Peer};
-use super::{HttpOptions, client};
+use super::{HttpOptions, Way, client};
 use crate::llm::provider::Secret;
 use crate::llm::status::TurnStatus;
 
@@ -54,7 +54,9 @@ impl Fetch<'_> {
             message: reason,
             retryable: false,
         };
-        let client = client(http.clone(), local).await.map_err(unusable)?;
+        let client = client(http.clone(), Way::to(&url))
+            .await
+            .map_err(unusable)?;
         let accept = HeaderValue::from_static("application/json");
         let mut request = client.get(url).header(ACCEPT, accept);
         if let Some(token) = self.token {

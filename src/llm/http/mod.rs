@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream;
-use reqwest::{Certificate, Client, redirect};
+use reqwest::{Certificate, Client, Url, redirect};
 use tokio::sync::OnceCell;
 
 use super::provider::{EventStream, Provider, Request};
@@ -90,26 +90,45 @@ fn start(call: Call) -> EventStream {
     .boxed()
 }
 
-/// The clients of one provider value. Servers on this machine are reached past any proxy.
+/// How a server is reached. Servers on this machine are reached past any proxy.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Way {
+    Remote,
+    Local,
+    /// On this machine and in clear: no certificate is wanted, and reading them costs as much as an answer.
+    LocalInClear,
+}
+
+impl Way {
+    pub(super) fn to(url: &Url) -> Self {
+        match (fault::is_loopback(url), url.scheme()) {
+            (true, "http") => Self::LocalInClear,
+            (true, _) => Self::Local,
+            (false, _) => Self::Remote,
+        }
+    }
+}
+
+/// The clients of one provider value.
 #[derive(Debug, Default)]
 struct Clients {
     options: HttpOptions,
-    remote: OnceCell<Client>,
-    local: OnceCell<Client>,
+    /// By `Way`.
+    built: [OnceCell<Client>; 3],
 }
 
 impl Clients {
-    async fn get(&self, local: bool) -> Result<Client, String> {
+    async fn get(&self, way: Way) -> Result<Client, String> {
         let options = self.options.clone();
-        let cell = if local { &self.local } else { &self.remote };
-        let built = cell.get_or_try_init(|| async move { client(options, local).await });
+        let cell = &self.built[way as usize];
+        let built = cell.get_or_try_init(|| async move { client(options, way).await });
         built.await.cloned()
     }
 }
 
 /// A client of its own. Reading certificates is slow and blocks: kept off the thread that draws.
-pub(super) async fn client(options: HttpOptions, local: bool) -> Result<Client, String> {
-    match tokio::task::spawn_blocking(move || build(&options, local)).await {
+pub(super) async fn client(options: HttpOptions, way: Way) -> Result<Client, String> {
+    match tokio::task::spawn_blocking(move || build(&options, way)).await {
         Ok(client) => client,
         Err(error) => Err(error.to_string()),
     }
@@ -120,7 +139,7 @@ pub(crate) fn choose_cryptography() {
     drop(rustls::crypto::ring::default_provider().install_default());
 }
 
-fn build(options: &HttpOptions, local: bool) -> Result<Client, String> {
+fn build(options: &HttpOptions, way: Way) -> Result<Client, String> {
     choose_cryptography();
     let mut builder = Client::builder()
         .user_agent(concat!("osier/", env!("CARGO_PKG_VERSION")))
@@ -128,11 +147,13 @@ fn build(options: &HttpOptions, local: bool) -> Result<Client, String> {
         .tcp_keepalive(Duration::from_secs(30))
         // A key must not follow a redirect to another host.
         .redirect(redirect::Policy::none());
-    if let Some(path) = &options.ca_file {
-        builder = builder.tls_certs_merge(certificates(path)?);
-    }
-    if local {
+    if !matches!(way, Way::Remote) {
         builder = builder.no_proxy();
+    }
+    if matches!(way, Way::LocalInClear) {
+        builder = builder.tls_certs_only([]);
+    } else if let Some(path) = &options.ca_file {
+        builder = builder.tls_certs_merge(certificates(path)?);
     }
     builder.build().map_err(|error| error.to_string())
 }

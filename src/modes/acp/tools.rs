@@ -21,6 +21,7 @@ const KINDS: &[(&str, &str)] = &[
     ("ls", "search"),
     ("read", "read"),
     ("task", "think"),
+    ("todo", "think"),
     ("write", "edit"),
 ];
 

@@ -27,6 +27,7 @@ use super::looks::NewBinding;
 use super::mouse::Pointer;
 use super::plugins::PluginView;
 use super::search::Search;
+use super::todo::TodoView;
 use super::transcript::Transcript;
 use super::tree::TreeMemory;
 
@@ -110,6 +111,7 @@ pub struct App {
     pub highlighter: Highlighter,
     pub(super) asking: Asking,
     pub(super) plugins: PluginView,
+    pub(super) todo: TodoView,
     pub(super) search: Search,
     /// The settings as they were listed last.
     pub(super) settings: Vec<SettingInfo>,
@@ -179,6 +181,7 @@ impl App {
             highlighter: options.highlighter,
             asking: Asking::default(),
             plugins: PluginView::default(),
+            todo: TodoView::default(),
             search: Search::default(),
             settings: Vec::new(),
             tree: TreeMemory::default(),

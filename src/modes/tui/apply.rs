@@ -151,6 +151,7 @@ impl App {
             Command::ToggleThinking => {
                 self.transcript.toggle_thinking();
             }
+            Command::ToggleTodo => self.todo.toggle(),
             Command::ToggleTools => {
                 self.transcript.toggle_tools();
             }

@@ -30,6 +30,7 @@ pub enum Command {
     Keymap,
     CopyAnswer,
     ToggleThinking,
+    ToggleTodo,
     ToggleTools,
     Redraw,
     Tree,

@@ -62,6 +62,7 @@ impl App {
             self.asking.height(),
         );
         let widgets = layout::split_bottom(&mut areas.transcript, self.plugins.widget_height());
+        let todo = layout::split_bottom(&mut areas.transcript, self.todo.lay_out(screen.height));
         if self.transcript.is_empty() {
             let rows = welcome::rows(areas.transcript.width, self.footer.model.as_ref());
             self.paint(&rows, areas.transcript, buffer, links);
@@ -72,6 +73,10 @@ impl App {
         }
         if widgets.height > 0 {
             self.paint(&self.plugins.widget_rows(), widgets, buffer, links);
+        }
+        if todo.height > 0 {
+            let rows = self.todo.rows(todo.width);
+            self.paint(&rows, todo, buffer, links);
         }
         self.draw_status(areas, buffer, links, now);
         self.draw_queue(areas, buffer, links);

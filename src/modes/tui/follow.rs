@@ -88,6 +88,7 @@ impl App {
             Event::Tree(event) => self.follow_tree(event, now),
             Event::Library(event) => self.follow_library(event, now),
             Event::UnsentFound { text } => self.take_unsent(text, now),
+            Event::Todo { list } => self.todo.list.clone_from(list),
             Event::Jobs { jobs } => self.jobs_told(jobs, now),
             Event::JobOutput { id, text, skipped } => self.job_said(id, text, *skipped),
             Event::ShutDown => self.effects.push(Effect::Quit),

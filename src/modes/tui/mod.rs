@@ -32,6 +32,7 @@ mod search;
 mod servers;
 pub mod sessions;
 pub mod slash;
+pub mod todo;
 mod tools;
 pub mod transcript;
 pub mod tree;

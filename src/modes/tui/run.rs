@@ -99,6 +99,7 @@ pub async fn run(mut setup: HostSetup, options: Options) -> anyhow::Result<()> {
         options,
         waiting: Vec::new(),
         running: false,
+        answered: false,
         transcript: Vec::new(),
         unsent: (Some(String::new()), false),
         colours_told: false,
@@ -192,6 +193,8 @@ struct Screen {
     /// Prompts of the command line that have not been sent.
     waiting: Vec<Prompt>,
     running: bool,
+    /// An answer has ended that was not drawn yet.
+    answered: bool,
     /// What was said, for the scrollback.
     transcript: Vec<String>,
     /// The editor's text as the host keeps it, and whether it may be another now.
@@ -290,7 +293,14 @@ impl Screen {
         }
         if self.app.take_dirty() {
             let interval = self.pace.max(self.clock.interval());
-            self.clock.request_at((self.drawn + interval).max(now));
+            // The end of an answer is what one waits for.
+            let soonest = if self.answered {
+                now
+            } else {
+                self.drawn + interval
+            };
+            self.clock.request_at(soonest.max(now));
+            self.answered = false;
         }
         if let Some(then) = self.app.next_change(now) {
             self.clock.request_decoration(then);
@@ -499,6 +509,7 @@ impl Screen {
                 }
             }
             agent::Event::MessageEnd { message, .. } => {
+                self.answered |= matches!(&**message, AgentMessage::Assistant(_));
                 match (&**message, self.options.settings.exit_output) {
                     (AgentMessage::Assistant(answer), ExitOutput::Answer) => {
                         self.transcript = vec![answer.text()];

@@ -379,6 +379,13 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
         },
     },
     SlashCommand {
+        name: "todo",
+        argument: "",
+        description: "fold or unfold what the model has set out to do",
+        values: none,
+        run: |_| Ok(vec![Action::Run(Command::ToggleTodo)]),
+    },
+    SlashCommand {
         name: "tools",
         argument: "",
         description: "what the model is offered and what it costs; turn tools off and on",

@@ -26,6 +26,8 @@ pub struct FrameWriter {
     next: Buffer,
     shown_hashes: Vec<u64>,
     next_hashes: Vec<u64>,
+    /// Rows that are shown as they are wanted.
+    settled: Vec<bool>,
     detector: Detector,
     queued: Vec<(Option<Position>, Vec<u8>)>,
     repaint: bool,
@@ -40,6 +42,7 @@ impl FrameWriter {
             next: Buffer::empty(Rect::ZERO),
             shown_hashes: Vec::new(),
             next_hashes: Vec::new(),
+            settled: Vec::new(),
             detector: Detector::default(),
             queued: Vec::new(),
             repaint: true,
@@ -150,19 +153,22 @@ impl FrameWriter {
             return;
         }
         self.next_hashes.clone_from(&self.shown_hashes);
-        let mut changed = 0;
+        self.settled.clear();
         for index in 0..usize::from(height) {
             let next = row(&self.next, index);
-            if !glyph::same_row(row(&self.shown, index), next) {
-                changed += 1;
+            let same = glyph::same_row(row(&self.shown, index), next);
+            if !same {
                 self.next_hashes[index] = scroll::row_hash(next);
             }
+            self.settled.push(same);
         }
+        let changed = self.settled.iter().filter(|same| !**same).count();
         if changed >= SCROLL_ROWS && self.encoder.features().margins {
             self.write_scrolls(out);
             self.write_with_boxes(out);
         } else if changed > 0 {
-            write_rows(&mut self.encoder, &self.shown, &self.next, &self.links, out);
+            let screens = (&self.shown, &self.next, self.settled.as_slice());
+            write_rows(&mut self.encoder, screens, &self.links, out);
         }
         std::mem::swap(&mut self.shown_hashes, &mut self.next_hashes);
     }
@@ -180,6 +186,7 @@ impl FrameWriter {
             self.encoder.scroll(found, size, &self.links, out);
             scroll::apply(found, &mut self.shown);
             scroll::apply_to_hashes(found, &self.shown, &mut self.shown_hashes);
+            unsettle(&mut self.settled, found);
         }
     }
 
@@ -187,13 +194,17 @@ impl FrameWriter {
     /// margins at its sides, or over the whole width, the sides drawn anew. All ways are tried.
     fn write_with_boxes(&mut self, out: &mut Vec<u8>) {
         let side_margins = self.encoder.features().side_margins;
-        let found = self
-            .detector
-            .detect_inside(&self.shown, &self.next, side_margins);
+        let screen = |buffer, hashes| scroll::Screen { buffer, hashes };
+        let found = self.detector.detect_inside(
+            screen(&self.shown, &self.shown_hashes),
+            screen(&self.next, &self.next_hashes),
+            side_margins,
+        );
         let before = found.iter().any(Option::is_some);
         let before = before.then(|| self.encoder.clone());
         let start = out.len();
-        write_rows(&mut self.encoder, &self.shown, &self.next, &self.links, out);
+        let screens = (&self.shown, &self.next, self.settled.as_slice());
+        write_rows(&mut self.encoder, screens, &self.links, out);
         let Some(before) = before else { return };
         for scroll in found.into_iter().flatten() {
             let mut encoder = before.clone();
@@ -202,7 +213,10 @@ impl FrameWriter {
             let size = self.next.area.as_size();
             encoder.scroll(scroll, size, &self.links, &mut bytes);
             scroll::apply(scroll, &mut shown);
-            write_rows(&mut encoder, &shown, &self.next, &self.links, &mut bytes);
+            let mut settled = self.settled.clone();
+            unsettle(&mut settled, scroll);
+            let screens = (&shown, &self.next, settled.as_slice());
+            write_rows(&mut encoder, screens, &self.links, &mut bytes);
             if bytes.len() + CURSOR_WAY < out.len() - start {
                 out.truncate(start);
                 out.append(&mut bytes);
@@ -217,15 +231,19 @@ impl FrameWriter {
     }
 }
 
-/// Writes the rows of `next` that are not `shown`.
+/// Rows that were scrolled have to be looked at again.
+fn unsettle(settled: &mut [bool], scroll: scroll::Scroll) {
+    settled[usize::from(scroll.top)..usize::from(scroll.bottom)].fill(false);
+}
+
+/// Writes the rows of `next` that are not `shown`. Those that are `settled` are known to be.
 fn write_rows(
     encoder: &mut Encoder,
-    shown: &Buffer,
-    next: &Buffer,
+    (shown, next, settled): (&Buffer, &Buffer, &[bool]),
     links: &Links,
     out: &mut Vec<u8>,
 ) {
-    for index in 0..next.area.height {
+    for index in (0..next.area.height).filter(|index| !settled[usize::from(*index)]) {
         let (shown, next) = (
             row(shown, usize::from(index)),
             row(next, usize::from(index)),

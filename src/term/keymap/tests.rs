@@ -43,6 +43,7 @@ const ACTIONS: &[&str] = &[
     "cycle_model",
     "cycle_thinking",
     "toggle_thinking",
+    "toggle_todo",
     "toggle_tools",
     "palette",
     "help",

@@ -32,14 +32,15 @@ impl Detector {
     /// if the terminal has `side_margins`, and one of whole rows, whose sides are then drawn anew.
     pub fn detect_inside(
         &mut self,
-        previous: &Buffer,
-        next: &Buffer,
+        previous: Screen,
+        next: Screen,
         side_margins: bool,
     ) -> [Option<super::Scroll>; 2] {
         let mut scratch = std::mem::take(&mut self.inset);
+        let buffers = (previous.buffer, next.buffer);
         let found = scratch
             .find_box(previous, next)
-            .map(|columns| self.scrolls(&mut scratch, (previous, next), columns, side_margins));
+            .map(|columns| self.scrolls(&mut scratch, buffers, columns, side_margins));
         self.inset = scratch;
         found.unwrap_or_default()
     }
@@ -64,6 +65,7 @@ impl Detector {
                 screen(next, &scratch.next[kind]),
                 columns,
             );
+            self.count_unmoved(&rows, &distances);
             distances
                 .iter()
                 .flatten()
@@ -79,22 +81,18 @@ impl Detector {
 
 impl Scratch {
     /// The columns in which something seems to have moved, if they are not the whole width.
-    fn find_box(&mut self, previous: &Buffer, next: &Buffer) -> Option<Range<usize>> {
-        let width = usize::from(next.area.width);
+    fn find_box(&mut self, previous: Screen, next: Screen) -> Option<Range<usize>> {
+        let width = usize::from(next.buffer.area.width);
         self.counts.clear();
         self.counts.resize(width, 0);
-        for (shown, wanted) in previous
-            .content
-            .chunks(width)
-            .zip(next.content.chunks(width))
-        {
-            if glyph::same_row(shown, wanted) {
-                continue;
-            }
+        let hashes = previous.hashes.iter().zip(next.hashes);
+        for (index, _) in hashes.enumerate().filter(|(_, (old, new))| old != new) {
+            let (shown, wanted) = (row(previous.buffer, index), row(next.buffer, index));
             for ((old, new), count) in shown.iter().zip(wanted).zip(&mut self.counts) {
                 *count += u32::from(!glyph::same_cell(old, new));
             }
         }
+        let previous = previous.buffer;
         let is_edge = |count: &u32| *count >= ROWS;
         let first = self.counts.iter().position(is_edge)?;
         let last = self.counts.iter().rposition(is_edge)?;

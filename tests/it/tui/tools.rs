@@ -80,7 +80,7 @@ async fn a_tool_that_is_turned_off_is_not_offered() {
     };
     assert_eq!(
         names(&screen),
-        ["read", "write", "edit", "bash", "find", "ls"]
+        ["read", "write", "edit", "bash", "find", "ls", "todo"]
     );
     let prompt = screen.request().context.system_prompt;
     assert!(!prompt.contains("grep, find"), "{prompt}");
@@ -91,7 +91,7 @@ async fn a_tool_that_is_turned_off_is_not_offered() {
         .await;
     screen.press("enter").shows("✓ grep").await;
     screen.press("esc").send("again").settled().await;
-    assert_eq!(names(&screen).len(), 7);
+    assert_eq!(names(&screen).len(), 8);
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ use super::{Session, Waiting};
 use crate::agent::{self, AgentMessage, CompactionOutcome, RunOutcome, Severity, ToolUpdate};
 use crate::base::text;
 use crate::coding::host::Event;
+use crate::coding::todo::{TodoList, TodoState};
 use crate::llm::{Delta, StopReason};
 use crate::modes::acp::tools;
 use crate::modes::acp::updates::{chunk, commands};
@@ -30,6 +31,7 @@ impl Session {
                 self.update(mode).await;
             }
             Event::Commands { commands: known } => self.update(commands(&known)).await,
+            Event::Todo { list } => self.update(plan(&list)).await,
             Event::SessionRenamed { name } => {
                 self.titled = true;
                 let info = json!({"sessionUpdate": "session_info_update", "title": name});
@@ -286,4 +288,21 @@ fn ended(outcome: &RunOutcome, stopped: StopReason) -> Result<Value, Fault> {
         }
     };
     Ok(json!({"stopReason": reason}))
+}
+
+/// What the agent has set out to do, as a plan. Osier's items have no priorities.
+fn plan(list: &TodoList) -> Value {
+    let entries: Vec<Value> = list
+        .items
+        .iter()
+        .map(|item| {
+            let status = match item.state {
+                TodoState::Open => "pending",
+                TodoState::Doing => "in_progress",
+                TodoState::Done => "completed",
+            };
+            json!({"content": item.text, "priority": "medium", "status": status})
+        })
+        .collect();
+    json!({"sessionUpdate": "plan", "entries": entries})
 }

@@ -131,6 +131,12 @@ pub const COMMANDS: &[CommandInfo] = &[
         true,
     ),
     info(
+        Command::ToggleTodo,
+        "toggle_todo",
+        "fold or unfold what the model has set out to do",
+        true,
+    ),
+    info(
         Command::ToggleTools,
         "toggle_tools",
         "fold or unfold tool output",

@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::agent::{ToolResultMessage, ToolStatus, ToolUpdate};
 use crate::base::{clock, text};
 use crate::coding::subagents::TaskDetails;
+use crate::coding::todo::TodoList;
 use crate::llm::{ContentBlock, ToolCall};
 use crate::term::face::{Emphasis, Face, Token};
 use crate::term::row::{Row, Span};
@@ -116,6 +117,12 @@ const VIEWS: &[ToolView] = &[
         folded: Folded::Start,
     },
     ToolView {
+        name: "todo",
+        subject: "",
+        more: plan,
+        folded: Folded::Nothing,
+    },
+    ToolView {
         name: "write",
         subject: "file_path",
         more: |_| String::new(),
@@ -129,6 +136,12 @@ fn place(arguments: &Value) -> String {
     let path = text("path").map(|path| format!(" in {path}"));
     let glob = text("glob").map(|glob| format!(" ({glob})"));
     path.unwrap_or_default() + &glob.unwrap_or_default()
+}
+
+/// How far the list is.
+fn plan(arguments: &Value) -> String {
+    let list = TodoList::of(arguments).unwrap_or_default();
+    text::single_line(&list.summary())
 }
 
 /// `:10-19`: the lines that are read.
@@ -305,7 +318,11 @@ impl ToolCell {
             Value::Null => return partial_subject(&self.raw, view),
             arguments => arguments,
         };
-        let Some(subject) = view.and_then(|view| arguments.get(view.subject)?.as_str()) else {
+        let subject = view.and_then(|view| match view.subject {
+            "" => Some(""),
+            name => arguments.get(name)?.as_str(),
+        });
+        let Some(subject) = subject else {
             return compact(arguments);
         };
         let more = view.map(|view| (view.more)(arguments));

@@ -16,7 +16,7 @@ const STEP: usize = 64;
 const PARTS: usize = 150;
 /// What may be under way: the frame that was sent, the one that echoes, and those that were drawn before
 /// the answer to the first was late.
-const UNDER_WAY: usize = 3_000;
+const UNDER_WAY: usize = 4_500;
 
 /// The seen side of a pseudo-terminal that is read only when a test says so.
 struct Glass {
