@@ -1,7 +1,7 @@
 // Where the person writes: text, pictures and voice; sends, waits in line while the agent works, stops it.
 
 import { byId, el, glyph, iconButton } from "./dom.js";
-import { line } from "./format.js";
+import { line, modelName } from "./format.js";
 import { filesOf, picture } from "./pictures.js";
 import { complain, toast } from "./toast.js";
 import { Voice, canListen } from "./voice.js";
@@ -183,7 +183,7 @@ export class Composer {
     this.field.disabled = !conversation;
     const { model, permissions } = conversation?.facts ?? {};
     this.model.hidden = !model;
-    this.model.firstChild.textContent = model ? `${model.name || model.id} · ${permissions}` : "";
+    this.model.firstChild.textContent = model ? `${modelName(model)} · ${permissions}` : "";
     this.#fit();
   }
 

@@ -148,12 +148,12 @@ export class Conversation extends EventTarget {
   }
 
   /** Answers a question; it stays open when the answer does not fit. */
-  async answer(id, reply) {
+  async answer(id, answer) {
     const request = this.questions.get(id);
     this.questions.delete(id);
     this.tell("closed", { id });
     try {
-      await this.link.command(this.id, { type: "ui_response", id, ...reply });
+      await this.ask("answer_question", { questionId: id, answer });
     } catch (error) {
       if (request && error.constructor.name !== "Lost") this.#asked(request);
       throw error;

@@ -4,7 +4,7 @@
 import { contextTree } from "./context.js";
 import { Developer } from "./developer.js";
 import { byId, el, iconButton } from "./dom.js";
-import { basename, dollars, plural, tokens } from "./format.js";
+import { basename, dollars, modelName, plural, tokens } from "./format.js";
 import { setTheme, theme, THEMES } from "./theme.js";
 import { complain } from "./toast.js";
 
@@ -75,7 +75,7 @@ export class Drawer {
       this.#models ??= await this.loadModels(this.conversation).catch((error) => (complain(error), null));
       fill();
     });
-    return part("Model", model ? `${model.provider}` : "", el("p", {}, el("strong", {}, model?.name || model?.id || "None")), el("div", { class: "field" }, search), list);
+    return part("Model", model ? `${model.provider}` : "", el("p", {}, el("strong", {}, model ? modelName(model) : "None")), el("div", { class: "field" }, search), list);
   }
 
   #modelRow(other, current) {

@@ -53,6 +53,9 @@ export const handlers = {
 
   message_start(conversation, { id, message }) {
     if (message.role === "toolResult") return;
+    const run = message.role === "shellRun" && conversation.items.findLast(({ id, entryId }) => id?.startsWith("shell-") && !entryId);
+    // The command that was seen running is this message.
+    if (run) return void Object.assign(run, { id, message, live: false });
     const item = conversation.add({ ...message, content: message.content ? [...message.content] : undefined }, { id, live: message.role === "assistant" });
     conversation.tell("item", { item });
   },

@@ -46,6 +46,9 @@ export const plural = (count, one, many = `${one}s`) => `${count} ${count === 1 
 /** The last part of a path. */
 export const basename = (path) => (path ?? "").replace(/\/+$/, "").split("/").pop() || path || "";
 
+/** What a model is called; an id may be a path. */
+export const modelName = (model) => (model.name && model.name !== model.id ? model.name : basename(model.id));
+
 /** A path as it is below `cwd`, or as it is. */
 export function relative(path, cwd) {
   const base = `${(cwd ?? "").replace(/\/+$/, "")}/`;

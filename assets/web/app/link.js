@@ -51,8 +51,9 @@ export class Link extends EventTarget {
 
   /** `hear(type, payload)` is called with everything of a session; `gap` when something was missed. */
   async subscribe(sessionId, { hear, gap }) {
-    this.#sessions.set(sessionId, { hear, gap, last: undefined });
-    if (this.connected) await this.#ask({ type: "subscribe", sessionId });
+    const session = { hear, gap, last: undefined };
+    this.#sessions.set(sessionId, session);
+    if (this.connected) session.last ??= (await this.#ask({ type: "subscribe", sessionId })).number;
   }
 
   unsubscribe(sessionId) {
@@ -99,7 +100,10 @@ export class Link extends EventTarget {
     for (const [sessionId, session] of this.#sessions) {
       const after = session.last;
       this.#ask({ type: "subscribe", sessionId, after }).then(
-        () => after === undefined && session.gap(),
+        ({ number }) => {
+          session.last ??= number;
+          if (after === undefined) session.gap();
+        },
         (error) => session.hear("error", { message: error.message }),
       );
     }
@@ -130,27 +134,23 @@ export class Link extends EventTarget {
   #hear(frame) {
     this.#tell("in", frame);
     if (frame.type === "response") return this.#answer(frame);
+    if (frame.type === "error" && this.#open.has(frame.payload?.id)) return this.#refuse(frame.payload);
     const session = this.#sessions.get(frame.sessionId);
-    if (frame.type === "error" && frame.id !== undefined) {
-      const error = new Error(frame.payload?.message ?? frame.payload?.error ?? "The server refused it.");
-      error.code = frame.payload?.code;
-      return this.#settle(frame.id, (open) => open.reject(error));
-    }
     if (!session) return;
     if (typeof frame.number === "number") session.last = frame.number;
     if (frame.type === "replay_gap") session.gap();
     else session.hear(frame.type, frame.payload);
   }
 
-  #answer(frame) {
-    const payload = frame.payload ?? {};
-    const id = frame.id ?? payload.id;
-    this.#settle(id, (open) => {
-      if (payload.success !== false) return open.resolve(payload.data ?? payload);
-      const error = new Error(payload.error ?? "The agent refused it.");
-      error.code = payload.code;
-      open.reject(error);
-    });
+  #answer({ payload }) {
+    if (payload.success) this.#settle(payload.id, (open) => open.resolve(payload.data ?? {}));
+    else this.#refuse({ id: payload.id, message: payload.error, code: payload.code });
+  }
+
+  #refuse({ id, message, code }) {
+    const error = new Error(message ?? "The agent refused it.");
+    error.code = code;
+    this.#settle(id, (open) => open.reject(error));
   }
 
   #tell(kind, detail) {

@@ -51,10 +51,15 @@ class Page {
   async refresh() {
     try {
       this.list = await api.sessions();
-      this.sessions.show(this.list, this.conversation?.id);
+      this.sessions.show(this.list, this.#here());
     } catch (error) {
       if (error.status === 401) this.#linkState("denied");
     }
+  }
+
+  /** The ids of the session in sight: that it was opened by, and that it has since it was forked. */
+  #here() {
+    return [this.conversation?.id, this.conversation?.facts.sessionId];
   }
 
   async #fromAddress() {
@@ -80,8 +85,9 @@ class Page {
   async #openRow(row, isOpen) {
     toggleSide(false);
     try {
+      if (this.#here().includes(row.id)) return;
       if (isOpen) await this.#show(row.id);
-      else await this.#create({ session: row.path ?? row.id, cwd: row.cwd });
+      else await this.#create({ session: row.id });
     } catch (error) {
       complain(error);
     }
@@ -107,7 +113,7 @@ class Page {
     await conversation.open();
     this.drawer.show(conversation);
     this.#status();
-    this.sessions.draw(id);
+    this.sessions.draw(this.#here());
     if (matchMedia("(pointer: fine)").matches) this.composer.field.focus();
   }
 
@@ -181,7 +187,7 @@ class Page {
   }
 
   #rowMenu(row, isOpen, anchor) {
-    const here = row.id === this.conversation?.id;
+    const here = this.#here().includes(row.id);
     openMenu("Session", [
       here && { icon: "name", label: "Rename", press: () => this.#rename() },
       isOpen && { icon: "leave", label: "Close", press: () => this.#close(row) },
@@ -193,7 +199,7 @@ class Page {
     if (row.state === "working" && !(await askYes("Close this session?", "The agent is at work in it and will be stopped. What was said is kept.", "Close"))) return;
     await api.closeSession(row.id).catch(complain);
     await this.refresh();
-    if (row.id !== this.conversation?.id) return;
+    if (!this.#here().includes(row.id)) return;
     this.conversation.close();
     this.conversation = null;
     this.transcript.show(null);

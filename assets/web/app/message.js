@@ -1,7 +1,7 @@
 // One message as elements. An answer keeps its blocks, so that more of it touches only the block that grows.
 
 import { el, glyph, iconButton } from "./dom.js";
-import { bytes, dollars, duration, tokens, when } from "./format.js";
+import { basename, bytes, dollars, duration, tokens, when } from "./format.js";
 import { Growing, show } from "./markdown.js";
 import { imageSource } from "./pictures.js";
 import { ToolView } from "./tool.js";
@@ -51,7 +51,7 @@ export class MessageView {
 
   #user({ text, attachments = [] }) {
     const said = el("div", { class: "said" }, text);
-    const parts = [this.#labelled(), attachments.length > 0 && el("div", { class: "attached" }, attachments.map(attached)), text && said];
+    const parts = [attachments.length > 0 && el("div", { class: "attached" }, attachments.map(attached)), text && said];
     if (text.length > LONG) {
       said.classList.add("long");
       const more = el("button", { class: "more", type: "button" }, "Show all");
@@ -96,13 +96,16 @@ export class MessageView {
     );
   }
 
-  #labelled() {
+  /** The name that was given to this place, above the message. */
+  #label() {
+    this.node.querySelector(":scope > .label-tag")?.remove();
     const label = this.transcript.conversation.tree.labelOf(this.item.entryId);
-    return label && el("span", { class: "label-tag" }, label);
+    if (label) this.node.prepend(el("span", { class: "label-tag" }, label));
   }
 
-  /** Actions, siblings and facts below the message. */
+  /** What the tree says of the message: its name; actions, siblings and facts below it. */
   foot() {
+    this.#label();
     this.node.querySelector(":scope > .actions")?.remove();
     const { item } = this;
     const asides = !["user", "assistant"].includes(item.role);
@@ -127,16 +130,17 @@ const VIEWS = {
       if (block?.text) growing.append(block.text);
     }
     let ended = false;
-    return {
-      node,
-      piece: (_, delta) => delta.type === "text_delta" && growing?.append(delta.delta),
-      end({ text }) {
-        if (ended) return;
-        ended = true;
-        if (growing) growing.end(text);
-        else show(node, text);
-      },
+    const end = ({ text }) => {
+      if (ended) return;
+      ended = true;
+      if (growing) growing.end(text);
+      else show(node, text);
     };
+    const piece = (block, delta) => {
+      if (delta.type === "text_delta") growing?.append(delta.delta);
+      else if (delta.type === "text_end") end(block);
+    };
+    return { node, piece, end };
   },
 
   thinking(block) {
@@ -184,7 +188,7 @@ function ended({ stopReason, errorMessage }) {
 function facts({ role, message }) {
   if (role === "user") return when(message.timestamp);
   const used = message.usage ? `${tokens(message.usage.output)} tokens` : "";
-  return [message.model, used, dollars(message.usage?.cost?.total), when(message.timestamp)].filter(Boolean).join(" · ");
+  return [message.model && basename(message.model), used, dollars(message.usage?.cost?.total), when(message.timestamp)].filter(Boolean).join(" · ");
 }
 
 function attached({ kind, mimeType, content, preview, fileName, size }) {

@@ -100,9 +100,9 @@ const METHODS = {
     const reason = el("input", { type: "text", placeholder: "What should it do instead? (optional)", "aria-label": "Reason" });
     const allow = () => {
       const [type, ...rest] = select.value.split(" ");
-      answer({ answer: { type: "allow", grant: type === "once" ? { type } : { type, pattern: rest.join(" ") } } });
+      answer({ type: "allow", grant: type === "once" ? { type } : { type, pattern: rest.join(" ") } });
     };
-    const refuse = () => answer({ confirmed: false, value: reason.value.trim() || undefined });
+    const refuse = () => answer({ type: "refuse", reason: reason.value.trim() || null });
     const given = request.subject ? null : el("pre", { class: "output", tabindex: "0" }, JSON.stringify(request.arguments, null, 2));
     return {
       content: [given, patterns.length > 0 && el("label", { class: "grant" }, el("span", {}, "Allow"), select), reason],
@@ -112,18 +112,18 @@ const METHODS = {
   },
   confirm: (_, answer) => ({
     content: null,
-    buttons: [button("No", "plain", () => answer({ confirmed: false })), button("Yes", "primary", null, { data: { first: "" } })],
-    submit: () => answer({ confirmed: true }),
+    buttons: [button("No", "plain", () => answer({ type: "refuse", reason: null })), button("Yes", "primary", null, { data: { first: "" } })],
+    submit: () => answer({ type: "yes" }),
   }),
   visit: ({ url }, answer) => ({
     content: /^https?:\/\//i.test(url) ? el("a", { href: url, target: "_blank", rel: "noopener noreferrer" }, url) : el("p", {}, url),
-    buttons: [button("No", "plain", () => answer({ confirmed: false })), button("I have been there", "primary")],
-    submit: () => answer({ confirmed: true }),
+    buttons: [button("No", "plain", () => answer({ type: "refuse", reason: null })), button("I have been there", "primary")],
+    submit: () => answer({ type: "yes" }),
   }),
   select: ({ choices }, answer) => ({
     content: choices.map(({ value, label, description }, place) =>
-      el("button", { class: "choice", type: "button", data: place === 0 ? { first: "" } : {}, on: { click: () => answer({ value }) } }, label || value, description && el("small", {}, description))),
-    buttons: [button("Dismiss", "plain", () => answer({ cancelled: true }))],
+      el("button", { class: "choice", type: "button", data: place === 0 ? { first: "" } : {}, on: { click: () => answer({ type: "text", text: value }) } }, label || value, description && el("small", {}, description))),
+    buttons: [button("Dismiss", "plain", () => answer({ type: "dismissed" }))],
   }),
   input: (request, answer) => text(el("input", { type: request.secret ? "password" : "text", autocomplete: "off", placeholder: request.placeholder, value: request.prefill ?? "", "aria-label": request.title }), answer),
   editor: (request, answer) => text(el("textarea", { rows: "8", placeholder: request.placeholder, value: request.prefill ?? "", "aria-label": request.title }), answer),
@@ -131,8 +131,8 @@ const METHODS = {
     const made = fields(schema);
     return {
       content: made.map(({ node }) => node),
-      buttons: [button("Decline", "plain", () => answer({ confirmed: false })), button("Send", "primary")],
-      submit: () => answer({ value: values(made) }),
+      buttons: [button("Decline", "plain", () => answer({ type: "refuse", reason: null })), button("Send", "primary")],
+      submit: () => answer({ type: "values", values: values(made) }),
     };
   },
 };
@@ -140,7 +140,7 @@ const METHODS = {
 function text(field, answer) {
   return {
     content: el("div", { class: "field" }, field),
-    buttons: [button("Dismiss", "plain", () => answer({ cancelled: true })), button("Send", "primary")],
-    submit: () => answer({ value: field.value }),
+    buttons: [button("Dismiss", "plain", () => answer({ type: "dismissed" })), button("Send", "primary")],
+    submit: () => answer({ type: "text", text: field.value }),
   };
 }

@@ -15,20 +15,20 @@ export class SessionList {
     this.root = byId("session-list");
   }
 
-  /** `answer` as the server gives it; `here` is the id of the session in sight. */
-  show(answer, here) {
+  /** `answer` as the server gives it; `here` are the ids of the session in sight. */
+  show(answer, here = []) {
     const open = answer?.open ?? [];
-    const known = new Set(open.flatMap(({ id, sessionId, path }) => [id, sessionId, path].filter(Boolean)));
+    const known = new Set(open.flatMap(({ id, path }) => [id, path].filter(Boolean)));
     const stored = (answer?.stored ?? []).filter((row) => !known.has(row.id) && !known.has(row.path));
     this.#rows = { open, stored };
     this.draw(here);
   }
 
-  draw(here) {
+  draw(here = []) {
     const { open, stored } = this.#rows;
     const groups = [["Open", open.map((row) => this.#row(row, here, true))]];
     for (const row of stored) {
-      const name = period(row.modified ?? row.time);
+      const name = period(row.modified);
       if (groups.at(-1)[0] !== name) groups.push([name, []]);
       groups.at(-1)[1].push(this.#row(row, here, false));
     }
@@ -43,11 +43,11 @@ export class SessionList {
     const state = isOpen ? (row.state === "idle" && row.unread ? "unread" : (row.state ?? "idle")) : null;
     const name = row.name || line(row.firstPrompt, 90) || "New session";
     const dot = state && el("span", { class: `dot ${state}`, title: STATES[state] }, el("span", { class: "unseen" }, STATES[state]));
-    const time = row.modified ?? row.time;
+    const time = row.modified;
     const where = [basename(row.cwd), isOpen ? "" : when(time)].filter(Boolean).join(" · ");
     const id = row.id;
-    return el("div", { class: `session${id === here ? " here" : ""}` },
-      el("button", { class: "session-open", type: "button", data: { id }, "aria-current": id === here ? "true" : null, on: { click: () => this.open(row, isOpen) } },
+    return el("div", { class: `session${here.includes(id) ? " here" : ""}` },
+      el("button", { class: "session-open", type: "button", data: { id }, "aria-current": here.includes(id) ? "true" : null, on: { click: () => this.open(row, isOpen) } },
         el("span", { class: "session-name" }, name), dot ?? el("span"), el("span", { class: "session-where", title: row.cwd }, where)),
       iconButton("more", `Actions for ${name}`, (event) => this.menu(row, isOpen, event.currentTarget)));
   }

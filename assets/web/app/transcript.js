@@ -127,9 +127,11 @@ export class Transcript {
   #settled(outcome) {
     this.#mark();
     const last = this.conversation.items.findLast((item) => item.role === "assistant");
-    const text = last?.message.content?.filter((block) => block?.type === "text").map((block) => block.text).join(" ");
-    const said = { completed: text ? `osier: ${text.slice(0, 600)}` : "Done", interrupted: "Stopped" }[outcome?.type];
-    announce(said ?? "The run failed");
+    // The last rendering of an answer is on its way.
+    setTimeout(() => {
+      const said = this.#views.get(last?.key)?.node.querySelector(".blocks > .prose:last-of-type")?.innerText.slice(0, 600);
+      announce({ completed: said ? `osier: ${said}` : "Done", interrupted: "Stopped" }[outcome?.type] ?? "The run failed");
+    }, 400);
   }
 
   /** Where a message stands among its siblings, as elements; `null` when it is alone. */
