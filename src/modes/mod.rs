@@ -2,8 +2,11 @@
 
 pub mod acp;
 pub mod json;
+mod painter;
 pub mod print;
 pub mod prompt;
 pub mod rpc;
 mod signals;
 pub mod tui;
+
+pub use painter::Painter;
