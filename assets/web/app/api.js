@@ -32,7 +32,11 @@ async function request(method, path, body) {
   if (!response.ok) {
     const fault = value?.error;
     const message = typeof fault === "string" ? fault : fault?.message;
-    throw new Refused(response.status, message ?? value?.message ?? `The server answered ${response.status}.`, value?.code ?? fault?.code);
+    throw new Refused(
+      response.status,
+      message ?? value?.message ?? `The server answered ${response.status}.`,
+      value?.code ?? fault?.code,
+    );
   }
   return value;
 }

@@ -3,6 +3,7 @@
 import { byId, el, glyph, iconButton } from "./dom.js";
 import { line, modelName } from "./format.js";
 import { filesOf, picture } from "./pictures.js";
+import { Suggestions } from "./suggest.js";
 import { complain, toast } from "./toast.js";
 import { Voice, canListen } from "./voice.js";
 
@@ -23,21 +24,61 @@ export class Composer {
   }
 
   #build(settings) {
-    this.field = el("textarea", { id: "prompt", rows: "1", "aria-label": "Message", enterkeyhint: "enter", autocapitalize: "sentences" });
+    this.field = el("textarea", {
+      id: "prompt",
+      rows: "1",
+      "aria-label": "Message",
+      enterkeyhint: "enter",
+      autocapitalize: "sentences",
+    });
     this.note = el("div", { class: "editing", hidden: true });
     this.shelf = el("div", { class: "pictures", hidden: true });
-    this.files = el("input", { type: "file", accept: "image/*", multiple: true, hidden: true, "aria-label": "Pictures" });
-    this.camera = el("input", { type: "file", accept: "image/*", capture: "environment", hidden: true, "aria-label": "Camera" });
-    this.model = el("button", { class: "chip-button", type: "button", title: "Model and permissions", on: { click: settings } }, el("span"));
-    this.stopButton = el("button", { class: "stop", type: "button", "aria-label": "Stop", title: "Stop (Esc)", hidden: true, on: { click: () => this.stop() } }, glyph("stop"));
+    this.files = el("input", {
+      type: "file",
+      accept: "image/*",
+      multiple: true,
+      hidden: true,
+      "aria-label": "Pictures",
+    });
+    this.camera = el("input", {
+      type: "file",
+      accept: "image/*",
+      capture: "environment",
+      hidden: true,
+      "aria-label": "Camera",
+    });
+    this.model = el(
+      "button",
+      { class: "chip-button", type: "button", title: "Model and permissions", on: { click: settings } },
+      el("span"),
+    );
+    this.stopButton = el(
+      "button",
+      {
+        class: "stop",
+        type: "button",
+        "aria-label": "Stop",
+        title: "Stop (Esc)",
+        hidden: true,
+        on: { click: () => this.stop() },
+      },
+      glyph("stop"),
+    );
     this.sendButton = el("button", { class: "send", type: "submit", "aria-label": "Send" }, glyph("send"));
     const touch = matchMedia("(pointer: coarse)").matches;
-    const row = el("div", { class: "composer-row" },
+    const row = el(
+      "div",
+      { class: "composer-row" },
       iconButton("picture", "Add pictures", () => this.files.click()),
       touch && iconButton("camera", "Take a picture", () => this.camera.click()),
       canListen && this.#microphone(),
-      el("span", { class: "gap" }), this.model, this.stopButton, this.sendButton);
-    this.form.append(this.note, this.shelf, this.field, row, this.files, this.camera);
+      el("span", { class: "gap" }),
+      this.model,
+      this.stopButton,
+      this.sendButton,
+    );
+    this.suggestions = new Suggestions(this.field);
+    this.form.append(this.note, this.shelf, this.suggestions.list, this.field, row, this.files, this.camera);
   }
 
   #microphone() {
@@ -53,8 +94,11 @@ export class Composer {
   }
 
   #listen() {
-    this.form.addEventListener("submit", (event) => (event.preventDefault(), this.#submit(event.submitter?.dataset.later === "true")));
-    this.field.addEventListener("input", () => this.#fit());
+    this.form.addEventListener(
+      "submit",
+      (event) => (event.preventDefault(), this.#submit(event.submitter?.dataset.later === "true")),
+    );
+    this.field.addEventListener("input", () => (this.#fit(), this.suggestions.update(this.conversation)));
     this.field.addEventListener("keydown", (event) => this.#key(event));
     this.field.addEventListener("paste", (event) => {
       const files = filesOf(event.clipboardData);
@@ -83,6 +127,7 @@ export class Composer {
 
   #key(event) {
     if (event.isComposing) return;
+    if (this.suggestions.key(event)) return event.preventDefault();
     const finger = matchMedia("(pointer: coarse)").matches;
     if (event.key === "Enter" && !event.shiftKey && (!finger || event.ctrlKey || event.metaKey)) {
       event.preventDefault();
@@ -97,7 +142,8 @@ export class Composer {
 
   async #add(files) {
     for (const file of files) {
-      if (this.#pictures.length >= MOST_PICTURES) return toast(`At most ${MOST_PICTURES} pictures go with a message.`, "warning");
+      if (this.#pictures.length >= MOST_PICTURES)
+        return toast(`At most ${MOST_PICTURES} pictures go with a message.`, "warning");
       await picture(file).then((made) => this.#pictures.push(made), complain);
     }
     this.#shelve();
@@ -105,9 +151,20 @@ export class Composer {
 
   #shelve() {
     this.shelf.hidden = this.#pictures.length === 0;
-    this.shelf.replaceChildren(...this.#pictures.map((made) =>
-      el("div", { class: "picture-chip" }, el("img", { src: made.url, alt: made.name }),
-        el("button", { type: "button", "aria-label": `Remove ${made.name}`, on: { click: () => this.#remove(made) } }, "×"))));
+    this.shelf.replaceChildren(
+      ...this.#pictures.map((made) =>
+        el(
+          "div",
+          { class: "picture-chip" },
+          el("img", { src: made.url, alt: made.name }),
+          el(
+            "button",
+            { type: "button", "aria-label": `Remove ${made.name}`, on: { click: () => this.#remove(made) } },
+            "×",
+          ),
+        ),
+      ),
+    );
     this.#fit();
   }
 
@@ -160,7 +217,11 @@ export class Composer {
     this.#editing = item;
     this.note.hidden = !item;
     if (!item) return this.clear();
-    this.note.replaceChildren(glyph("edit"), "Sending starts another branch", el("button", { type: "button", on: { click: () => this.edit(null) } }, "Cancel"));
+    this.note.replaceChildren(
+      glyph("edit"),
+      "Sending starts another branch",
+      el("button", { type: "button", on: { click: () => this.edit(null) } }, "Cancel"),
+    );
     this.field.value = item.message.text;
     this.#fit();
     this.field.focus();
@@ -190,10 +251,12 @@ export class Composer {
   /** The messages that wait. */
   showQueue({ steering, followUp }) {
     const shelf = byId("queue");
-    const row = (kind) => (message) => el("div", { class: "queued" }, el("small", {}, kind), el("span", {}, line(message.text) || "A picture"));
+    const row = (kind) => (message) =>
+      el("div", { class: "queued" }, el("small", {}, kind), el("span", {}, line(message.text) || "A picture"));
     const rows = [...steering.map(row("Next")), ...followUp.map(row("Then"))];
     shelf.hidden = rows.length === 0;
-    if (rows.length) rows.at(-1).append(el("button", { type: "button", on: { click: () => this.recall() } }, "Take back"));
+    if (rows.length)
+      rows.at(-1).append(el("button", { type: "button", on: { click: () => this.recall() } }, "Take back"));
     shelf.replaceChildren(...rows);
   }
 }

@@ -20,7 +20,8 @@ export async function contextTree(conversation) {
     found.set(name, { use, size });
   };
   for (const call of conversation.calls.values()) {
-    if (call.state === "good" && DOES[call.name]) note(call.result?.details?.filePath ?? call.arguments?.file_path, DOES[call.name]);
+    if (call.state === "good" && DOES[call.name])
+      note(call.result?.details?.filePath ?? call.arguments?.file_path, DOES[call.name]);
   }
   for (const { role, message } of conversation.items) {
     if (role === "user") message.attachments?.forEach(({ fileName }) => note(fileName, "given"));
@@ -48,7 +49,9 @@ function grow(found) {
 }
 
 function branch(folder, top = false) {
-  const rows = [...folder].map(([name, child]) => el("li", {}, child instanceof Map ? directory(name, child) : leaf(name, child)));
+  const rows = [...folder].map(([name, child]) =>
+    el("li", {}, child instanceof Map ? directory(name, child) : leaf(name, child)),
+  );
   return el("ul", { class: top ? "tree-list" : null }, rows);
 }
 
@@ -58,9 +61,20 @@ function directory(name, folder) {
     const [[inner, only]] = folder;
     [name, folder] = [`${name}/${inner}`, only];
   }
-  return el("details", { open: true }, el("summary", {}, el("span", { class: "turn", "aria-hidden": "true" }, "▸"), `${name}/`), branch(folder));
+  return el(
+    "details",
+    { open: true },
+    el("summary", {}, el("span", { class: "turn", "aria-hidden": "true" }, "▸"), `${name}/`),
+    branch(folder),
+  );
 }
 
 function leaf(name, { use, size, path }) {
-  return el("div", { class: "leaf", title: path }, el("span", {}, name), size ? el("small", { class: "hint" }, tokens(size)) : null, el("i", { class: `tag ${use}` }, TAGS[use]));
+  return el(
+    "div",
+    { class: "leaf", title: path },
+    el("span", {}, name),
+    size ? el("small", { class: "hint" }, tokens(size)) : null,
+    el("i", { class: `tag ${use}` }, TAGS[use]),
+  );
 }

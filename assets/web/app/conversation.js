@@ -36,7 +36,10 @@ export class Conversation extends EventTarget {
   /** Subscribes and loads; throws when the session cannot be had. */
   async open() {
     this.#buffer = [];
-    await this.link.subscribe(this.id, { hear: (type, payload) => this.#hear(type, payload), gap: () => this.reload() });
+    await this.link.subscribe(this.id, {
+      hear: (type, payload) => this.#hear(type, payload),
+      gap: () => this.reload(),
+    });
     await this.reload();
   }
 
@@ -53,14 +56,19 @@ export class Conversation extends EventTarget {
   async reload() {
     const buffer = (this.#buffer = []);
     try {
-      const [facts, page] = await Promise.all([this.ask("get_state"), this.ask("read_transcript", { page: { at: "end" } })]);
+      const [facts, page] = await Promise.all([
+        this.ask("get_state"),
+        this.ask("read_transcript", { page: { at: "end" } }),
+      ]);
       const agent = facts.isStreaming ? await this.ask("get_agent_state") : null;
       // What came before the agent's answer is in that answer.
       const seen = buffer.length;
       if (this.#buffer !== buffer) return;
       this.#take(facts, page, agent);
       this.#buffer = null;
-      buffer.forEach(([type, payload], place) => (place >= seen || !PARTIAL.has(payload?.type)) && this.#hear(type, payload));
+      buffer.forEach(
+        ([type, payload], place) => (place >= seen || !PARTIAL.has(payload?.type)) && this.#hear(type, payload),
+      );
       this.ready = true;
       this.tell("reset");
       this.tell("status");
@@ -100,8 +108,9 @@ export class Conversation extends EventTarget {
   /** Adds a message; results of tools go to their calls and are no items. */
   add(message, { id = null, entryId = null, live = false } = {}) {
     const item = { key: `m${this.#keys++}`, id, entryId, role: message.role, message, live };
-    if (message.role === "toolResult") return this.setResult(message.toolCallId, message.toolName, message), item;
-    if (message.role === "assistant") message.content?.forEach((block) => this.noteCall(block, live ? "writing" : "running"));
+    if (message.role === "toolResult") return (this.setResult(message.toolCallId, message.toolName, message), item);
+    if (message.role === "assistant")
+      message.content?.forEach((block) => this.noteCall(block, live ? "writing" : "running"));
     this.items.push(item);
     return item;
   }
@@ -110,7 +119,15 @@ export class Conversation extends EventTarget {
     if (block.type !== "toolCall") return;
     const known = this.calls.get(block.id);
     if (known) Object.assign(known, { arguments: block.arguments ?? known.arguments, name: block.name });
-    else this.calls.set(block.id, { state, name: block.name, arguments: block.arguments, output: "", line: "", since: Date.now() });
+    else
+      this.calls.set(block.id, {
+        state,
+        name: block.name,
+        arguments: block.arguments,
+        output: "",
+        line: "",
+        since: Date.now(),
+      });
   }
 
   setResult(id, name, result) {
@@ -135,7 +152,8 @@ export class Conversation extends EventTarget {
       const call = message.role === "toolResult" && this.calls.get(message.toolCallId);
       if (!call && item.role === "toolResult") this.items.pop();
     }
-    for (const call of this.calls.values()) if (!call.result && call.state === "running" && !this.running) call.state = "ended";
+    for (const call of this.calls.values())
+      if (!call.result && call.state === "running" && !this.running) call.state = "ended";
     this.items.push(...later);
     this.atStart = page.atStart || page.messages.length === 0;
     this.tell("reset", { earlier: true });
@@ -165,11 +183,13 @@ export class Conversation extends EventTarget {
     if (type === "event") handlers[payload.type]?.(this, payload);
     else if (type === "ui_request") this.#asked(payload);
     else if (type === "ui_closed") this.#closedQuestion(payload.id);
-    else if (type === "error") this.tell("notice", { severity: "error", text: payload.message ?? payload.error ?? "Something went wrong." });
+    else if (type === "error")
+      this.tell("notice", { severity: "error", text: payload.message ?? payload.error ?? "Something went wrong." });
   }
 
   #asked(request) {
-    if (request.method === "notify") return this.tell("notice", { severity: request.severity, text: request.title });
+    if (request.method === "notify")
+      return this.tell("notice", { severity: request.severity, text: request.title });
     if (this.questions.has(request.id)) return;
     this.questions.set(request.id, request);
     this.tell("question", { request });

@@ -25,8 +25,17 @@ export class Developer {
 
   /** The part of the drawer. */
   part() {
-    const toggle = el("button", { class: "switch", type: "button", role: "switch", "aria-checked": String(this.on) }, "Developer mode");
-    const section = el("section", { class: "part", "aria-label": "Developer mode" }, toggle, this.on && this.#view());
+    const toggle = el(
+      "button",
+      { class: "switch", type: "button", role: "switch", "aria-checked": String(this.on) },
+      "Developer mode",
+    );
+    const section = el(
+      "section",
+      { class: "part", "aria-label": "Developer mode" },
+      toggle,
+      this.on && this.#view(),
+    );
     toggle.addEventListener("click", () => {
       this.on = !this.on;
       localStorage.setItem(KEY, this.on ? "on" : "off");
@@ -39,9 +48,20 @@ export class Developer {
   }
 
   #view() {
-    const filter = el("input", { type: "search", placeholder: "Filter events", "aria-label": "Filter events", value: this.#filter });
+    const filter = el("input", {
+      type: "search",
+      placeholder: "Filter events",
+      "aria-label": "Filter events",
+      value: this.#filter,
+    });
     const clear = el("button", { class: "plain", type: "button" }, "Clear");
-    this.#list = el("div", { class: "events", role: "log", "aria-label": "Events", "aria-live": "off", tabindex: "0" });
+    this.#list = el("div", {
+      class: "events",
+      role: "log",
+      "aria-label": "Events",
+      "aria-live": "off",
+      tabindex: "0",
+    });
     filter.addEventListener("input", () => ((this.#filter = filter.value), this.#fill()));
     clear.addEventListener("click", () => ((this.#frames = []), this.#fill()));
     this.#fill();
@@ -75,14 +95,31 @@ export class Developer {
 
 function nameOf({ type, command, payload }) {
   if (command) return command.type;
-  return type === "event" ? (payload?.type ?? type) : type === "response" ? `response ${payload?.command ?? ""}` : type;
+  return type === "event"
+    ? (payload?.type ?? type)
+    : type === "response"
+      ? `response ${payload?.command ?? ""}`
+      : type;
 }
 
 /** A frame; its text is made when it is opened. */
 function row({ way, frame, at, name }) {
   const time = at.toISOString().slice(11, 23);
   const short = JSON.stringify(frame.command ?? frame.payload ?? frame).slice(0, 160);
-  const node = el("details", {}, el("summary", {}, el("span", {}, time), el("span", { class: way }, way === "out" ? `→ ${name}` : `← ${name}`), el("span", {}, short)));
-  node.addEventListener("toggle", () => node.children.length < 2 && node.append(el("pre", {}, JSON.stringify(frame, null, 2))));
+  const node = el(
+    "details",
+    {},
+    el(
+      "summary",
+      {},
+      el("span", {}, time),
+      el("span", { class: way }, way === "out" ? `→ ${name}` : `← ${name}`),
+      el("span", {}, short),
+    ),
+  );
+  node.addEventListener(
+    "toggle",
+    () => node.children.length < 2 && node.append(el("pre", {}, JSON.stringify(frame, null, 2))),
+  );
   return node;
 }

@@ -58,7 +58,8 @@ function markChange(old, now) {
 
 /** Added and removed lines. */
 export function counts(patch) {
-  const count = (sign, head) => patch.split("\n").filter((line) => line.startsWith(sign) && !line.startsWith(head)).length;
+  const count = (sign, head) =>
+    patch.split("\n").filter((line) => line.startsWith(sign) && !line.startsWith(head)).length;
   return { added: count("+", "+++ "), removed: count("-", "--- ") };
 }
 
@@ -68,14 +69,29 @@ const SPOKEN = { add: "added", del: "removed" };
 function row({ kind, number, text, mark }) {
   if (!(kind in SIGNS)) return el("div", { class: kind }, text);
   const body = el("span", { class: "text" });
-  if (mark && mark[1] > mark[0]) body.append(text.slice(0, mark[0]), el("mark", {}, text.slice(...mark)), text.slice(mark[1]));
+  if (mark && mark[1] > mark[0])
+    body.append(text.slice(0, mark[0]), el("mark", {}, text.slice(...mark)), text.slice(mark[1]));
   else body.append(text);
-  return el("div", { class: `line ${kind}`, "aria-label": SPOKEN[kind] && `${SPOKEN[kind]}: ${text}`, role: SPOKEN[kind] && "group" }, el("span", {}, String(number)), el("span", {}, SIGNS[kind]), body);
+  return el(
+    "div",
+    {
+      class: `line ${kind}`,
+      "aria-label": SPOKEN[kind] && `${SPOKEN[kind]}: ${text}`,
+      role: SPOKEN[kind] && "group",
+    },
+    el("span", {}, String(number)),
+    el("span", {}, SIGNS[kind]),
+    body,
+  );
 }
 
 export function diff(patch) {
   const all = rows(patch);
-  const view = el("div", { class: "diff", tabindex: "0", role: "region", "aria-label": "Changes" }, all.slice(0, AT_ONCE).map(row));
+  const view = el(
+    "div",
+    { class: "diff", tabindex: "0", role: "region", "aria-label": "Changes" },
+    all.slice(0, AT_ONCE).map(row),
+  );
   if (all.length > AT_ONCE) {
     const more = el("button", { class: "more", type: "button" }, `Show ${all.length - AT_ONCE} more lines`);
     more.addEventListener("click", () => more.replaceWith(...all.slice(AT_ONCE).map(row)));

@@ -30,7 +30,8 @@ const GLYPHS = {
   stop: "M7 7h10v10H7z",
   picture: "M4 5h16v14H4zM4 16l5-5 4 4 2-2 5 5M15.5 9.5h.01",
   camera: "M4 8h4l1.5-2.5h5L16 8h4v11H4zM12 16.5a3.2 3.2 0 1 0 0-6.4 3.2 3.2 0 0 0 0 6.4",
-  voice: "M12 4a2.5 2.5 0 0 0-2.5 2.5v5a2.5 2.5 0 0 0 5 0v-5A2.5 2.5 0 0 0 12 4M6.5 11.5a5.5 5.5 0 0 0 11 0M12 17v3",
+  voice:
+    "M12 4a2.5 2.5 0 0 0-2.5 2.5v5a2.5 2.5 0 0 0 5 0v-5A2.5 2.5 0 0 0 12 4M6.5 11.5a5.5 5.5 0 0 0 11 0M12 17v3",
   copy: "M9 9h10v11H9zM5 15V4h10",
   edit: "M5 19l1-4L16.5 4.5l3 3L9 18zM14 7l3 3",
   retry: "M19 12a7 7 0 1 1-2-4.9M19 4v4h-4",
@@ -69,7 +70,11 @@ export function glyph(name) {
 
 /** A button that is a drawing. */
 export function iconButton(name, label, press, attributes = {}) {
-  const button = el("button", { class: "icon", type: "button", "aria-label": label, title: label, ...attributes }, glyph(name));
+  const button = el(
+    "button",
+    { class: "icon", type: "button", "aria-label": label, title: label, ...attributes },
+    glyph(name),
+  );
   button.addEventListener("click", press);
   return button;
 }

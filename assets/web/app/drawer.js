@@ -8,9 +8,32 @@ import { basename, dollars, modelName, plural, tokens } from "./format.js";
 import { setTheme, theme, THEMES } from "./theme.js";
 import { complain } from "./toast.js";
 
-const LEVELS = { off: "Off", minimal: "Minimal", low: "Low", medium: "Medium", high: "High", xhigh: "Very high", max: "Most" };
-const PERMISSIONS = [["ask", "Ask", "Asks before anything is changed or run."], ["plan", "Plan", "Reads and thinks; nothing is changed."], ["yolo", "All", "Everything runs without a question."]];
-const KINDS = { system: "Instructions", tools: "Tools", summaries: "Summaries", prompts: "Your messages", files: "Files you gave", answers: "Answers", thinking: "Thinking", tool_calls: "Calls", tool_results: "Results of tools", shell: "Your commands" };
+const LEVELS = {
+  off: "Off",
+  minimal: "Minimal",
+  low: "Low",
+  medium: "Medium",
+  high: "High",
+  xhigh: "Very high",
+  max: "Most",
+};
+const PERMISSIONS = [
+  ["ask", "Ask", "Asks before anything is changed or run."],
+  ["plan", "Plan", "Reads and thinks; nothing is changed."],
+  ["yolo", "All", "Everything runs without a question."],
+];
+const KINDS = {
+  system: "Instructions",
+  tools: "Tools",
+  summaries: "Summaries",
+  prompts: "Your messages",
+  files: "Files you gave",
+  answers: "Answers",
+  thinking: "Thinking",
+  tool_calls: "Calls",
+  tool_results: "Results of tools",
+  shell: "Your commands",
+};
 
 export class Drawer {
   #models = null;
@@ -23,7 +46,15 @@ export class Drawer {
     this.button = byId("open-drawer");
     this.button.addEventListener("click", () => this.toggle());
     this.body = el("div");
-    this.root.append(el("div", { class: "drawer-head" }, el("h2", {}, "Advanced"), iconButton("close", "Close", () => this.toggle(false))), this.body);
+    this.root.append(
+      el(
+        "div",
+        { class: "drawer-head" },
+        el("h2", {}, "Advanced"),
+        iconButton("close", "Close", () => this.toggle(false)),
+      ),
+      this.body,
+    );
   }
 
   get isOpen() {
@@ -34,7 +65,7 @@ export class Drawer {
     byId("app").classList.toggle("drawer-open", open);
     this.root.hidden = !open;
     this.button.setAttribute("aria-expanded", String(open));
-    if (open) this.draw(), this.root.querySelector("button")?.focus({ preventScroll: true });
+    if (open) (this.draw(), this.root.querySelector("button")?.focus({ preventScroll: true }));
     else if (this.root.contains(document.activeElement)) this.button.focus();
     dispatchEvent(new Event("panels"));
   }
@@ -51,12 +82,17 @@ export class Drawer {
 
   draw() {
     const { conversation } = this;
-    const parts = conversation ? [this.#model(), this.#level(), this.#permissions(), this.#context(), this.#files(), this.#spending()] : [];
+    const parts = conversation
+      ? [this.#model(), this.#level(), this.#permissions(), this.#context(), this.#files(), this.#spending()]
+      : [];
     this.body.replaceChildren(...parts.filter(Boolean), looks(), this.events.part());
   }
 
   #do(type, parameters) {
-    this.conversation.ask(type, parameters).then(() => this.draw()).catch(complain);
+    this.conversation
+      .ask(type, parameters)
+      .then(() => this.draw())
+      .catch(complain);
   }
 
   #model() {
@@ -65,8 +101,12 @@ export class Drawer {
     const list = el("div", { class: "model-list", role: "listbox", "aria-label": "Models", hidden: true });
     const fill = () => {
       const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-      const fits = ({ provider, id, name }) => words.every((word) => `${provider}/${id} ${name}`.toLowerCase().includes(word));
-      const shown = (this.#models ?? []).filter((model) => fits(model)).sort((a, b) => rank(a) - rank(b)).slice(0, 60);
+      const fits = ({ provider, id, name }) =>
+        words.every((word) => `${provider}/${id} ${name}`.toLowerCase().includes(word));
+      const shown = (this.#models ?? [])
+        .filter((model) => fits(model))
+        .sort((a, b) => rank(a) - rank(b))
+        .slice(0, 60);
       list.replaceChildren(...shown.map((other) => this.#modelRow(other, model)));
       list.hidden = shown.length === 0;
     };
@@ -75,16 +115,32 @@ export class Drawer {
       this.#models ??= await this.loadModels(this.conversation).catch((error) => (complain(error), null));
       fill();
     });
-    return part("Model", model ? `${model.provider}` : "", el("p", {}, el("strong", {}, model ? modelName(model) : "None")), el("div", { class: "field" }, search), list);
+    return part(
+      "Model",
+      model ? `${model.provider}` : "",
+      el("p", {}, el("strong", {}, model ? modelName(model) : "None")),
+      el("div", { class: "field" }, search),
+      list,
+    );
   }
 
   #modelRow(other, current) {
     const reference = `${other.provider}/${other.id}`;
     const chosen = current && reference === `${current.provider}/${current.id}`;
     const price = other.price?.input ? `$${other.price.input} / $${other.price.output}` : "";
-    const row = el("button", { type: "button", role: "option", "aria-selected": String(Boolean(chosen)) },
-      el("span", {}, other.name || other.id), el("small", { class: "price", title: "Dollars per million tokens, in and out" }, price),
-      el("small", {}, other.key === "absent" ? `${other.provider} · no key` : `${other.provider} · ${tokens(other.contextWindow)}`));
+    const row = el(
+      "button",
+      { type: "button", role: "option", "aria-selected": String(Boolean(chosen)) },
+      el("span", {}, other.name || other.id),
+      el("small", { class: "price", title: "Dollars per million tokens, in and out" }, price),
+      el(
+        "small",
+        {},
+        other.key === "absent"
+          ? `${other.provider} · no key`
+          : `${other.provider} · ${tokens(other.contextWindow)}`,
+      ),
+    );
     row.addEventListener("click", () => this.#do("set_model", { reference }));
     return row;
   }
@@ -93,13 +149,27 @@ export class Drawer {
     const { model, thinkingLevel } = this.conversation.facts;
     const levels = model?.thinkingLevels ?? [];
     if (levels.length < 2) return null;
-    return part("Thinking", "", choice("Thinking", levels.map((level) => [level, LEVELS[level] ?? level]), thinkingLevel, (level) => this.#do("set_thinking_level", { level })));
+    return part(
+      "Thinking",
+      "",
+      choice(
+        "Thinking",
+        levels.map((level) => [level, LEVELS[level] ?? level]),
+        thinkingLevel,
+        (level) => this.#do("set_thinking_level", { level }),
+      ),
+    );
   }
 
   #permissions() {
     const mode = this.conversation.facts.permissions;
     const hint = PERMISSIONS.find(([name]) => name === mode)?.[2];
-    return part("Permissions", "", choice("Permissions", PERMISSIONS, mode, (mode) => this.#do("set_permissions", { mode })), el("p", { class: "hint" }, hint));
+    return part(
+      "Permissions",
+      "",
+      choice("Permissions", PERMISSIONS, mode, (mode) => this.#do("set_permissions", { mode })),
+      el("p", { class: "hint" }, hint),
+    );
   }
 
   #context() {
@@ -107,33 +177,66 @@ export class Drawer {
     const compact = el("button", { class: "plain wide", type: "button" }, "Summarise the earlier part");
     compact.disabled = this.conversation.running;
     compact.addEventListener("click", () => this.#do("compact", {}));
-    this.conversation.ask("get_context").then(({ report }) => {
-      const bar = el("div", { class: "window-bar", role: "img", "aria-label": `${tokens(report.used)} of ${tokens(report.window)} tokens` });
-      const legend = el("div", { class: "legend" });
-      report.parts.forEach(({ kind, count, tokens: size }) => {
-        const number = Object.keys(KINDS).indexOf(kind);
-        const piece = el("i", { class: `kind-${number}` });
-        piece.style.width = `${(100 * size) / report.window}%`;
-        bar.append(piece);
-        legend.append(el("i", { class: `kind-${number}` }), el("span", {}, `${KINDS[kind] ?? kind} (${count})`), el("span", { class: "n" }, tokens(size)));
-      });
-      const share = report.window ? Math.round((100 * report.used) / report.window) : 0;
-      body.replaceChildren(el("p", {}, `${tokens(report.used)} of ${tokens(report.window)} tokens, ${share} %`), bar, legend);
-    }, () => body.replaceChildren(el("p", { class: "hint" }, "Not known yet.")));
+    this.conversation.ask("get_context").then(
+      ({ report }) => {
+        const bar = el("div", {
+          class: "window-bar",
+          role: "img",
+          "aria-label": `${tokens(report.used)} of ${tokens(report.window)} tokens`,
+        });
+        const legend = el("div", { class: "legend" });
+        report.parts.forEach(({ kind, count, tokens: size }) => {
+          const number = Object.keys(KINDS).indexOf(kind);
+          const piece = el("i", { class: `kind-${number}` });
+          piece.style.width = `${(100 * size) / report.window}%`;
+          bar.append(piece);
+          legend.append(
+            el("i", { class: `kind-${number}` }),
+            el("span", {}, `${KINDS[kind] ?? kind} (${count})`),
+            el("span", { class: "n" }, tokens(size)),
+          );
+        });
+        const share = report.window ? Math.round((100 * report.used) / report.window) : 0;
+        body.replaceChildren(
+          el("p", {}, `${tokens(report.used)} of ${tokens(report.window)} tokens, ${share} %`),
+          bar,
+          legend,
+        );
+      },
+      () => body.replaceChildren(el("p", { class: "hint" }, "Not known yet.")),
+    );
     return part("Context", "", body, el("p", { class: "hint" }), compact);
   }
 
   #files() {
     const body = el("div", {}, el("p", { class: "hint" }, "Nothing yet."));
-    contextTree(this.conversation).then((tree) => tree && body.replaceChildren(tree), () => {});
+    contextTree(this.conversation).then(
+      (tree) => tree && body.replaceChildren(tree),
+      () => {},
+    );
     return part("Files in the context", "", body);
   }
 
   #spending() {
     const { cost, tokenUsage: used = {}, cwd, sessionFile } = this.conversation.facts;
-    const rows = [["Cost", dollars(cost) || "$0.00"], ["In", tokens(used.input)], ["From the cache", tokens(used.cacheRead)], ["Out", tokens(used.output)],
-      ["Messages", plural(this.conversation.items.length, "message")], ["Folder", cwd], ["Stored as", sessionFile ? basename(sessionFile) : "nothing"]];
-    return part("This session", "", el("dl", { class: "facts-grid" }, rows.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value ?? "")])));
+    const rows = [
+      ["Cost", dollars(cost) || "$0.00"],
+      ["In", tokens(used.input)],
+      ["From the cache", tokens(used.cacheRead)],
+      ["Out", tokens(used.output)],
+      ["Messages", plural(this.conversation.items.length, "message")],
+      ["Folder", cwd],
+      ["Stored as", sessionFile ? basename(sessionFile) : "nothing"],
+    ];
+    return part(
+      "This session",
+      "",
+      el(
+        "dl",
+        { class: "facts-grid" },
+        rows.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value ?? "")]),
+      ),
+    );
   }
 }
 
@@ -141,13 +244,30 @@ export class Drawer {
 const rank = (model) => (model.inCycle ? 0 : model.key === "absent" ? 2 : 1);
 
 export function part(title, aside, ...children) {
-  return el("section", { class: "part", "aria-label": title }, el("h3", {}, title, aside && el("span", {}, aside)), children);
+  return el(
+    "section",
+    { class: "part", "aria-label": title },
+    el("h3", {}, title, aside && el("span", {}, aside)),
+    children,
+  );
 }
 
 /** One of a few: `options` are `[value, label, description]`. The arrow keys walk, as in a group of radio buttons. */
 export function choice(label, options, current, pick) {
   const buttons = options.map(([value, text, title]) =>
-    el("button", { type: "button", role: "radio", title, "aria-checked": String(value === current), tabindex: value === current ? "0" : "-1", on: { click: () => pick(value) } }, text));
+    el(
+      "button",
+      {
+        type: "button",
+        role: "radio",
+        title,
+        "aria-checked": String(value === current),
+        tabindex: value === current ? "0" : "-1",
+        on: { click: () => pick(value) },
+      },
+      text,
+    ),
+  );
   if (!options.some(([value]) => value === current)) buttons[0]?.setAttribute("tabindex", "0");
   const group = el("div", { class: "segments", role: "radiogroup", "aria-label": label }, buttons);
   group.addEventListener("keydown", ({ key }) => {
@@ -161,8 +281,15 @@ export function choice(label, options, current, pick) {
 function looks() {
   const pick = (name) => {
     setTheme(name);
-    group.querySelectorAll("button").forEach((button, place) => button.setAttribute("aria-checked", String(THEMES[place][0] === name)));
+    group
+      .querySelectorAll("button")
+      .forEach((button, place) => button.setAttribute("aria-checked", String(THEMES[place][0] === name)));
   };
-  const group = choice("Colours", THEMES.map(([value, label]) => [value, label]), theme(), pick);
+  const group = choice(
+    "Colours",
+    THEMES.map(([value, label]) => [value, label]),
+    theme(),
+    pick,
+  );
   return part("Colours", "", group);
 }

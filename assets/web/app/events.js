@@ -26,7 +26,8 @@ const deltas = {
   thinking_start: (content, { index }) => (content[index] = { type: "thinking", thinking: "", live: true }),
   thinking_delta: (content, { index, delta }) => (content[index].thinking += delta),
   thinking_end: (content, { index, redacted }) => Object.assign(content[index], { live: false, redacted }),
-  toolcall_start: (content, { index, id, name }) => (content[index] = { type: "toolCall", id, name, arguments: null, raw: "" }),
+  toolcall_start: (content, { index, id, name }) =>
+    (content[index] = { type: "toolCall", id, name, arguments: null, raw: "" }),
   toolcall_delta: (content, { index, delta }) => (content[index].raw += delta),
   toolcall_end: (content, { index, arguments: given }) => (content[index].arguments = given),
 };
@@ -53,10 +54,15 @@ export const handlers = {
 
   message_start(conversation, { id, message }) {
     if (message.role === "toolResult") return;
-    const run = message.role === "shellRun" && conversation.items.findLast(({ id, entryId }) => id?.startsWith("shell-") && !entryId);
+    const run =
+      message.role === "shellRun" &&
+      conversation.items.findLast(({ id, entryId }) => id?.startsWith("shell-") && !entryId);
     // The command that was seen running is this message.
     if (run) return void Object.assign(run, { id, message, live: false });
-    const item = conversation.add({ ...message, content: message.content ? [...message.content] : undefined }, { id, live: message.role === "assistant" });
+    const item = conversation.add(
+      { ...message, content: message.content ? [...message.content] : undefined },
+      { id, live: message.role === "assistant" },
+    );
     conversation.tell("item", { item });
   },
   message_update(conversation, { id, delta }) {
@@ -90,7 +96,8 @@ export const handlers = {
     if (usage) {
       conversation.facts.cost = (conversation.facts.cost ?? 0) + (usage.cost?.total ?? 0);
       const total = (conversation.facts.tokenUsage ??= {});
-      for (const kind of ["input", "output", "cacheRead", "cacheWrite"]) total[kind] = (total[kind] ?? 0) + (usage[kind] ?? 0);
+      for (const kind of ["input", "output", "cacheRead", "cacheWrite"])
+        total[kind] = (total[kind] ?? 0) + (usage[kind] ?? 0);
     }
     conversation.tell("item", { item });
     conversation.tell("status");
@@ -104,7 +111,10 @@ export const handlers = {
 
   tool_execution_start(conversation, { callId, toolName, arguments: given }) {
     const call = conversation.calls.get(callId) ?? { output: "", line: "" };
-    conversation.calls.set(callId, Object.assign(call, { name: toolName, arguments: given, state: "running", since: Date.now() }));
+    conversation.calls.set(
+      callId,
+      Object.assign(call, { name: toolName, arguments: given, state: "running", since: Date.now() }),
+    );
     conversation.tell("call", { id: callId });
     phase(conversation, `Running ${toolName}`);
   },
@@ -145,15 +155,27 @@ export const handlers = {
     conversation.tell("queue");
   },
   retry_scheduled: (conversation, { attempt, maxAttempts, delayMs }) =>
-    phase(conversation, `The model did not answer: trying again in ${duration(delayMs)} (${attempt} of ${maxAttempts})`),
-  provider_switched: (conversation, { from, to }) => conversation.tell("notice", { severity: "warning", text: `${from} failed: going on with ${to}.` }),
+    phase(
+      conversation,
+      `The model did not answer: trying again in ${duration(delayMs)} (${attempt} of ${maxAttempts})`,
+    ),
+  provider_switched: (conversation, { from, to }) =>
+    conversation.tell("notice", { severity: "warning", text: `${from} failed: going on with ${to}.` }),
   compaction_start: (conversation) => phase(conversation, "Summarising the earlier part"),
   compaction_end: (conversation) => phase(conversation, ""),
   branch_summary_start: (conversation) => phase(conversation, "Summarising the branch"),
-  branch_summary_failed: (conversation, { message }) => (phase(conversation, ""), conversation.tell("notice", { severity: "error", text: message })),
+  branch_summary_failed: (conversation, { message }) => (
+    phase(conversation, ""),
+    conversation.tell("notice", { severity: "error", text: message })
+  ),
 
   session_opened(conversation, { session, messages, atStart }) {
-    Object.assign(conversation.facts, { sessionId: session.id, sessionFile: session.path, sessionName: session.name, cwd: session.cwd });
+    Object.assign(conversation.facts, {
+      sessionId: session.id,
+      sessionFile: session.path,
+      sessionName: session.name,
+      cwd: session.cwd,
+    });
     conversation.setMessages(messages, atStart);
     conversation.tell("reset");
     conversation.tell("status");
@@ -200,6 +222,7 @@ export const handlers = {
 /** What an agent inside of a call is at, in one line. */
 function inner(event) {
   if (event.type === "tool_execution_start") return `Running ${event.toolName}`;
-  if (event.type === "message_end" && event.message?.usage) return `Answered ${dollars(event.message.usage.cost?.total)}`.trim();
+  if (event.type === "message_end" && event.message?.usage)
+    return `Answered ${dollars(event.message.usage.cost?.total)}`.trim();
   return null;
 }

@@ -15,10 +15,16 @@ export function askToken(message = "") {
   const root = byId("login");
   const field = el("input", { type: "password", autocomplete: "current-password", required: true, id: "token" });
   const fault = el("p", { class: "wrong", role: "alert" }, message);
-  const form = el("form", {},
-    el("img", { src: "/icons/icon.svg", alt: "" }), el("h1", {}, "Welcome to osier"),
+  const form = el(
+    "form",
+    {},
+    el("img", { src: "/icons/icon.svg", alt: "" }),
+    el("h1", {}, "Welcome to osier"),
     el("p", {}, "Enter the token that osier serve printed when it started, or open the address it printed."),
-    el("div", { class: "field" }, el("label", { for: "token" }, "Token"), field), fault, el("button", { class: "primary", type: "submit" }, "Sign in"));
+    el("div", { class: "field" }, el("label", { for: "token" }, "Token"), field),
+    fault,
+    el("button", { class: "primary", type: "submit" }, "Sign in"),
+  );
   root.replaceChildren(form);
   root.hidden = false;
   byId("app").hidden = true;

@@ -25,11 +25,26 @@ class Page {
 
   constructor() {
     this.link = new Link(() => known());
-    this.composer = new Composer({ send: (message) => this.send(message), stop: () => this.stop(), recall: () => this.recall(), settings: () => this.drawer.toggle(true) });
-    this.transcript = new Transcript({ act: (name, item, more) => act(name, item, this, more), menu: (item, anchor) => messageMenu(item, this, anchor) });
+    this.composer = new Composer({
+      send: (message) => this.send(message),
+      stop: () => this.stop(),
+      recall: () => this.recall(),
+      settings: () => this.drawer.toggle(true),
+    });
+    this.transcript = new Transcript({
+      act: (name, item, more) => act(name, item, this, more),
+      menu: (item, anchor) => messageMenu(item, this, anchor),
+    });
     this.questions = new Questions();
-    this.sessions = new SessionList({ open: (row, isOpen) => this.#openRow(row, isOpen), menu: (row, isOpen, anchor) => this.#rowMenu(row, isOpen, anchor) });
-    this.drawer = new Drawer({ link: this.link, models: (conversation) => models(conversation), developer: () => this.transcript.refresh() });
+    this.sessions = new SessionList({
+      open: (row, isOpen) => this.#openRow(row, isOpen),
+      menu: (row, isOpen, anchor) => this.#rowMenu(row, isOpen, anchor),
+    });
+    this.drawer = new Drawer({
+      link: this.link,
+      models: (conversation) => models(conversation),
+      developer: () => this.transcript.refresh(),
+    });
     byId("new-session").addEventListener("click", () => this.#create().catch(complain));
     byId("title").addEventListener("dblclick", () => this.#rename());
     watchPanels(() => this.drawer.isOpen && this.drawer.toggle(false));
@@ -42,7 +57,9 @@ class Page {
   async begin() {
     byId("app").hidden = false;
     this.link.start();
-    await new Promise((resolve) => (this.link.connected ? resolve() : this.link.addEventListener("state", resolve, { once: true })));
+    await new Promise((resolve) =>
+      this.link.connected ? resolve() : this.link.addEventListener("state", resolve, { once: true }),
+    );
     await this.refresh();
     await this.#fromAddress();
   }
@@ -98,7 +115,8 @@ class Page {
     if (this.conversation?.id === id) return;
     this.conversation?.close();
     const conversation = (this.conversation = new Conversation(this.link, id));
-    const on = (type, listener) => conversation.addEventListener(type, ({ detail }) => this.conversation === conversation && listener(detail));
+    const on = (type, listener) =>
+      conversation.addEventListener(type, ({ detail }) => this.conversation === conversation && listener(detail));
     on("status", () => this.#status());
     on("queue", () => this.composer.showQueue(conversation.queue));
     on("question", () => this.questions.next());
@@ -144,9 +162,14 @@ class Page {
     }
     this.since ??= Date.now();
     node.hidden = false;
-    if (!node.querySelector(".leaves")) node.prepend(el("span", { class: "leaves", "aria-hidden": "true" }, el("i"), el("i"), el("i")), el("span", { class: "state" }));
+    if (!node.querySelector(".leaves"))
+      node.prepend(
+        el("span", { class: "leaves", "aria-hidden": "true" }, el("i"), el("i"), el("i")),
+        el("span", { class: "state" }),
+      );
     const spent = Date.now() - this.since;
-    node.querySelector(".state").textContent = `${conversation.phase || "Working"}${spent > 3000 ? ` · ${duration(spent)}` : ""}`;
+    node.querySelector(".state").textContent =
+      `${conversation.phase || "Working"}${spent > 3000 ? ` · ${duration(spent)}` : ""}`;
   }
 
   async send({ text, images, editing, followUp }) {
@@ -156,7 +179,11 @@ class Page {
       if (conversation.running) throw new Error("Stop the agent first, then send it again.");
       await conversation.ask("move_to", { entryId: editing.entryId });
     }
-    if (text.startsWith("!") && images.length === 0) return conversation.ask("bash", { command: text.replace(/^!+/, "").trim(), excludeFromContext: text.startsWith("!!") });
+    if (text.startsWith("!") && images.length === 0)
+      return conversation.ask("bash", {
+        command: text.replace(/^!+/, "").trim(),
+        excludeFromContext: text.startsWith("!!"),
+      });
     const attachments = editing?.message.attachments ?? [];
     const streamingBehavior = conversation.running ? (followUp ? "followUp" : "steer") : undefined;
     await conversation.ask("prompt", { message: text, images, attachments, streamingBehavior });
@@ -183,20 +210,39 @@ class Page {
 
   async #rename() {
     const name = await askLine("Name of the session", this.conversation?.facts.sessionName ?? "");
-    if (name !== null) await this.conversation.ask("set_session_name", { name }).then(() => this.refresh(), complain);
+    if (name !== null)
+      await this.conversation.ask("set_session_name", { name }).then(() => this.refresh(), complain);
   }
 
   #rowMenu(row, isOpen, anchor) {
     const here = this.#here().includes(row.id);
-    openMenu("Session", [
-      here && { icon: "name", label: "Rename", press: () => this.#rename() },
-      isOpen && { icon: "leave", label: "Close", press: () => this.#close(row) },
-      !isOpen && this.conversation && { icon: "trash", label: "Move to the trash", danger: true, press: () => this.#trash(row) },
-    ], anchor);
+    openMenu(
+      "Session",
+      [
+        here && { icon: "name", label: "Rename", press: () => this.#rename() },
+        isOpen && { icon: "leave", label: "Close", press: () => this.#close(row) },
+        !isOpen &&
+          this.conversation && {
+            icon: "trash",
+            label: "Move to the trash",
+            danger: true,
+            press: () => this.#trash(row),
+          },
+      ],
+      anchor,
+    );
   }
 
   async #close(row) {
-    if (row.state === "working" && !(await askYes("Close this session?", "The agent is at work in it and will be stopped. What was said is kept.", "Close"))) return;
+    if (
+      row.state === "working" &&
+      !(await askYes(
+        "Close this session?",
+        "The agent is at work in it and will be stopped. What was said is kept.",
+        "Close",
+      ))
+    )
+      return;
     await api.closeSession(row.id).catch(complain);
     await this.refresh();
     if (!this.#here().includes(row.id)) return;
@@ -207,7 +253,8 @@ class Page {
   }
 
   async #trash(row) {
-    if (!(await askYes("Move it to the trash?", line(row.name || row.firstPrompt, 200), "Move to the trash"))) return;
+    if (!(await askYes("Move it to the trash?", line(row.name || row.firstPrompt, 200), "Move to the trash")))
+      return;
     await this.conversation.ask("delete_session", { path: row.path }).catch(complain);
     this.refresh();
   }
@@ -217,7 +264,11 @@ class Page {
       banner("");
       this.refresh();
     } else if (state === "lost") {
-      banner(navigator.onLine ? "The connection to osier is lost. Trying again…" : "You are offline. What is here can be read; osier goes on working.");
+      banner(
+        navigator.onLine
+          ? "The connection to osier is lost. Trying again…"
+          : "You are offline. What is here can be read; osier goes on working.",
+      );
     } else if (state === "denied" && byId("login").hidden) {
       this.link.stop();
       await askToken();
@@ -243,7 +294,10 @@ async function begin() {
   applyTheme();
   install();
   const token = tokenOfAddress();
-  if (token) await api.login(token).catch((error) => askToken(error.status === 0 ? error.message : "The address holds another server's token."));
+  if (token)
+    await api
+      .login(token)
+      .catch((error) => askToken(error.status === 0 ? error.message : "The address holds another server's token."));
   else if (!(await known().catch(() => true))) await askToken();
   await new Page().begin();
 }

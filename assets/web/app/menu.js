@@ -6,8 +6,21 @@ import { el, glyph } from "./dom.js";
 export function openMenu(label, items, anchor) {
   const menu = el("dialog", { class: "menu", "aria-label": label });
   const close = () => menu.close();
-  const buttons = items.filter(Boolean).map(({ icon, label, press, danger }) =>
-    el("button", { type: "button", role: "menuitem", class: danger ? "danger-item" : null, on: { click: () => (close(), press()) } }, glyph(icon), el("span", {}, label)));
+  const buttons = items
+    .filter(Boolean)
+    .map(({ icon, label, press, danger }) =>
+      el(
+        "button",
+        {
+          type: "button",
+          role: "menuitem",
+          class: danger ? "danger-item" : null,
+          on: { click: () => (close(), press()) },
+        },
+        glyph(icon),
+        el("span", {}, label),
+      ),
+    );
   menu.append(el("div", { role: "menu" }, buttons));
   menu.addEventListener("close", () => menu.remove());
   menu.addEventListener("click", (event) => event.target === menu && close());
@@ -25,7 +38,11 @@ export function openMenu(label, items, anchor) {
 
 /** Beside its anchor, within the window. On a phone the style sheet puts it below. */
 function place(menu, anchor) {
-  const box = anchor?.getBoundingClientRect() ?? { left: innerWidth / 2 - menu.offsetWidth / 2, bottom: innerHeight / 3, top: innerHeight / 3 };
+  const box = anchor?.getBoundingClientRect() ?? {
+    left: innerWidth / 2 - menu.offsetWidth / 2,
+    bottom: innerHeight / 3,
+    top: innerHeight / 3,
+  };
   const left = Math.max(8, Math.min(box.left, innerWidth - menu.offsetWidth - 8));
   const below = box.bottom + 4 + menu.offsetHeight < innerHeight;
   menu.style.left = `${left}px`;
@@ -44,9 +61,18 @@ export const askYes = (title, text, confirm) => askForm(title, [el("p", {}, text
 function askForm(title, content, confirm) {
   return new Promise((resolve) => {
     const dialog = el("dialog", { class: "question", "aria-label": title });
-    const form = el("form", { method: "dialog" },
-      el("header", {}, el("h2", {}, title)), el("div", { class: "content" }, content),
-      el("footer", {}, el("button", { class: "plain", value: "no", formnovalidate: true }, "Cancel"), el("button", { class: "primary", value: "yes" }, confirm)));
+    const form = el(
+      "form",
+      { method: "dialog" },
+      el("header", {}, el("h2", {}, title)),
+      el("div", { class: "content" }, content),
+      el(
+        "footer",
+        {},
+        el("button", { class: "plain", value: "no", formnovalidate: true }, "Cancel"),
+        el("button", { class: "primary", value: "yes" }, confirm),
+      ),
+    );
     // Enter in a field is the confirmation, not the first button.
     form.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || event.target.tagName !== "INPUT") return;

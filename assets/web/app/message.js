@@ -51,11 +51,17 @@ export class MessageView {
 
   #user({ text, attachments = [] }) {
     const said = el("div", { class: "said" }, text);
-    const parts = [attachments.length > 0 && el("div", { class: "attached" }, attachments.map(attached)), text && said];
+    const parts = [
+      attachments.length > 0 && el("div", { class: "attached" }, attachments.map(attached)),
+      text && said,
+    ];
     if (text.length > LONG) {
       said.classList.add("long");
       const more = el("button", { class: "more", type: "button" }, "Show all");
-      more.addEventListener("click", () => (more.textContent = said.classList.toggle("long") ? "Show all" : "Show less"));
+      more.addEventListener(
+        "click",
+        () => (more.textContent = said.classList.toggle("long") ? "Show all" : "Show less"),
+      );
       parts.push(more);
     }
     this.node.replaceChildren(...parts.filter(Boolean));
@@ -89,9 +95,22 @@ export class MessageView {
     const sign = this.item.live ? el("span", { class: "spinner" }) : glyph(failed ? "fault" : "check");
     const open = this.node.querySelector("details")?.open ?? true;
     this.node.replaceChildren(
-      el("details", { class: `tool ${state}`, open },
-        el("summary", {}, el("span", { class: "status" }, sign), el("span", { class: "verb" }, "You ran"), el("span", { class: "what" }, run.command), el("span", { class: "facts" }, failed ? `exit ${run.exitCode}` : "")),
-        el("div", { class: "tool-body" }, el("pre", { class: "output", tabindex: "0", "aria-label": "Output" }, run.output)),
+      el(
+        "details",
+        { class: `tool ${state}`, open },
+        el(
+          "summary",
+          {},
+          el("span", { class: "status" }, sign),
+          el("span", { class: "verb" }, "You ran"),
+          el("span", { class: "what" }, run.command),
+          el("span", { class: "facts" }, failed ? `exit ${run.exitCode}` : ""),
+        ),
+        el(
+          "div",
+          { class: "tool-body" },
+          el("pre", { class: "output", tabindex: "0", "aria-label": "Output" }, run.output),
+        ),
       ),
     );
   }
@@ -109,14 +128,25 @@ export class MessageView {
     this.node.querySelector(":scope > .actions")?.remove();
     const { item } = this;
     const asides = !["user", "assistant"].includes(item.role);
-    const silent = item.role === "assistant" && !(item.message.content ?? []).some((block) => block?.type === "text");
+    const silent =
+      item.role === "assistant" && !(item.message.content ?? []).some((block) => block?.type === "text");
     if (item.live || asides) return;
     const siblings = this.transcript.siblings(item);
     if (silent && !siblings) return;
     const more = iconButton("more", "More actions", (event) => this.transcript.menu(item, event.currentTarget));
     const copy = iconButton("copy", "Copy", () => this.transcript.act("copy", item));
-    const edit = item.role === "user" ? iconButton("edit", "Edit and send again", () => this.transcript.act("edit", item)) : null;
-    this.node.append(el("div", { class: "actions" }, siblings, silent ? [] : [copy, edit, more, el("span", { class: "meta" }, facts(item))]));
+    const edit =
+      item.role === "user"
+        ? iconButton("edit", "Edit and send again", () => this.transcript.act("edit", item))
+        : null;
+    this.node.append(
+      el(
+        "div",
+        { class: "actions" },
+        siblings,
+        silent ? [] : [copy, edit, more, el("span", { class: "meta" }, facts(item))],
+      ),
+    );
   }
 }
 
@@ -146,7 +176,12 @@ const VIEWS = {
   thinking(block) {
     const title = el("span", {}, "Thinking");
     const thought = el("div", { class: "thought", tabindex: "0" });
-    const node = el("details", { class: "thinking" }, el("summary", {}, el("span", { class: "turn", "aria-hidden": "true" }, "▸"), title), thought);
+    const node = el(
+      "details",
+      { class: "thinking" },
+      el("summary", {}, el("span", { class: "turn", "aria-hidden": "true" }, "▸"), title),
+      thought,
+    );
     const since = performance.now();
     const paint = (block, live) => {
       node.classList.toggle("live", live);
@@ -174,26 +209,44 @@ const VIEWS = {
 
   toolCall(block, view) {
     const tool = view.transcript.tool(block.id);
-    return { node: tool.node, piece: (_, delta) => delta.type === "toolcall_end" && tool.update(), end: () => tool.update() };
+    return {
+      node: tool.node,
+      piece: (_, delta) => delta.type === "toolcall_end" && tool.update(),
+      end: () => tool.update(),
+    };
   },
 };
 
 /** Why an answer is shorter than it would have been. */
 function ended({ stopReason, errorMessage }) {
-  if (stopReason === "error") return el("div", { class: "failed", role: "alert" }, errorMessage ?? "The model call failed.");
-  const words = { aborted: "Stopped", length: "Cut off at the longest answer the model gives", refusal: "The provider's filter ended this answer" }[stopReason];
+  if (stopReason === "error")
+    return el("div", { class: "failed", role: "alert" }, errorMessage ?? "The model call failed.");
+  const words = {
+    aborted: "Stopped",
+    length: "Cut off at the longest answer the model gives",
+    refusal: "The provider's filter ended this answer",
+  }[stopReason];
   return words ? el("p", { class: "stopped" }, words) : null;
 }
 
 function facts({ role, message }) {
   if (role === "user") return when(message.timestamp);
   const used = message.usage ? `${tokens(message.usage.output)} tokens` : "";
-  return [message.model && basename(message.model), used, dollars(message.usage?.cost?.total), when(message.timestamp)].filter(Boolean).join(" · ");
+  return [
+    message.model && basename(message.model),
+    used,
+    dollars(message.usage?.cost?.total),
+    when(message.timestamp),
+  ]
+    .filter(Boolean)
+    .join(" · ");
 }
 
 function attached({ kind, mimeType, content, preview, fileName, size }) {
   const source = kind === "image" && (imageSource(mimeType, content) ?? imageSource("image/png", preview));
-  return source ? el("img", { src: source, alt: fileName }) : el("span", { class: "file" }, `${fileName} · ${bytes(size)}`);
+  return source
+    ? el("img", { src: source, alt: fileName })
+    : el("span", { class: "file" }, `${fileName} · ${bytes(size)}`);
 }
 
 function prose(text) {
@@ -203,7 +256,11 @@ function prose(text) {
 }
 
 function folded(title, text) {
-  const node = el("details", { class: "summary" }, el("summary", {}, el("span", { class: "turn", "aria-hidden": "true" }, "▸"), title));
+  const node = el(
+    "details",
+    { class: "summary" },
+    el("summary", {}, el("span", { class: "turn", "aria-hidden": "true" }, "▸"), title),
+  );
   node.addEventListener("toggle", () => node.children.length < 2 && node.append(prose(text)), { once: true });
   return node;
 }

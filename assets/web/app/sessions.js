@@ -34,21 +34,40 @@ export class SessionList {
     }
     const shown = groups.filter(([, rows]) => rows.length > 0);
     const focused = this.root.contains(document.activeElement) ? document.activeElement.dataset.id : null;
-    this.root.replaceChildren(...shown.flatMap(([name, rows]) => [el("h2", { class: "session-group" }, name), ...rows]));
-    if (shown.length === 0) this.root.append(el("p", { class: "empty" }, "Sessions are kept here, and can be gone on with at any time."));
+    this.root.replaceChildren(
+      ...shown.flatMap(([name, rows]) => [el("h2", { class: "session-group" }, name), ...rows]),
+    );
+    if (shown.length === 0)
+      this.root.append(el("p", { class: "empty" }, "Sessions are kept here, and can be gone on with at any time."));
     if (focused) this.root.querySelector(`[data-id="${CSS.escape(focused)}"]`)?.focus();
   }
 
   #row(row, here, isOpen) {
     const state = isOpen ? (row.state === "idle" && row.unread ? "unread" : (row.state ?? "idle")) : null;
     const name = row.name || line(row.firstPrompt, 90) || "New session";
-    const dot = state && el("span", { class: `dot ${state}`, title: STATES[state] }, el("span", { class: "unseen" }, STATES[state]));
+    const dot =
+      state &&
+      el("span", { class: `dot ${state}`, title: STATES[state] }, el("span", { class: "unseen" }, STATES[state]));
     const time = row.modified;
     const where = [basename(row.cwd), isOpen ? "" : when(time)].filter(Boolean).join(" · ");
     const id = row.id;
-    return el("div", { class: `session${here.includes(id) ? " here" : ""}` },
-      el("button", { class: "session-open", type: "button", data: { id }, "aria-current": here.includes(id) ? "true" : null, on: { click: () => this.open(row, isOpen) } },
-        el("span", { class: "session-name" }, name), dot ?? el("span"), el("span", { class: "session-where", title: row.cwd }, where)),
-      iconButton("more", `Actions for ${name}`, (event) => this.menu(row, isOpen, event.currentTarget)));
+    return el(
+      "div",
+      { class: `session${here.includes(id) ? " here" : ""}` },
+      el(
+        "button",
+        {
+          class: "session-open",
+          type: "button",
+          data: { id },
+          "aria-current": here.includes(id) ? "true" : null,
+          on: { click: () => this.open(row, isOpen) },
+        },
+        el("span", { class: "session-name" }, name),
+        dot ?? el("span"),
+        el("span", { class: "session-where", title: row.cwd }, where),
+      ),
+      iconButton("more", `Actions for ${name}`, (event) => this.menu(row, isOpen, event.currentTarget)),
+    );
   }
 }

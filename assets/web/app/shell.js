@@ -55,7 +55,8 @@ export function banner(text) {
 
 /** The shell is kept by a worker, so that the page opens without the server; where browsers allow it, it is installed. */
 export function install() {
-  if ("serviceWorker" in navigator && isSecureContext) navigator.serviceWorker.register(scriptUrl("/worker.js")).catch(() => {});
+  if ("serviceWorker" in navigator && isSecureContext)
+    navigator.serviceWorker.register(scriptUrl("/worker.js")).catch(() => {});
   addEventListener("beforeinstallprompt", (event) => {
     event.preventDefault();
     const button = iconButton("install", "Install as an app", async () => {

@@ -1,7 +1,11 @@
 // Light, dark, or as the system wishes. The choice is this browser's.
 
 const KEY = "osier.theme";
-export const THEMES = [["system", "System", "system"], ["light", "Light", "sun"], ["dark", "Dark", "moon"]];
+export const THEMES = [
+  ["system", "System", "system"],
+  ["light", "Light", "sun"],
+  ["dark", "Dark", "moon"],
+];
 
 export const theme = () => localStorage.getItem(KEY) ?? "system";
 

@@ -6,7 +6,11 @@ const LASTING = { info: 4000, warning: 7000, error: 9000 };
 
 /** Says `text`; `action` is `{label, press}`. */
 export function toast(text, severity = "info", action) {
-  const node = el("div", { class: `toast ${severity}`, role: severity === "error" ? "alert" : null }, el("span", {}, text));
+  const node = el(
+    "div",
+    { class: `toast ${severity}`, role: severity === "error" ? "alert" : null },
+    el("span", {}, text),
+  );
   if (action) {
     const press = () => (node.remove(), action.press());
     node.append(el("button", { type: "button", on: { click: press } }, action.label));

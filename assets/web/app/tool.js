@@ -18,7 +18,13 @@ const TOOLS = {
 };
 
 function other(name) {
-  const what = (given) => line(Object.values(given).filter((value) => typeof value === "string").join(" · "), 100);
+  const what = (given) =>
+    line(
+      Object.values(given)
+        .filter((value) => typeof value === "string")
+        .join(" · "),
+      100,
+    );
   return { now: name, done: name, what };
 }
 
@@ -27,11 +33,15 @@ function facts(call) {
   const details = call.result?.details ?? {};
   const list = [];
   if (details.diff) {
-    const { added, removed } = details.linesAdded === undefined ? counts(details.diff) : { added: details.linesAdded, removed: details.linesRemoved };
+    const { added, removed } =
+      details.linesAdded === undefined
+        ? counts(details.diff)
+        : { added: details.linesAdded, removed: details.linesRemoved };
     if (added) list.push(el("span", { class: "plus" }, `+${added}`));
     if (removed) list.push(el("span", { class: "minus" }, `−${removed}`));
   } else if (call.name === "read" && details.linesRead) list.push(plural(details.linesRead, "line"));
-  else if (call.name === "grep" && details.matches !== undefined) list.push(plural(details.matches, "match", "matches"));
+  else if (call.name === "grep" && details.matches !== undefined)
+    list.push(plural(details.matches, "match", "matches"));
   else if (call.name === "find" && details.count !== undefined) list.push(plural(details.count, "file"));
   else if (call.name === "bash" && details.exitCode) list.push(`exit ${details.exitCode}`);
   else if (call.name === "write" && details.size) list.push(bytes(details.size));
@@ -40,7 +50,13 @@ function facts(call) {
 }
 
 /** What each state says to those who do not see its mark. */
-const STATES = { writing: "is being prepared", running: "is running", good: "succeeded", bad: "failed", ended: "was interrupted" };
+const STATES = {
+  writing: "is being prepared",
+  running: "is running",
+  good: "succeeded",
+  bad: "failed",
+  ended: "was interrupted",
+};
 const MARKS = { good: "check", bad: "fault", ended: "clock" };
 
 function mark(state) {
@@ -50,7 +66,10 @@ function mark(state) {
 
 /** What the model was given back, as text. */
 export function resultText(result) {
-  return (result?.content ?? []).filter((part) => part.type === "text").map((part) => part.text).join("\n");
+  return (result?.content ?? [])
+    .filter((part) => part.type === "text")
+    .map((part) => part.text)
+    .join("\n");
 }
 
 export class ToolView {
@@ -102,14 +121,16 @@ export class ToolView {
   #content(call) {
     const parts = [];
     const details = call.result?.details ?? {};
-    if (call.name === "bash" && call.arguments?.command) parts.push(pre(`$ ${call.arguments.command}`, "Command", "output command"));
+    if (call.name === "bash" && call.arguments?.command)
+      parts.push(pre(`$ ${call.arguments.command}`, "Command", "output command"));
     if (call.line && !call.result) parts.push(el("p", { class: "progress" }, call.line));
     if (details.diff && call.state === "good") parts.push(diff(details.diff));
     else if (call.result) parts.push(pre(resultText(call.result), "Output"));
     else if (call.output) parts.push(pre(call.output, "Output"));
     for (const part of call.result?.content ?? []) {
       const source = part.type === "image" && imageSource(part.mimeType, part.data);
-      if (source) parts.push(el("figure", {}, el("img", { src: source, alt: "Picture the tool gave", loading: "lazy" })));
+      if (source)
+        parts.push(el("figure", {}, el("img", { src: source, alt: "Picture the tool gave", loading: "lazy" })));
     }
     if (document.body.classList.contains("developer")) parts.push(raw(call));
     else if (parts.length === 0) parts.push(el("p", { class: "progress" }, "Nothing yet"));
@@ -122,6 +143,10 @@ function pre(text, label, kind = "output") {
 }
 
 function raw(call) {
-  const text = JSON.stringify({ arguments: call.arguments, details: call.result?.details, status: call.result?.status }, null, 2);
+  const text = JSON.stringify(
+    { arguments: call.arguments, details: call.result?.details, status: call.result?.status },
+    null,
+    2,
+  );
   return el("details", { class: "raw" }, el("summary", {}, "As it was sent"), pre(text, "As it was sent"));
 }

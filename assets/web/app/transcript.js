@@ -41,7 +41,8 @@ export class Transcript {
     this.conversation = conversation;
     if (!conversation) return this.root.replaceChildren();
     const { signal } = (this.#stop = new AbortController());
-    const on = (type, listener) => conversation.addEventListener(type, ({ detail }) => listener(detail), { signal });
+    const on = (type, listener) =>
+      conversation.addEventListener(type, ({ detail }) => listener(detail), { signal });
     on("reset", (detail) => this.#reset(detail.earlier));
     on("item", ({ item }) => this.#item(item));
     on("piece", ({ item, index, delta }) => this.#view(item).piece(index, delta));
@@ -129,8 +130,13 @@ export class Transcript {
     const last = this.conversation.items.findLast((item) => item.role === "assistant");
     // The last rendering of an answer is on its way.
     setTimeout(() => {
-      const said = this.#views.get(last?.key)?.node.querySelector(".blocks > .prose:last-of-type")?.innerText.slice(0, 600);
-      announce({ completed: said ? `osier: ${said}` : "Done", interrupted: "Stopped" }[outcome?.type] ?? "The run failed");
+      const said = this.#views
+        .get(last?.key)
+        ?.node.querySelector(".blocks > .prose:last-of-type")
+        ?.innerText.slice(0, 600);
+      announce(
+        { completed: said ? `osier: ${said}` : "Done", interrupted: "Stopped" }[outcome?.type] ?? "The run failed",
+      );
     }, 400);
   }
 
@@ -143,8 +149,13 @@ export class Transcript {
       button.addEventListener("click", () => this.#sibling(item, way));
       return button;
     };
-    return el("span", { class: "siblings", role: "group", "aria-label": `Branch ${found.place} of ${found.count}` },
-      turn("Branch before", "‹", -1, found.before), el("span", {}, `${found.place} of ${found.count}`), turn("Next branch", "›", 1, found.after));
+    return el(
+      "span",
+      { class: "siblings", role: "group", "aria-label": `Branch ${found.place} of ${found.count}` },
+      turn("Branch before", "‹", -1, found.before),
+      el("span", {}, `${found.place} of ${found.count}`),
+      turn("Next branch", "›", 1, found.after),
+    );
   }
 
   siblingsOf(item) {

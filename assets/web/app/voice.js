@@ -23,7 +23,8 @@ export class Voice {
       this.field.value = before + [...results].map((result) => result[0].transcript).join("");
       this.field.dispatchEvent(new Event("input"));
     };
-    recognition.onerror = ({ error }) => error !== "aborted" && error !== "no-speech" && this.fault(WORDS[error] ?? "Nothing could be heard.");
+    recognition.onerror = ({ error }) =>
+      error !== "aborted" && error !== "no-speech" && this.fault(WORDS[error] ?? "Nothing could be heard.");
     recognition.onend = () => {
       this.#recognition = null;
       this.state(false);

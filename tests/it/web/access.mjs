@@ -3,18 +3,36 @@
 import assert from "node:assert/strict";
 import { DESKTOP, PHONE, axe, file, picture, play, ready, say, settled } from "./stage.mjs";
 
-const DONE = "# Done\n\nA list:\n\n- [x] one\n- `two`\n\n```js\nconst three = \"3\"; // four\n```\n\n| a | b |\n|---|---|\n| 1 | [2](https://a.example) |\n\n> [!WARNING]\n> Mind.";
+const DONE =
+  '# Done\n\nA list:\n\n- [x] one\n- `two`\n\n```js\nconst three = "3"; // four\n```\n\n| a | b |\n|---|---|\n| 1 | [2](https://a.example) |\n\n> [!WARNING]\n> Mind.';
 const TURNS = [
   { when: { toolResult: "a.txt" }, repeat: true, steps: [{ text: DONE }] },
-  { repeat: true, steps: [{ thinking: "Hm." }, { text: "I do." }, { tool: "write", arguments: { file_path: "a.txt", content: "new\n" } }] },
+  {
+    repeat: true,
+    steps: [
+      { thinking: "Hm." },
+      { text: "I do." },
+      { tool: "write", arguments: { file_path: "a.txt", content: "new\n" } },
+    ],
+  },
 ];
 
 async function faults(page) {
   // A ripple that is on its way has the colour of neither end.
-  await page.evaluate(() => Promise.all(document.getAnimations().filter((animation) => animation.effect?.getTiming().iterations !== Infinity).map((animation) => animation.finished.catch(() => {}))));
+  await page.evaluate(() =>
+    Promise.all(
+      document
+        .getAnimations()
+        .filter((animation) => animation.effect?.getTiming().iterations !== Infinity)
+        .map((animation) => animation.finished.catch(() => {})),
+    ),
+  );
   await page.evaluate(axe);
   const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
-  return violations.map(({ id, nodes }) => [id, ...nodes.map(({ target, failureSummary }) => `${target}: ${failureSummary}`)]);
+  return violations.map(({ id, nodes }) => [
+    id,
+    ...nodes.map(({ target, failureSummary }) => `${target}: ${failureSummary}`),
+  ]);
 }
 
 await play(async (stage, serve) => {
@@ -23,7 +41,8 @@ await play(async (stage, serve) => {
   for (const size of [PHONE, DESKTOP]) {
     for (const colorScheme of ["light", "dark"]) {
       const page = await stage.enter(server, size, { colorScheme, reducedMotion: "reduce" });
-      const look = async (place) => assert.deepEqual(await faults(page), [], `${place}, ${colorScheme}, ${size.viewport.width}`);
+      const look = async (place) =>
+        assert.deepEqual(await faults(page), [], `${place}, ${colorScheme}, ${size.viewport.width}`);
       await page.goto(new URL("/", page.url()).href);
       await ready(page);
       if ((await page.locator(".answer").count()) === 0) {
@@ -47,7 +66,9 @@ await play(async (stage, serve) => {
         await page.click("#open-side");
         await look("sessions");
       }
-      const moving = await page.evaluate(() => document.getAnimations().filter(({ playState }) => playState === "running").length);
+      const moving = await page.evaluate(
+        () => document.getAnimations().filter(({ playState }) => playState === "running").length,
+      );
       assert.equal(moving, 0, "nothing moves for those who do not want it");
       await page.context().close();
     }

@@ -3,7 +3,11 @@
 import assert from "node:assert/strict";
 import { PHONE, picture, play, say, settled } from "./stage.mjs";
 
-const TURNS = ["one", "two", "three"].map((word) => ({ when: { user: word }, repeat: true, steps: [{ text: `The answer to ${word}.` }] }));
+const TURNS = ["one", "two", "three"].map((word) => ({
+  when: { user: word },
+  repeat: true,
+  steps: [{ text: `The answer to ${word}.` }],
+}));
 
 await play(async (stage, serve) => {
   const server = await serve(TURNS);
@@ -41,7 +45,13 @@ await play(async (stage, serve) => {
   const menu = page.locator("dialog.menu");
   await menu.waitFor();
   await picture(page, "phone-menu");
-  assert.deepEqual(await menu.getByRole("menuitem").allInnerTexts(), ["Copy", "Edit and send again", "Try again", "Fork into a new session", "Name this place"]);
+  assert.deepEqual(await menu.getByRole("menuitem").allInnerTexts(), [
+    "Copy",
+    "Edit and send again",
+    "Try again",
+    "Fork into a new session",
+    "Name this place",
+  ]);
   await menu.getByRole("menuitem", { name: "Try again" }).click();
   await page.locator(".user .siblings", { hasText: "3 of 3" }).waitFor();
   await settled(page);

@@ -6,11 +6,18 @@ import { join } from "node:path";
 import { DESKTOP, picture, play, ready, say, settled, work } from "./stage.mjs";
 
 const TURNS = [
-  { when: { user: "slow" }, steps: [{ text: "Slowly", chunk: 1, delayMs: 30 }, { text: " on and on".repeat(200), chunk: 4, delayMs: 40 }] },
+  {
+    when: { user: "slow" },
+    steps: [
+      { text: "Slowly", chunk: 1, delayMs: 30 },
+      { text: " on and on".repeat(200), chunk: 4, delayMs: 40 },
+    ],
+  },
   { repeat: true, steps: [{ text: "Seen." }] },
 ];
 /** A red square. */
-const RED = "iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAIAAACQkWg2AAAAGklEQVR42mNcq2DMQApgYiARjGoY1TB0NAAAQrcBIJp45zUAAAAASUVORK5CYII=";
+const RED =
+  "iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAIAAACQkWg2AAAAGklEQVR42mNcq2DMQApgYiARjGoY1TB0NAAAQrcBIJp45zUAAAAASUVORK5CYII=";
 
 /** A recogniser as a browser would bring it. */
 function hears() {
@@ -42,21 +49,37 @@ await play(async (stage, serve) => {
       transfer.items.add(new File([bytes], "pasted.png", { type: "image/png" }));
       return transfer;
     };
-    document.querySelector("#prompt").dispatchEvent(new ClipboardEvent("paste", { clipboardData: carried(), bubbles: true, cancelable: true }));
-    document.querySelector("#main").dispatchEvent(new DragEvent("drop", { dataTransfer: carried(), bubbles: true, cancelable: true }));
+    document
+      .querySelector("#prompt")
+      .dispatchEvent(new ClipboardEvent("paste", { clipboardData: carried(), bubbles: true, cancelable: true }));
+    document
+      .querySelector("#main")
+      .dispatchEvent(new DragEvent("drop", { dataTransfer: carried(), bubbles: true, cancelable: true }));
   }, RED);
   await page.locator(".picture-chip").nth(2).waitFor();
   await page.getByRole("button", { name: "Remove red.png" }).click();
   assert.equal(await page.locator(".picture-chip").count(), 2);
   await say(page, "look");
   await page.locator(".answer", { hasText: "Seen." }).waitFor();
-  assert.deepEqual(await page.locator(".user .attached img").evaluateAll((images) => images.map(({ naturalWidth }) => naturalWidth)), [16, 16]);
+  assert.deepEqual(
+    await page
+      .locator(".user .attached img")
+      .evaluateAll((images) => images.map(({ naturalWidth }) => naturalWidth)),
+    [16, 16],
+  );
   await settled(page);
 
   // A voice.
   await page.getByRole("button", { name: "Speak" }).click();
   await page.waitForFunction(() => document.querySelector("#prompt").value === "what was spoken");
   await page.getByRole("button", { name: "Speak" }).click();
+  await page.fill("#prompt", "");
+
+  // Names of files.
+  await page.locator("#prompt").pressSequentially("read @red");
+  await page.locator(".suggestion", { hasText: "@red.png" }).waitFor();
+  await page.keyboard.press("Tab");
+  assert.equal(await page.inputValue("#prompt"), "read @red.png ");
   await page.fill("#prompt", "");
 
   // What waits, and is taken back; stop.
@@ -87,7 +110,11 @@ await play(async (stage, serve) => {
   assert.notEqual(await ground(), light);
 
   // A name for the session, and the list of them.
-  await page.locator("#side").getByRole("button", { name: /^Actions for/ }).first().click();
+  await page
+    .locator("#side")
+    .getByRole("button", { name: /^Actions for/ })
+    .first()
+    .click();
   await page.getByRole("menuitem", { name: "Rename" }).click();
   await page.fill("dialog.question input", "My <i>session</i>");
   await page.keyboard.press("Enter");

@@ -57,9 +57,16 @@ await play(async (stage, serve) => {
   await again.goto(address);
   await again.locator("#banner", { hasText: "Trying again" }).waitFor();
   await picture(again, "desktop-offline");
-  const kept = await again.evaluate(async () => (await (await caches.open("osier-shell-1")).keys()).map(({ url }) => new URL(url).pathname));
-  assert.deepEqual(kept.filter((path) => path.startsWith("/api")), []);
+  const kept = await again.evaluate(async () =>
+    (await (await caches.open("osier-shell-1")).keys()).map(({ url }) => new URL(url).pathname),
+  );
+  assert.deepEqual(
+    kept.filter((path) => path.startsWith("/api")),
+    [],
+  );
   assert.ok(kept.includes("/"));
   // Refused connections are what this is about.
-  stage.faults = stage.faults.filter((fault) => !/ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|WebSocket|Failed to load|ERR_EMPTY/.test(fault));
+  stage.faults = stage.faults.filter(
+    (fault) => !/ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|WebSocket|Failed to load|ERR_EMPTY/.test(fault),
+  );
 });

@@ -7,23 +7,39 @@ import { DESKTOP, PHONE, file, picture, play, ready, say, settled, work } from "
 
 const SOURCE = "//! A tiny parser.\n\npub fn parse(text: &str) -> Option<u32> {\n    text.trim().parse().ok()\n}\n";
 const EDIT = { old_string: "-> Option<u32> {", new_string: "-> Option<i64> {" };
-const ANSWER = "## What changed\n\nThe parser now takes **negative** numbers:\n\n1. `parse` gives an `i64` in place of a `u32`\n2. nothing else\n\n```rust\npub fn parse(text: &str) -> Option<i64> {\n    text.trim().parse().ok() // spaces do not matter\n}\n```\n\n| input | before | now |\n|---|---|--:|\n| `\"12\"` | `Some(12)` | `Some(12)` |\n| `\"-3\"` | `None` | `Some(-3)` |\n\n> [!NOTE]\n> Callers that store the value as `u32` need a `try_into`.\n\nSee [the documentation](https://doc.rust-lang.org). Shall I add a test?";
+const ANSWER =
+  '## What changed\n\nThe parser now takes **negative** numbers:\n\n1. `parse` gives an `i64` in place of a `u32`\n2. nothing else\n\n```rust\npub fn parse(text: &str) -> Option<i64> {\n    text.trim().parse().ok() // spaces do not matter\n}\n```\n\n| input | before | now |\n|---|---|--:|\n| `"12"` | `Some(12)` | `Some(12)` |\n| `"-3"` | `None` | `Some(-3)` |\n\n> [!NOTE]\n> Callers that store the value as `u32` need a `try_into`.\n\nSee [the documentation](https://doc.rust-lang.org). Shall I add a test?';
 
 const TURNS = [
-  { when: { toolResult: "parse" }, steps: [
-    { text: "`parse` gives a `u32`, so a minus sign fails. I change the type:" },
-    { tool: "edit", arguments: { file_path: "src/lib.rs", edits: [EDIT] } }] },
-  { when: { toolResult: "lib.rs" }, repeat: true, steps: [{ tool: "bash", arguments: { command: "echo all tests passed" } }] },
+  {
+    when: { toolResult: "parse" },
+    steps: [
+      { text: "`parse` gives a `u32`, so a minus sign fails. I change the type:" },
+      { tool: "edit", arguments: { file_path: "src/lib.rs", edits: [EDIT] } },
+    ],
+  },
+  {
+    when: { toolResult: "lib.rs" },
+    repeat: true,
+    steps: [{ tool: "bash", arguments: { command: "echo all tests passed" } }],
+  },
   { when: { toolResult: "all tests" }, repeat: true, steps: [{ text: ANSWER, delayMs: 2 }] },
-  { repeat: true, steps: [
-    { thinking: "Negative numbers have to parse. I look at the file first, then change the type.", delayMs: 4 },
-    { text: "I look at the parser first." },
-    { tool: "read", arguments: { file_path: "src/lib.rs" } },
-    { tool: "grep", arguments: { pattern: "parse" } }] },
+  {
+    repeat: true,
+    steps: [
+      { thinking: "Negative numbers have to parse. I look at the file first, then change the type.", delayMs: 4 },
+      { text: "I look at the parser first." },
+      { tool: "read", arguments: { file_path: "src/lib.rs" } },
+      { tool: "grep", arguments: { pattern: "parse" } },
+    ],
+  },
 ];
 
 await play(async (stage, serve) => {
-  for (const [name, size, colorScheme] of [["phone", PHONE, "dark"], ["desktop", DESKTOP, "light"]]) {
+  for (const [name, size, colorScheme] of [
+    ["phone", PHONE, "dark"],
+    ["desktop", DESKTOP, "light"],
+  ]) {
     file("src/lib.rs", SOURCE);
     file("AGENTS.md", "# Rules\n\nKeep it small.\n");
     const server = await serve(TURNS);
@@ -47,8 +63,10 @@ await play(async (stage, serve) => {
       verbs: await page.locator(".tool .verb").allInnerTexts(),
       added: await page.locator(".tool .diff .add .text").allInnerTexts(),
       headings: await page.locator(".prose h4").allInnerTexts(),
-      keywords: await page.locator(".prose .s-keyword").count() > 0,
-      links: await page.locator(".prose a").evaluateAll((links) => links.map((link) => [link.href, link.rel, link.target])),
+      keywords: (await page.locator(".prose .s-keyword").count()) > 0,
+      links: await page
+        .locator(".prose a")
+        .evaluateAll((links) => links.map((link) => [link.href, link.rel, link.target])),
       note: await page.locator(".prose blockquote.note").count(),
     });
     const expected = {

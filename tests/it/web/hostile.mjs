@@ -36,12 +36,15 @@ const all = ATTACKS.join("\n\n");
 const NAME = `"><img src=x onerror=alert(1)>.txt`;
 
 const TURNS = [
-  { steps: [
-    { thinking: all },
-    { text: all, chunk: 7 },
-    { tool: "write", arguments: { file_path: NAME, content: `${all}\n` } },
-    { tool: "bash", arguments: { command: `cat '${NAME}'; echo '${ATTACKS[0].replaceAll("'", "’")}'` } },
-    { tool: ATTACKS[2], arguments: { command: all, [ATTACKS[0]]: ATTACKS[4] } }] },
+  {
+    steps: [
+      { thinking: all },
+      { text: all, chunk: 7 },
+      { tool: "write", arguments: { file_path: NAME, content: `${all}\n` } },
+      { tool: "bash", arguments: { command: `cat '${NAME}'; echo '${ATTACKS[0].replaceAll("'", "’")}'` } },
+      { tool: ATTACKS[2], arguments: { command: all, [ATTACKS[0]]: ATTACKS[4] } },
+    ],
+  },
   { repeat: true, steps: [{ text: `${all}\n\nThe end.`, chunk: 31 }] },
 ];
 
@@ -50,10 +53,18 @@ await play(async (stage, serve) => {
   const server = await serve(TURNS);
   const page = await stage.enter(server, DESKTOP);
   const elsewhere = [];
-  page.on("request", (request) => !request.url().startsWith(new URL(server.url).origin) && !/^(data|blob):/.test(request.url()) && elsewhere.push(request.url()));
+  page.on(
+    "request",
+    (request) =>
+      !request.url().startsWith(new URL(server.url).origin) &&
+      !/^(data|blob):/.test(request.url()) &&
+      elsewhere.push(request.url()),
+  );
   await page.evaluate(() => {
     window.stopped = [];
-    addEventListener("securitypolicyviolation", (event) => window.stopped.push(`${event.violatedDirective} ${event.blockedURI}`));
+    addEventListener("securitypolicyviolation", (event) =>
+      window.stopped.push(`${event.violatedDirective} ${event.blockedURI}`),
+    );
   });
   await say(page, `go ${all}`);
   for (const place of ["a file", "a command"]) {
@@ -69,16 +80,44 @@ await play(async (stage, serve) => {
   await page.locator(".tree-list").waitFor();
   await page.evaluate(() => document.querySelectorAll("details").forEach((details) => (details.open = true)));
   await page.locator(".events details pre").first().waitFor();
-  await page.evaluate(() => document.querySelectorAll("*").forEach((node) => node.dispatchEvent(new MouseEvent("mouseover", { bubbles: true }))));
+  await page.evaluate(() =>
+    document
+      .querySelectorAll("*")
+      .forEach((node) => node.dispatchEvent(new MouseEvent("mouseover", { bubbles: true }))),
+  );
 
   const found = await page.evaluate(() => {
     const nodes = [...document.querySelectorAll("main *, aside *, nav *")];
-    const attributes = nodes.flatMap((node) => [...node.attributes].map(({ name, value }) => [node.localName, name, value]));
+    const attributes = nodes.flatMap((node) =>
+      [...node.attributes].map(({ name, value }) => [node.localName, name, value]),
+    );
     return {
-      elements: [...new Set(nodes.map((node) => node.localName))].filter((name) => ["script", "iframe", "object", "embed", "link", "meta", "base", "style", "math", "animate", "frame", "video", "audio"].includes(name)),
-      handlers: attributes.filter(([, name]) => name.startsWith("on") || name === "srcdoc" || name === "formaction"),
-      links: attributes.filter(([element, name, value]) => element === "a" && name === "href" && !/^(https?:|mailto:|#)/.test(value)),
-      pictures: attributes.filter(([element, name, value]) => element === "img" && name === "src" && !value.startsWith("/icons/")),
+      elements: [...new Set(nodes.map((node) => node.localName))].filter((name) =>
+        [
+          "script",
+          "iframe",
+          "object",
+          "embed",
+          "link",
+          "meta",
+          "base",
+          "style",
+          "math",
+          "animate",
+          "frame",
+          "video",
+          "audio",
+        ].includes(name),
+      ),
+      handlers: attributes.filter(
+        ([, name]) => name.startsWith("on") || name === "srcdoc" || name === "formaction",
+      ),
+      links: attributes.filter(
+        ([element, name, value]) => element === "a" && name === "href" && !/^(https?:|mailto:|#)/.test(value),
+      ),
+      pictures: attributes.filter(
+        ([element, name, value]) => element === "img" && name === "src" && !value.startsWith("/icons/"),
+      ),
       forms: nodes.filter((node) => node.localName === "form" && node.id !== "composer").length,
       title: document.title,
       stopped: window.stopped,
@@ -108,15 +147,35 @@ await play(async (stage, serve) => {
     const button = document.createElement("button");
     button.setAttribute("style", "color: red");
     tried.style = button.style.color;
-    tried.reach = await fetch(there).then(() => "reached", (error) => error.name);
+    tried.reach = await fetch(there).then(
+      () => "reached",
+      (error) => error.name,
+    );
     const image = new Image();
-    tried.image = await new Promise((resolve) => ((image.onload = () => resolve("loaded")), (image.onerror = () => resolve("refused")), (image.src = `${there}/i.png`)));
+    tried.image = await new Promise(
+      (resolve) => (
+        (image.onload = () => resolve("loaded")),
+        (image.onerror = () => resolve("refused")),
+        (image.src = `${there}/i.png`)
+      ),
+    );
     tried.ran = window.inline ?? "no";
     return tried;
   }, there);
-  assert.deepEqual(held, { markup: "TypeError", function: "EvalError", policy: "TypeError", inline: "TypeError", style: "", reach: "TypeError", image: "refused", ran: "no" });
+  assert.deepEqual(held, {
+    markup: "TypeError",
+    function: "EvalError",
+    policy: "TypeError",
+    inline: "TypeError",
+    style: "",
+    reach: "TypeError",
+    image: "refused",
+    ran: "no",
+  });
   assert.equal(visits, 0);
   // What was tried on purpose was said in the console.
-  stage.faults = stage.faults.filter((fault) => !/Content Security Policy|TrustedHTML|TrustedScript|Trusted|Refused|violates/i.test(fault));
+  stage.faults = stage.faults.filter(
+    (fault) => !/Content Security Policy|TrustedHTML|TrustedScript|Trusted|Refused|violates/i.test(fault),
+  );
 });
 listener.close();

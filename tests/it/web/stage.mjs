@@ -8,7 +8,12 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
-const { OSIER_TEST_PLAYWRIGHT: packages, OSIER_BIN: program, OSIER_WEB_FOLDER: folder, OSIER_WEB_PICTURES: pictures } = process.env;
+const {
+  OSIER_TEST_PLAYWRIGHT: packages,
+  OSIER_BIN: program,
+  OSIER_WEB_FOLDER: folder,
+  OSIER_WEB_PICTURES: pictures,
+} = process.env;
 const from = createRequire(join(packages, "package.json"));
 const { chromium } = from("playwright-core");
 export const axe = readFileSync(from.resolve("axe-core/axe.min.js"), "utf8");
@@ -35,7 +40,15 @@ export class Server {
     writeFileSync(join(home, "settings.toml"), "discover_local_models = false\n");
     const script = join(folder, "model.json");
     if (turns) writeFileSync(script, JSON.stringify({ turns }));
-    const options = ["serve", "--listen", `127.0.0.1:${port}`, "--model", `script/${script}`, "--permissions", permissions];
+    const options = [
+      "serve",
+      "--listen",
+      `127.0.0.1:${port}`,
+      "--model",
+      `script/${script}`,
+      "--permissions",
+      permissions,
+    ];
     const environment = { PATH: process.env.PATH, HOME: home, OSIER_HOME: home };
     this.process = spawn(program, options, { cwd: work, env: environment, stdio: ["ignore", "pipe", "pipe"] });
     let said = "";
@@ -65,7 +78,10 @@ export class Stage {
   faults = [];
 
   async open() {
-    this.browser = await chromium.launch({ executablePath: program_of_browser(), args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+    this.browser = await chromium.launch({
+      executablePath: program_of_browser(),
+      args: ["--no-sandbox", "--disable-dev-shm-usage"],
+    });
     return this;
   }
 
@@ -134,7 +150,13 @@ export async function play(act) {
     console.error(error);
     if (stage.faults.length) console.error(stage.faults.join("\n"));
     const pages = stage.browser.contexts().flatMap((context) => context.pages());
-    for (const page of pages) console.error(await page.locator("body").innerText().catch(() => ""));
+    for (const page of pages)
+      console.error(
+        await page
+          .locator("body")
+          .innerText()
+          .catch(() => ""),
+      );
     process.exitCode = 1;
   } finally {
     await stage.close();
