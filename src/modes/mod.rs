@@ -5,5 +5,6 @@ pub mod json;
 pub mod print;
 pub mod prompt;
 pub mod rpc;
+pub mod serve;
 mod signals;
 pub mod tui;
