@@ -6,6 +6,7 @@ mod painter;
 pub mod print;
 pub mod prompt;
 pub mod rpc;
+pub mod serve;
 mod signals;
 pub mod tui;
 
