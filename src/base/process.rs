@@ -6,6 +6,7 @@
 //! a [`Running`] kills all it started. After the child has ended, its output ends when the pipe has
 //! been idle for a moment: a detached grandchild that keeps the pipe open is not waited for.
 
+mod detached;
 mod group;
 mod piped;
 mod quiet;
@@ -25,6 +26,7 @@ use tokio::net::unix::pipe;
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep_until};
 
+pub use detached::spawn_detached;
 pub use group::ChildGroup;
 pub use piped::{Piped, Pipes, spawn_piped};
 pub use quiet::{QuietError, QuietOutput, run_captured, run_quietly};

@@ -8,6 +8,7 @@ use super::commands::checkpoints::CheckpointsCommand;
 use super::commands::export::ExportArgs;
 use super::commands::import::ImportArgs;
 use super::commands::sessions::SessionsCommand;
+use super::serve::ServeArgs;
 use crate::coding::permission;
 use crate::coding::sandbox::SandboxMode;
 use crate::llm::ThinkingLevel;
@@ -217,6 +218,8 @@ pub(super) enum Command {
     Rpc(Box<RpcArgs>),
     /// Be driven by an editor that speaks the Agent Client Protocol
     Acp(Box<RunArgs>),
+    /// Serve many sessions to browsers, scripts and `osier attach`
+    Serve(Box<ServeArgs>),
     /// Print what a shell needs to complete commands and flags
     Completions {
         #[arg(value_enum, value_name = "SHELL")]
@@ -331,7 +334,7 @@ pub(super) enum ConfigCommand {
     Check,
 }
 
-fn thinking_level(text: &str) -> Result<ThinkingLevel, String> {
+pub(super) fn thinking_level(text: &str) -> Result<ThinkingLevel, String> {
     ThinkingLevel::from_name(text).ok_or_else(|| {
         let names: Vec<&str> = ThinkingLevel::ALL
             .iter()
@@ -349,12 +352,12 @@ fn proxy(text: &str) -> Result<String, String> {
     Err("it must be an https address, or one on this machine: a token goes there".to_owned())
 }
 
-fn sandbox_mode(text: &str) -> Result<SandboxMode, String> {
+pub(super) fn sandbox_mode(text: &str) -> Result<SandboxMode, String> {
     let mode = SandboxMode::from_name(text);
     mode.ok_or_else(|| "the modes are off, workspace and read-only".to_owned())
 }
 
-fn permission_mode(text: &str) -> Result<permission::Mode, String> {
+pub(super) fn permission_mode(text: &str) -> Result<permission::Mode, String> {
     let mode = permission::Mode::from_name(text);
     mode.ok_or_else(|| "the modes are yolo, ask and plan".to_owned())
 }

@@ -15,6 +15,7 @@ use super::commands;
 use super::exit::{Exit, usage_error};
 use super::input;
 use super::look::ThemeLook;
+use super::serve;
 use crate::agent::RunOutcome;
 use crate::base::problem::Problem;
 use crate::coding::folders::Folders;
@@ -89,6 +90,7 @@ fn start(mut args: Args) -> Result<Exit, String> {
     match &args.command {
         Some(Command::Rpc(rpc)) => args.run = rpc.run.clone(),
         Some(Command::Acp(run)) => args.run = (**run).clone(),
+        Some(Command::Serve(serve)) => args.run = serve.run(),
         _ => {}
     }
     let environment: BTreeMap<String, String> = std::env::vars_os()
@@ -114,6 +116,10 @@ fn start(mut args: Args) -> Result<Exit, String> {
         return Ok(exit);
     }
     let setup = host_setup(&meant)?;
+    if let Some(Command::Serve(args)) = &meant.args.command {
+        tell_problems(&meant.problems);
+        return serve::run(args, setup);
+    }
     let stdin_piped = !io::stdin().is_terminal();
     let mode = choose_mode(&meant, io::stdout().is_terminal())?;
     match mode {

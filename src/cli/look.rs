@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::coding::exchange::{Ink, Look, MarkedLine, Paint, Palette};
+use crate::coding::exchange::{Ink, Look, Paint, Palette};
+use crate::modes::Painter;
 use crate::term::face::Token;
-use crate::term::highlight::BlockHighlighter;
 use crate::term::theme::{ColourDepth, ThemeKind, ThemeStore};
 
 /// Themes embedded and in the user's folder.
@@ -50,24 +50,6 @@ impl Look for ThemeLook {
     }
 
     fn painter(&self) -> Box<dyn Paint> {
-        Box::new(Painter(BlockHighlighter::default()))
-    }
-}
-
-struct Painter(BlockHighlighter);
-
-impl Paint for Painter {
-    fn lines(&mut self, language: &str, code: &str) -> Option<Vec<MarkedLine>> {
-        let lines = self.0.lines(language, code)?;
-        let named = |token: Token| Token::ALL[token as usize].1;
-        let line = |tokens: Vec<_>| {
-            tokens
-                .into_iter()
-                .map(|(range, token): (std::ops::Range<u32>, Token)| {
-                    (range.start as usize..range.end as usize, named(token))
-                })
-                .collect()
-        };
-        Some(lines.into_iter().map(line).collect())
+        Box::new(Painter::default())
     }
 }

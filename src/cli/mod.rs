@@ -7,5 +7,6 @@ mod dispatch;
 mod exit;
 mod input;
 mod look;
+mod serve;
 
 pub use dispatch::run;

@@ -16,6 +16,7 @@ pub mod guard;
 pub mod history;
 pub mod hooks;
 pub mod host;
+pub mod hosts;
 pub mod image;
 pub mod keeper;
 pub mod library;

@@ -2,8 +2,12 @@
 
 pub mod acp;
 pub mod json;
+mod painter;
 pub mod print;
 pub mod prompt;
 pub mod rpc;
+pub mod serve;
 mod signals;
 pub mod tui;
+
+pub use painter::Painter;

@@ -71,6 +71,25 @@ impl Dispatcher {
         }
     }
 
+    /// Another for the same client, which writes events as this one does: for what is told again.
+    #[must_use]
+    pub fn again(&self) -> Self {
+        Self {
+            rendering: self.rendering,
+            ..Self::new(self.host.clone())
+        }
+    }
+
+    /// Which events the client wants.
+    pub fn rendering(&self) -> Rendering {
+        self.rendering
+    }
+
+    /// Whether a command is not answered yet.
+    pub fn owes_answers(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
     /// Lines for the client. Whoever sends them takes them out.
     pub fn output(&mut self) -> &mut Vec<u8> {
         &mut self.output

@@ -45,6 +45,7 @@ mod rpc;
 #[cfg(target_os = "linux")]
 mod sandbox;
 mod searching;
+mod serve;
 mod sessions;
 mod subagents;
 mod support;

@@ -17,6 +17,7 @@ mod target;
 pub use error::ExchangeError;
 pub use export::{ExportOptions, ExportSummary, Exported, Format, Scope, export, export_to};
 pub use html::look::{Ink, Look, MarkedLine, Paint, Palette, PlainLook};
+pub use html::prose::{OPTIONS as MARKDOWN, render as prose};
 pub use import::{
     Dropped, Found, ImportOptions, ImportReport, Imported, Source, SourceFolders, find, import,
 };

@@ -36,6 +36,18 @@ impl SessionDirectory {
         sessions
     }
 
+    /// The sessions whose files were written last, at most `limit` of them. Only those are read.
+    pub fn newest(&self, limit: usize) -> Vec<SessionSummary> {
+        let mut files: Vec<_> = self
+            .files(Scope::All)
+            .into_iter()
+            .filter_map(|path| Some((std::fs::metadata(&path).ok()?.modified().ok()?, path)))
+            .collect();
+        files.sort_by(|one, other| other.cmp(one));
+        let sessions = files.iter().filter_map(|(_, path)| summarize(path).ok());
+        sessions.take(limit).collect()
+    }
+
     /// The session that was last used in `cwd`. Of many only the files that were written last are read.
     pub fn latest(&self, cwd: &Path) -> Option<SessionSummary> {
         let scope = Scope::Project(cwd);

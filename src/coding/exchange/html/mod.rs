@@ -10,7 +10,7 @@ mod code;
 mod escape;
 pub(super) mod look;
 mod outline;
-mod prose;
+pub(super) mod prose;
 mod tool;
 
 use std::io::{self, Write};

@@ -15,8 +15,15 @@ use super::look::Paint;
 /// Longer texts are shown as they are.
 const LONGEST: usize = 2 << 20;
 
+/// The Markdown that models write.
+pub const OPTIONS: Options = Options::ENABLE_TABLES
+    .union(Options::ENABLE_FOOTNOTES)
+    .union(Options::ENABLE_STRIKETHROUGH)
+    .union(Options::ENABLE_TASKLISTS)
+    .union(Options::ENABLE_GFM);
+
 /// `source` as blocks. `scope` keeps footnotes of different messages apart.
-pub(super) fn render(painter: &mut dyn Paint, source: &str, scope: &str) -> String {
+pub fn render(painter: &mut dyn Paint, source: &str, scope: &str) -> String {
     let source = clean(source);
     if source.len() > LONGEST {
         return format!(
@@ -24,11 +31,6 @@ pub(super) fn render(painter: &mut dyn Paint, source: &str, scope: &str) -> Stri
             escape_clean(&source)
         );
     }
-    let options = Options::ENABLE_TABLES
-        | Options::ENABLE_FOOTNOTES
-        | Options::ENABLE_STRIKETHROUGH
-        | Options::ENABLE_TASKLISTS
-        | Options::ENABLE_GFM;
     let mut page = Page {
         painter,
         scope,
@@ -40,7 +42,7 @@ pub(super) fn render(painter: &mut dyn Paint, source: &str, scope: &str) -> Stri
         column: 0,
         in_head: false,
     };
-    for event in Parser::new_ext(&source, options) {
+    for event in Parser::new_ext(&source, OPTIONS) {
         page.event(event);
     }
     page.html

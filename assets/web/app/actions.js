@@ -1,0 +1,92 @@
+// What can be done with a message, in one table: how the menu shows it, for which messages, and what it does.
+
+import { copy } from "./markdown.js";
+import { askLine, openMenu } from "./menu.js";
+import { complain, toast } from "./toast.js";
+
+/** The text a person would copy. */
+export function textOf({ role, message }) {
+  if (role === "assistant")
+    return message.content
+      .filter((block) => block?.type === "text")
+      .map((block) => block.text)
+      .join("\n\n");
+  return message.text ?? message.summary ?? message.output ?? "";
+}
+
+const stored = (item) => Boolean(item.entryId);
+const prompt = (item) => item.role === "user" && stored(item);
+const last = (item, { conversation }) => conversation.items.findLast((other) => other.role === "user") === item;
+
+/** `fits(item, page)` says where it is offered, `run(item, page, more)` does it. */
+export const ACTIONS = {
+  copy: {
+    icon: "copy",
+    label: "Copy",
+    fits: (item) => Boolean(textOf(item)),
+    run: (item) => copy(textOf(item)).then(() => toast("Copied")),
+  },
+  edit: {
+    icon: "edit",
+    label: "Edit and send again",
+    fits: prompt,
+    run: (item, { composer }) => composer.edit(item),
+  },
+  retry: {
+    icon: "retry",
+    label: "Try again",
+    fits: (item, page) =>
+      stored(item) && (item.role === "assistant" || prompt(item)) && Boolean(promptOf(item, page)),
+    run: (item, page) => again(promptOf(item, page), page),
+  },
+  branch: {
+    icon: "branch",
+    label: "Go on from here",
+    fits: (item) => stored(item) && item.role !== "user",
+    run: (item, { conversation, composer }) =>
+      conversation.ask("branch", { entryId: item.entryId }).then(() => composer.field.focus()),
+  },
+  fork: { icon: "fork", label: "Fork into a new session", fits: stored, run: (item, page) => page.fork(item) },
+  label: {
+    icon: "name",
+    label: "Name this place",
+    fits: prompt,
+    async run(item, { conversation }) {
+      const name = await askLine("Name this place", conversation.tree.labelOf(item.entryId) ?? "");
+      if (name !== null) await conversation.ask("label_entry", { entryId: item.entryId, label: name });
+    },
+  },
+  sibling: {
+    fits: () => false,
+    run: (_, { conversation }, target) => conversation.ask("branch", { entryId: conversation.tree.end(target) }),
+  },
+};
+
+/** The prompt that a message answers, or is. */
+function promptOf(item, { conversation }) {
+  const place = conversation.items.indexOf(item);
+  return conversation.items.slice(0, place + 1).findLast(prompt);
+}
+
+/** Sends a prompt once more, beside itself. */
+async function again(item, page) {
+  const { conversation } = page;
+  if (last(item, page)) return conversation.ask("retry_prompt");
+  await conversation.ask("move_to", { entryId: item.entryId });
+  await conversation.ask("prompt", { message: item.message.text, attachments: item.message.attachments ?? [] });
+}
+
+export function act(name, item, page, more) {
+  if (name !== "copy" && name !== "edit" && page.conversation.running)
+    return toast("This can be done when the agent has stopped.", "warning");
+  Promise.resolve(ACTIONS[name].run(item, page, more)).catch(complain);
+}
+
+export function messageMenu(item, page, anchor) {
+  const items = Object.entries(ACTIONS).filter(([, action]) => action.fits(item, page));
+  openMenu(
+    "Message",
+    items.map(([name, { icon, label }]) => ({ icon, label, press: () => act(name, item, page) })),
+    anchor,
+  );
+}

@@ -1,0 +1,87 @@
+// Elements are made here. Text is always text: only `markdown.js` turns markup of the server into elements.
+
+/** An element. `on` holds listeners, `data` the dataset; `null`, `undefined` and `false` leave an attribute out. */
+export function el(name, attributes = {}, ...children) {
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (key === "on") for (const [event, listener] of Object.entries(value)) node.addEventListener(event, listener);
+    else if (key === "data") Object.assign(node.dataset, value);
+    else if (key === "class") node.className = value;
+    else if (key in PROPERTIES) node[key] = value;
+    else node.setAttribute(key, value === true ? "" : value);
+  }
+  node.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  return node;
+}
+
+/** Set as properties: their attributes would only be the first value. */
+const PROPERTIES = { value: 1, checked: 1, disabled: 1, hidden: 1, open: 1 };
+
+export const byId = (id) => document.getElementById(id);
+
+/** The drawings of the interface: paths on a 24 by 24 grid. */
+const GLYPHS = {
+  add: "M12 5v14M5 12h14",
+  menu: "M4 7h16M4 12h16M4 17h10",
+  tune: "M4 7h9M17 7h3M4 17h3M11 17h9M15 4.5v5M9 14.5v5",
+  close: "M6 6l12 12M18 6L6 18",
+  send: "M12 19V5M6 11l6-6 6 6",
+  stop: "M7 7h10v10H7z",
+  picture: "M4 5h16v14H4zM4 16l5-5 4 4 2-2 5 5M15.5 9.5h.01",
+  camera: "M4 8h4l1.5-2.5h5L16 8h4v11H4zM12 16.5a3.2 3.2 0 1 0 0-6.4 3.2 3.2 0 0 0 0 6.4",
+  voice:
+    "M12 4a2.5 2.5 0 0 0-2.5 2.5v5a2.5 2.5 0 0 0 5 0v-5A2.5 2.5 0 0 0 12 4M6.5 11.5a5.5 5.5 0 0 0 11 0M12 17v3",
+  copy: "M9 9h10v11H9zM5 15V4h10",
+  edit: "M5 19l1-4L16.5 4.5l3 3L9 18zM14 7l3 3",
+  retry: "M19 12a7 7 0 1 1-2-4.9M19 4v4h-4",
+  branch: "M7 5v14M7 14c6 0 10-1 10-6M14.5 10L17 7.5l2.5 2.5",
+  fork: "M12 20v-7M12 13c0-4-5-3-5-8M12 13c0-4 5-3 5-8",
+  more: "M6 12h.01M12 12h.01M18 12h.01",
+  back: "M14 6l-6 6 6 6",
+  next: "M10 6l6 6-6 6",
+  down: "M12 5v14M6 13l6 6 6-6",
+  check: "M5 12.5l4.5 4.5L19 7.5",
+  fault: "M12 7v6M12 16.5v.01M12 3.5a8.5 8.5 0 1 0 0 17 8.5 8.5 0 0 0 0-17",
+  clock: "M12 8v4.5l3 2M12 3.5a8.5 8.5 0 1 0 0 17 8.5 8.5 0 0 0 0-17",
+  sun: "M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8M12 3v1.5M12 19.5V21M3 12h1.5M19.5 12H21M5.6 5.6l1 1M17.4 17.4l1 1M5.6 18.4l1-1M17.4 6.6l1-1",
+  moon: "M19.5 14.2A8 8 0 0 1 9.8 4.5a8 8 0 1 0 9.7 9.7",
+  system: "M4 5h16v11H4zM9 20h6M12 16v4",
+  install: "M12 4v10M8 10.5l4 4 4-4M5 19h14",
+  leave: "M14 5H5v14h9M10 12h10M17 9l3 3-3 3",
+  trash: "M5 7h14M10 7V4.5h4V7M7 7l1 12.5h8L17 7",
+  name: "M4 18h16M6 14l6-9 6 9M8 11h8",
+};
+
+const WEIGHTS = { more: "bold", stop: "full" };
+
+/** A drawing. It says nothing: what it stands for is its button's label. */
+export function glyph(name) {
+  const space = "http://www.w3.org/2000/svg";
+  const svg = document.createElementNS(space, "svg");
+  svg.setAttribute("viewBox", "0 0 24 24");
+  svg.setAttribute("class", `glyph ${WEIGHTS[name] ?? ""}`.trim());
+  svg.setAttribute("aria-hidden", "true");
+  const path = document.createElementNS(space, "path");
+  path.setAttribute("d", GLYPHS[name]);
+  svg.append(path);
+  return svg;
+}
+
+/** A button that is a drawing. */
+export function iconButton(name, label, press, attributes = {}) {
+  const button = el(
+    "button",
+    { class: "icon", type: "button", "aria-label": label, title: label, ...attributes },
+    glyph(name),
+  );
+  button.addEventListener("click", press);
+  return button;
+}
+
+/** Tells readers of the screen something that is seen elsewhere. */
+export function announce(text) {
+  const announcer = byId("announcer");
+  announcer.textContent = "";
+  requestAnimationFrame(() => (announcer.textContent = text));
+}

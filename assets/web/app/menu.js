@@ -1,0 +1,88 @@
+// Menus: a list of actions beside what they are about; from below on a phone. The dialog element keeps the focus in.
+
+import { el, glyph } from "./dom.js";
+
+/** `items` are `{icon, label, press, danger}`; falsy ones are left out. `anchor` is an element, or nothing. */
+export function openMenu(label, items, anchor) {
+  const menu = el("dialog", { class: "menu", "aria-label": label });
+  const close = () => menu.close();
+  const buttons = items
+    .filter(Boolean)
+    .map(({ icon, label, press, danger }) =>
+      el(
+        "button",
+        {
+          type: "button",
+          role: "menuitem",
+          class: danger ? "danger-item" : null,
+          on: { click: () => (close(), press()) },
+        },
+        glyph(icon),
+        el("span", {}, label),
+      ),
+    );
+  menu.append(el("div", { role: "menu" }, buttons));
+  menu.addEventListener("close", () => menu.remove());
+  menu.addEventListener("click", (event) => event.target === menu && close());
+  menu.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const at = buttons.indexOf(document.activeElement);
+    buttons.at((at + step) % buttons.length).focus();
+  });
+  document.body.append(menu);
+  menu.showModal();
+  place(menu, anchor);
+}
+
+/** Beside its anchor, within the window. On a phone the style sheet puts it below. */
+function place(menu, anchor) {
+  const box = anchor?.getBoundingClientRect() ?? {
+    left: innerWidth / 2 - menu.offsetWidth / 2,
+    bottom: innerHeight / 3,
+    top: innerHeight / 3,
+  };
+  const left = Math.max(8, Math.min(box.left, innerWidth - menu.offsetWidth - 8));
+  const below = box.bottom + 4 + menu.offsetHeight < innerHeight;
+  menu.style.left = `${left}px`;
+  menu.style.top = `${below ? box.bottom + 4 : Math.max(8, box.top - menu.offsetHeight - 4)}px`;
+}
+
+/** Asks for one line; gives the text, or `null`. */
+export function askLine(title, value = "", confirm = "Save") {
+  const field = el("input", { type: "text", value, "aria-label": title });
+  return askForm(title, [field], confirm).then((done) => (done ? field.value.trim() : null));
+}
+
+/** Asks whether to go on. */
+export const askYes = (title, text, confirm) => askForm(title, [el("p", {}, text)], confirm);
+
+function askForm(title, content, confirm) {
+  return new Promise((resolve) => {
+    const dialog = el("dialog", { class: "question", "aria-label": title });
+    const form = el(
+      "form",
+      { method: "dialog" },
+      el("header", {}, el("h2", {}, title)),
+      el("div", { class: "content" }, content),
+      el(
+        "footer",
+        {},
+        el("button", { class: "plain", value: "no", formnovalidate: true }, "Cancel"),
+        el("button", { class: "primary", value: "yes" }, confirm),
+      ),
+    );
+    // Enter in a field is the confirmation, not the first button.
+    form.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || event.target.tagName !== "INPUT") return;
+      event.preventDefault();
+      dialog.close("yes");
+    });
+    dialog.append(form);
+    dialog.addEventListener("close", () => (dialog.remove(), resolve(dialog.returnValue === "yes")));
+    document.body.append(dialog);
+    dialog.showModal();
+    content.find((node) => node.select)?.select();
+  });
+}

@@ -1,0 +1,49 @@
+// Pictures that go with a message: pasted, dropped, chosen or taken; made small enough on the way.
+
+/** Longest side in pixels; a model sees no more. */
+const LARGEST = 2000;
+const KINDS = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/** The source of a picture from a model or a tool; nothing for what is none of the kinds that are shown. */
+export function imageSource(kind, base64) {
+  if (!KINDS.includes(kind) || !/^[A-Za-z0-9+/]+={0,2}$/.test(base64 ?? "")) return null;
+  return `data:${kind};base64,${base64}`;
+}
+
+/** The pictures of a paste or a drop. */
+export function filesOf(transfer) {
+  return [...(transfer?.files ?? [])].filter((file) => file.type.startsWith("image/"));
+}
+
+/** `{data, url, name}` of a file, scaled down where it is large; throws a sentence. */
+export async function picture(file) {
+  let bitmap;
+  try {
+    bitmap = await createImageBitmap(file);
+  } catch {
+    throw new Error(`${file.name || "The picture"} cannot be read as a picture.`);
+  }
+  const scale = Math.min(1, LARGEST / Math.max(bitmap.width, bitmap.height));
+  const small = scale === 1 && KINDS.includes(file.type) && file.size < 3_000_000;
+  const blob = small ? file : await scaled(bitmap, scale, file.type);
+  bitmap.close();
+  return { data: await base64(blob), url: URL.createObjectURL(blob), name: file.name || "picture" };
+}
+
+async function scaled(bitmap, scale, kind) {
+  const canvas = document.createElement("canvas");
+  canvas.width = Math.max(1, Math.round(bitmap.width * scale));
+  canvas.height = Math.max(1, Math.round(bitmap.height * scale));
+  canvas.getContext("2d").drawImage(bitmap, 0, 0, canvas.width, canvas.height);
+  const target = kind === "image/png" ? "image/png" : "image/jpeg";
+  return new Promise((resolve) => canvas.toBlob(resolve, target, 0.88));
+}
+
+function base64(blob) {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(reader.result.slice(reader.result.indexOf(",") + 1));
+    reader.onerror = () => reject(new Error("The picture cannot be read."));
+    reader.readAsDataURL(blob);
+  });
+}

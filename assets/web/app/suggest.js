@@ -1,0 +1,132 @@
+// What the word under the cursor may become: `/` begins a command, `@` names a file. A list above the composer that
+// the arrow keys walk; Tab or Enter takes, Escape closes.
+
+import { el } from "./dom.js";
+import { complain } from "./toast.js";
+
+const MOST = 8;
+
+/** What begins with a sign: where its choices come from, and how one is written. */
+const SOURCES = {
+  "/": {
+    fits: (before) => /^\/\S*$/.test(before),
+    load: (conversation) =>
+      conversation
+        .ask("get_commands")
+        .then(({ commands }) => commands.map(({ name, description }) => ({ value: name, note: description }))),
+  },
+  "@": {
+    fits: (before) => /(^|\s)@\S*$/.test(before),
+    load: (conversation) =>
+      conversation.ask("list_files").then(({ paths }) => paths.map((value) => ({ value, note: "" }))),
+  },
+};
+
+export class Suggestions {
+  #choices = [];
+  #at = 0;
+  /** Choices by sign, of the conversation they were loaded for. */
+  #loaded = new Map();
+  #conversation = null;
+
+  constructor(field) {
+    this.field = field;
+    this.list = el("div", {
+      class: "suggestions",
+      id: "suggestions",
+      role: "listbox",
+      "aria-label": "Suggestions",
+      hidden: true,
+    });
+    field.setAttribute("aria-autocomplete", "list");
+    field.setAttribute("aria-controls", "suggestions");
+    field.addEventListener("blur", () => setTimeout(() => this.close(), 150));
+  }
+
+  /** The text has changed. */
+  async update(conversation) {
+    if (this.#conversation !== conversation) [this.#conversation, this.#loaded] = [conversation, new Map()];
+    const before = this.field.value.slice(0, this.field.selectionStart);
+    const sign = Object.keys(SOURCES).find((sign) => SOURCES[sign].fits(before));
+    if (!sign || !conversation) return this.close();
+    if (!this.#loaded.has(sign))
+      this.#loaded.set(
+        sign,
+        SOURCES[sign].load(conversation).catch((error) => (complain(error), [])),
+      );
+    const all = await this.#loaded.get(sign);
+    const word = before.slice(before.lastIndexOf(sign) + 1);
+    if (this.field.value.slice(0, this.field.selectionStart) !== before) return;
+    this.#sign = sign;
+    this.#show(rank(all, word.toLowerCase()));
+  }
+  #sign = "";
+
+  #show(choices) {
+    this.#choices = choices;
+    this.#at = 0;
+    this.list.hidden = choices.length === 0;
+    this.list.replaceChildren(
+      ...choices.map((choice, place) => {
+        const row = el(
+          "div",
+          { class: "suggestion", role: "option", id: `suggestion-${place}` },
+          el("span", {}, this.#sign + choice.value),
+          el("small", {}, choice.note),
+        );
+        row.addEventListener("pointerdown", (event) => (event.preventDefault(), this.#take(place)));
+        return row;
+      }),
+    );
+    this.#mark();
+  }
+
+  #mark() {
+    [...this.list.children].forEach((row, place) => row.setAttribute("aria-selected", String(place === this.#at)));
+    if (this.#choices.length) this.field.setAttribute("aria-activedescendant", `suggestion-${this.#at}`);
+    else this.field.removeAttribute("aria-activedescendant");
+  }
+
+  /** Whether a key was meant for the list. */
+  key({ key }) {
+    if (this.list.hidden) return false;
+    const step = { ArrowDown: 1, ArrowUp: -1 }[key];
+    if (step) this.#at = (this.#at + step + this.#choices.length) % this.#choices.length;
+    else if (key === "Tab" || key === "Enter") this.#take(this.#at);
+    else if (key === "Escape") this.close();
+    else return false;
+    this.#mark();
+    return true;
+  }
+
+  #take(place) {
+    const { field } = this;
+    const end = field.selectionStart;
+    const start = field.value.slice(0, end).lastIndexOf(this.#sign) + 1;
+    const { value } = this.#choices[place];
+    field.setRangeText(value.endsWith("/") ? value : `${value} `, start, end, "end");
+    this.close();
+    field.dispatchEvent(new Event("input"));
+  }
+
+  close() {
+    this.list.hidden = true;
+    this.#choices = [];
+    this.#mark();
+  }
+}
+
+/** Those that begin with the word, then those that have a part that does, then those that hold it. */
+function rank(all, word) {
+  const score = (value) => {
+    const text = value.toLowerCase();
+    if (text.startsWith(word)) return 0;
+    if (text.includes(`/${word}`)) return 1;
+    return text.includes(word) ? 2 : 3;
+  };
+  const scored = all.map((choice) => [score(choice.value), choice]).filter(([points]) => points < 3);
+  return scored
+    .sort(([a], [b]) => a - b)
+    .slice(0, MOST)
+    .map(([, choice]) => choice);
+}

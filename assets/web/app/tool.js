@@ -1,0 +1,152 @@
+// One call of a tool: a row that says what is done, and opens for what came of it.
+
+import { el, glyph } from "./dom.js";
+import { counts, diff } from "./diff.js";
+import { bytes, duration, line, plural, relative } from "./format.js";
+import { imageSource } from "./pictures.js";
+
+/** How calls read: while they run, when they are done, and what they are about. Others are called by their name. */
+const TOOLS = {
+  read: { now: "Reading", done: "Read", what: (given, cwd) => relative(given.file_path, cwd) },
+  write: { now: "Writing", done: "Wrote", what: (given, cwd) => relative(given.file_path, cwd) },
+  edit: { now: "Editing", done: "Edited", what: (given, cwd) => relative(given.file_path, cwd) },
+  bash: { now: "Running", done: "Ran", what: (given) => line(given.command) },
+  grep: { now: "Searching", done: "Searched", what: (given) => line(given.pattern) },
+  find: { now: "Looking for", done: "Looked for", what: (given) => line(given.pattern) },
+  ls: { now: "Listing", done: "Listed", what: (given, cwd) => relative(given.path ?? ".", cwd) },
+  task: { now: "Working on", done: "Worked on", what: (given) => line(given.description ?? given.prompt) },
+};
+
+function other(name) {
+  const what = (given) =>
+    line(
+      Object.values(given)
+        .filter((value) => typeof value === "string")
+        .join(" · "),
+      100,
+    );
+  return { now: name, done: name, what };
+}
+
+/** Facts at the end of the row, by tool. */
+function facts(call) {
+  const details = call.result?.details ?? {};
+  const list = [];
+  if (details.diff) {
+    const { added, removed } =
+      details.linesAdded === undefined
+        ? counts(details.diff)
+        : { added: details.linesAdded, removed: details.linesRemoved };
+    if (added) list.push(el("span", { class: "plus" }, `+${added}`));
+    if (removed) list.push(el("span", { class: "minus" }, `−${removed}`));
+  } else if (call.name === "read" && details.linesRead) list.push(plural(details.linesRead, "line"));
+  else if (call.name === "grep" && details.matches !== undefined)
+    list.push(plural(details.matches, "match", "matches"));
+  else if (call.name === "find" && details.count !== undefined) list.push(plural(details.count, "file"));
+  else if (call.name === "bash" && details.exitCode) list.push(`exit ${details.exitCode}`);
+  else if (call.name === "write" && details.size) list.push(bytes(details.size));
+  if (call.result?.durationMs >= 1000) list.push(duration(call.result.durationMs));
+  return list.map((fact) => (fact instanceof Node ? fact : el("span", {}, fact)));
+}
+
+/** What each state says to those who do not see its mark. */
+const STATES = {
+  writing: "is being prepared",
+  running: "is running",
+  good: "succeeded",
+  bad: "failed",
+  ended: "was interrupted",
+};
+const MARKS = { good: "check", bad: "fault", ended: "clock" };
+
+function mark(state) {
+  const sign = MARKS[state] ? glyph(MARKS[state]) : el("span", { class: "spinner" });
+  return el("span", { class: "status" }, sign, el("span", { class: "unseen" }, STATES[state]));
+}
+
+/** What the model was given back, as text. */
+export function resultText(result) {
+  return (result?.content ?? [])
+    .filter((part) => part.type === "text")
+    .map((part) => part.text)
+    .join("\n");
+}
+
+export class ToolView {
+  constructor(id, conversation) {
+    this.id = id;
+    this.conversation = conversation;
+    this.node = el("details", { class: "tool", data: { call: id } }, el("summary"));
+    this.node.addEventListener("toggle", () => this.node.open && this.#fill());
+    this.update();
+  }
+
+  get call() {
+    return this.conversation.calls.get(this.id) ?? { state: "ended", name: "tool", output: "" };
+  }
+
+  update() {
+    const { call } = this;
+    const words = TOOLS[call.name] ?? other(call.name ?? "tool");
+    const given = call.arguments && typeof call.arguments === "object" ? call.arguments : {};
+    const over = ["good", "bad", "ended"].includes(call.state);
+    this.node.className = `tool ${call.state}${over ? "" : " running"}`;
+    this.node.firstChild.replaceChildren(
+      mark(call.state),
+      el("span", { class: "verb" }, over ? words.done : words.now),
+      el("span", { class: "what" }, words.what(given, this.conversation.facts.cwd) || ""),
+      el("span", { class: "facts" }, facts(call)),
+    );
+    if (over && !this.seen) this.#reveal(call);
+    if (this.node.open) this.#fill();
+  }
+
+  /** Changes of files and failures are opened, the rest stays a row. */
+  #reveal(call) {
+    this.seen = true;
+    const patch = call.result?.details?.diff;
+    if (patch && patch.length < 6000 && this.node.dataset.touched !== "true") this.node.open = true;
+  }
+
+  #fill() {
+    const { call } = this;
+    const body = el("div", { class: "tool-body" }, this.#content(call));
+    const place = this.node.querySelector(".output:last-of-type")?.scrollTop;
+    this.node.querySelector(".tool-body")?.remove();
+    this.node.append(body);
+    const output = body.querySelector(".output:last-of-type");
+    if (output) output.scrollTop = call.result ? (place ?? 0) : output.scrollHeight;
+  }
+
+  #content(call) {
+    const parts = [];
+    const details = call.result?.details ?? {};
+    if (call.name === "bash" && call.arguments?.command)
+      parts.push(pre(`$ ${call.arguments.command}`, "Command", "output command"));
+    if (call.line && !call.result) parts.push(el("p", { class: "progress" }, call.line));
+    if (details.diff && call.state === "good") parts.push(diff(details.diff));
+    else if (call.result) parts.push(pre(resultText(call.result), "Output"));
+    else if (call.output) parts.push(pre(call.output, "Output"));
+    for (const part of call.result?.content ?? []) {
+      const source = part.type === "image" && imageSource(part.mimeType, part.data);
+      if (source)
+        parts.push(el("figure", {}, el("img", { src: source, alt: "Picture the tool gave", loading: "lazy" })));
+    }
+    if (document.body.classList.contains("developer")) parts.push(raw(call));
+    else if (parts.length === 0) parts.push(el("p", { class: "progress" }, "Nothing yet"));
+    return parts;
+  }
+}
+
+function pre(text, label, kind = "output") {
+  return el("pre", { class: kind, tabindex: "0", "aria-label": label }, text);
+}
+
+function raw(call) {
+  const text = JSON.stringify(
+    { arguments: call.arguments, details: call.result?.details, status: call.result?.status },
+    null,
+    2,
+  );
+  return el("details", { class: "raw" }, el("summary", {}, "As it was sent"), pre(text, "As it was sent"));
+}

@@ -1,0 +1,198 @@
+// The conversation on the page: one view a message, kept by its key; the end stays in sight while one is there.
+
+import { announce, byId, el } from "./dom.js";
+import { watchGestures } from "./gestures.js";
+import { watchCode } from "./markdown.js";
+import { MessageView } from "./message.js";
+import { start } from "./start.js";
+import { ToolView } from "./tool.js";
+
+/** This near to the end, in pixels, counts as being there. */
+const NEAR = 80;
+
+export class Transcript {
+  #views = new Map();
+  #tools = new Map();
+  #following = true;
+  #queued = false;
+
+  /** `act(name, item)` does what a message's action says; `menu(item, anchor)` shows them all. */
+  constructor({ act, menu }) {
+    this.act = act;
+    this.menu = menu;
+    this.root = byId("transcript");
+    this.scroller = byId("scroller");
+    this.scroller.addEventListener("scroll", () => this.#scrolled(), { passive: true });
+    byId("to-end").addEventListener("click", () => this.toEnd(true));
+    this.root.addEventListener("grown", () => this.#settle());
+    new ResizeObserver(() => this.#settle()).observe(this.root);
+    new ResizeObserver(() => this.#settle()).observe(this.scroller);
+    watchCode(this.root);
+    watchGestures(this.root, {
+      hold: (node) => this.#itemOf(node) && menu(this.#itemOf(node), null),
+      swipe: (node, way) => this.#sibling(this.#itemOf(node), way),
+      canSwipe: (node) => this.siblingsOf(this.#itemOf(node)),
+    });
+  }
+
+  /** Shows another conversation; `null` for none. */
+  show(conversation) {
+    this.#stop?.abort();
+    this.conversation = conversation;
+    if (!conversation) return this.root.replaceChildren();
+    const { signal } = (this.#stop = new AbortController());
+    const on = (type, listener) =>
+      conversation.addEventListener(type, ({ detail }) => listener(detail), { signal });
+    on("reset", (detail) => this.#reset(detail.earlier));
+    on("item", ({ item }) => this.#item(item));
+    on("piece", ({ item, index, delta }) => this.#view(item).piece(index, delta));
+    on("gone", ({ item }) => this.#gone(item));
+    on("call", ({ id }) => this.#tools.get(id)?.update());
+    on("tree", () => this.#views.forEach((view) => view.foot()));
+    on("settled", ({ outcome }) => this.#settled(outcome));
+    this.#reset();
+  }
+  #stop = null;
+
+  tool(id) {
+    if (!this.#tools.has(id)) this.#tools.set(id, new ToolView(id, this.conversation));
+    return this.#tools.get(id);
+  }
+
+  /** The tools' views are made anew: what they show depends on the mode of the page. */
+  refresh() {
+    this.#tools.forEach((tool) => tool.update());
+  }
+
+  #reset(earlier = false) {
+    const { scroller } = this;
+    const fromEnd = scroller.scrollHeight - scroller.scrollTop;
+    const kept = this.#views;
+    if (!earlier) this.#tools = new Map();
+    this.#views = new Map();
+    const nodes = this.conversation.items.map((item) => {
+      const view = (earlier && kept.get(item.key)) || new MessageView(item, this);
+      this.#views.set(item.key, view);
+      return view.node;
+    });
+    if (!this.conversation.atStart) nodes.unshift(this.#earlier());
+    if (nodes.length === 0 && this.conversation.ready) nodes.push(start(this.conversation));
+    this.root.replaceChildren(...nodes);
+    this.#mark();
+    if (earlier) scroller.scrollTop = scroller.scrollHeight - fromEnd;
+    else this.toEnd();
+  }
+
+  #earlier() {
+    const button = el("button", { class: "plain earlier", type: "button" }, "Show earlier messages");
+    button.addEventListener("click", () => {
+      button.disabled = true;
+      this.conversation.loadEarlier().catch(() => (button.disabled = false));
+    });
+    return button;
+  }
+
+  #view(item) {
+    const known = this.#views.get(item.key);
+    if (known) return known;
+    this.root.querySelector(".start")?.remove();
+    const view = new MessageView(item, this);
+    view.node.classList.add("fresh");
+    this.#views.set(item.key, view);
+    const next = this.conversation.items[this.conversation.items.indexOf(item) + 1];
+    this.root.insertBefore(view.node, this.#views.get(next?.key)?.node ?? null);
+    this.#mark();
+    if (item.role === "user") this.toEnd();
+    return view;
+  }
+
+  #item(item) {
+    const known = this.#views.has(item.key);
+    const view = this.#view(item);
+    if (known) view.update();
+    this.#settle();
+  }
+
+  #gone(item) {
+    this.#views.get(item.key)?.node.remove();
+    this.#views.delete(item.key);
+    this.#mark();
+  }
+
+  #mark() {
+    this.root.querySelector(".newest")?.classList.remove("newest");
+    const last = this.conversation.items.findLast((item) => item.role === "assistant" || item.role === "user");
+    this.#views.get(last?.key)?.node.classList.add("newest");
+  }
+
+  #settled(outcome) {
+    this.#mark();
+    const last = this.conversation.items.findLast((item) => item.role === "assistant");
+    // The last rendering of an answer is on its way.
+    setTimeout(() => {
+      const said = this.#views
+        .get(last?.key)
+        ?.node.querySelector(".blocks > .prose:last-of-type")
+        ?.innerText.slice(0, 600);
+      announce(
+        { completed: said ? `osier: ${said}` : "Done", interrupted: "Stopped" }[outcome?.type] ?? "The run failed",
+      );
+    }, 400);
+  }
+
+  /** Where a message stands among its siblings, as elements; `null` when it is alone. */
+  siblings(item) {
+    const found = this.siblingsOf(item);
+    if (!found) return null;
+    const turn = (label, sign, way, there) => {
+      const button = el("button", { type: "button", "aria-label": label, disabled: !there }, sign);
+      button.addEventListener("click", () => this.#sibling(item, way));
+      return button;
+    };
+    return el(
+      "span",
+      { class: "siblings", role: "group", "aria-label": `Branch ${found.place} of ${found.count}` },
+      turn("Branch before", "‹", -1, found.before),
+      el("span", {}, `${found.place} of ${found.count}`),
+      turn("Next branch", "›", 1, found.after),
+    );
+  }
+
+  siblingsOf(item) {
+    return item?.entryId ? this.conversation.tree.siblings(item.entryId) : null;
+  }
+
+  #sibling(item, way) {
+    const found = this.siblingsOf(item);
+    const target = way < 0 ? found?.before : found?.after;
+    if (target) this.act("sibling", item, target);
+  }
+
+  #itemOf(node) {
+    return this.conversation?.items.find((item) => item.key === node?.dataset.key);
+  }
+
+  #scrolled() {
+    const { scrollTop, scrollHeight, clientHeight } = this.scroller;
+    this.#following = scrollHeight - scrollTop - clientHeight < NEAR;
+    byId("to-end").hidden = this.#following;
+    byId("main").classList.toggle("scrolled", scrollTop > 4);
+  }
+
+  /** Keeps the end in sight, once a frame. */
+  #settle() {
+    if (!this.#following || this.#queued) return;
+    this.#queued = true;
+    requestAnimationFrame(() => {
+      this.#queued = false;
+      if (this.#following) this.scroller.scrollTop = this.scroller.scrollHeight;
+    });
+  }
+
+  toEnd(smoothly = false) {
+    this.#following = true;
+    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    this.scroller.scrollTo({ top: this.scroller.scrollHeight, behavior: smoothly && !calm ? "smooth" : "instant" });
+    byId("to-end").hidden = true;
+  }
+}

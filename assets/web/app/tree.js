@@ -1,0 +1,68 @@
+// The branches of a session: which messages stand beside one another, and where each branch ends.
+
+/** Kinds of entries that are messages; others hang between them. */
+const MESSAGES = new Set(["user", "assistant", "tool_result", "message", "compaction", "branch_summary"]);
+
+export class Tree {
+  #entries;
+  #places = new Map();
+  #children = new Map();
+  #labels = new Map();
+  #hidden;
+  #newest;
+
+  /** `outline` as `get_tree` gives it: `entries` are `[id, parent's number, kind]`. */
+  constructor(outline = { entries: [], labels: [], hidden: [] }) {
+    this.#entries = outline.entries;
+    this.#hidden = new Set(outline.hidden);
+    for (const [number, label] of outline.labels) this.#labels.set(outline.entries[number]?.[0], label);
+    outline.entries.forEach(([id], number) => this.#places.set(id, number));
+    this.#group();
+  }
+
+  /** Puts each message under the message above it, and finds the newest entry of each branch: one pass, backwards. */
+  #group() {
+    this.#newest = this.#entries.map((_, number) => number);
+    for (let number = this.#entries.length - 1; number >= 0; number--) {
+      const [, parent, kind] = this.#entries[number];
+      if (parent !== null) this.#newest[parent] = Math.max(this.#newest[parent], this.#newest[number]);
+      if (!MESSAGES.has(kind) || this.#hidden.has(number)) continue;
+      const above = this.#above(parent);
+      const list = this.#children.get(above);
+      if (list) list.unshift(number);
+      else this.#children.set(above, [number]);
+    }
+  }
+
+  /** The nearest message at or above an entry; `null` before every root. */
+  #above(number) {
+    while (number !== null && !MESSAGES.has(this.#entries[number][2])) number = this.#entries[number][1];
+    return number;
+  }
+
+  /** Which of how many an entry is: `{place, count, before, after}`, the last two being ids; `null` when it is alone. */
+  siblings(entryId) {
+    const number = this.#places.get(entryId);
+    if (number === undefined) return null;
+    const list = this.#children.get(this.#above(this.#entries[number][1])) ?? [];
+    const place = list.indexOf(number);
+    if (list.length < 2 || place < 0) return null;
+    const id = (at) => this.#entries[list[at]]?.[0] ?? null;
+    return { place: place + 1, count: list.length, before: place > 0 ? id(place - 1) : null, after: id(place + 1) };
+  }
+
+  /** The newest entry below one: where going to its branch leads. */
+  end(entryId) {
+    const number = this.#places.get(entryId);
+    return number === undefined ? entryId : this.#entries[this.#newest[number]][0];
+  }
+
+  labelOf(entryId) {
+    return this.#labels.get(entryId) ?? null;
+  }
+
+  label(entryId, label) {
+    if (label) this.#labels.set(entryId, label);
+    else this.#labels.delete(entryId);
+  }
+}

@@ -1,0 +1,36 @@
+//! Programs that outlive the one that started them: servers that go into the background.
+
+use std::fs::OpenOptions;
+use std::io::{self, BufRead as _, BufReader};
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::Stdio;
+
+use super::Invocation;
+
+/// Starts a program that goes on by itself, in a process group of its own, and gives the first line it
+/// prints; an empty one when it ended before. Its standard error goes to the end of the file `log`.
+pub fn spawn_detached(invocation: &Invocation, log: &Path) -> io::Result<String> {
+    if let Some(folder) = log.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let log = OpenOptions::new().append(true).create(true).open(log)?;
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that may")]
+    let mut command = std::process::Command::new(&invocation.program);
+    command
+        .args(&invocation.args)
+        .envs(invocation.env.iter().map(|(name, value)| (name, value)))
+        .process_group(0)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(log);
+    if let Some(cwd) = &invocation.cwd {
+        command.current_dir(cwd);
+    }
+    let mut child = command.spawn()?;
+    let mut line = String::new();
+    if let Some(stdout) = child.stdout.take() {
+        BufReader::new(stdout).read_line(&mut line)?;
+    }
+    Ok(line)
+}

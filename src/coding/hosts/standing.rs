@@ -1,0 +1,218 @@
+//! What holds in a session at the moment, as the events that say so: whoever comes late and applies them in
+//! order stands where those who heard everything stand.
+
+use std::mem::{Discriminant, discriminant};
+
+use crate::agent::{self, AgentMessage, Coalesce as _};
+use crate::coding::host::{Event, TreeEvent};
+use crate::coding::questions::Question;
+
+/// The memory of one room.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Standing {
+    /// The session, or why none is open.
+    opened: Option<Event>,
+    /// The last event of every kind that says how something is.
+    settled: Vec<(Key, Event)>,
+    /// What runs: each event belongs to something that has not ended.
+    running: Vec<Event>,
+    questions: Vec<Question>,
+}
+
+/// Which events take the place of one another: those of one kind, of one plug-in where it has one.
+type Key = (Place, String);
+
+/// Kinds of both enums side by side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Host(Discriminant<Event>),
+    Agent(Discriminant<agent::Event>),
+    Tree(Discriminant<TreeEvent>),
+}
+
+impl Standing {
+    /// Takes an event.
+    pub(super) fn take(&mut self, event: &Event) {
+        match event {
+            Event::SessionOpened {
+                session, at_start, ..
+            } => {
+                self.running.clear();
+                self.settled.retain(|(_, event)| is_of_host(event));
+                // Its messages are read anew for whoever asks.
+                self.opened = Some(Event::SessionOpened {
+                    session: session.clone(),
+                    messages: Vec::new(),
+                    at_start: *at_start,
+                });
+            }
+            Event::SessionFailed { .. } => self.opened = Some(event.clone()),
+            Event::QuestionAsked { question } => self.questions.push((**question).clone()),
+            Event::QuestionClosed { id } => self.questions.retain(|question| question.id != *id),
+            event if says_how_it_is(event) => self.settle(event),
+            event => self.run(event),
+        }
+    }
+
+    fn settle(&mut self, event: &Event) {
+        let key = key_of(event);
+        match self.settled.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, known)) => known.clone_from(event),
+            None => self.settled.push((key, event.clone())),
+        }
+    }
+
+    /// Keeps what began and forgets what ended.
+    fn run(&mut self, event: &Event) {
+        match event {
+            Event::ShellUpdate { .. } => self.grow(event),
+            Event::ShellEnd { id, .. } => self.forget(
+                |event| matches!(event, Event::ShellStart { id: at, .. } | Event::ShellUpdate { id: at, .. } if at == id),
+            ),
+            Event::ShellStart { .. } => self.running.push(event.clone()),
+            Event::Agent(event) => self.run_agent(event),
+            _ => {}
+        }
+    }
+
+    fn run_agent(&mut self, event: &agent::Event) {
+        use agent::Event as Of;
+        let of = Event::Agent;
+        match event {
+            Of::AgentStart | Of::CompactionStart { .. } => self.running.push(of(event.clone())),
+            Of::TurnStart { .. } => {
+                self.forget(|event| matches!(event, Event::Agent(Of::TurnStart { .. })));
+                self.forget(is_tool);
+                self.running.push(of(event.clone()));
+            }
+            Of::MessageStart { message, .. } => {
+                self.forget(|event| matches!(event, Event::Agent(Of::RetryScheduled { .. })));
+                if matches!(&**message, AgentMessage::Assistant(_)) {
+                    self.running.push(of(event.clone()));
+                }
+            }
+            Of::MessageUpdate { .. } | Of::ToolExecutionUpdate { .. } => {
+                self.grow(&of(event.clone()));
+            }
+            Of::MessageEnd { id, .. } | Of::MessageRetracted { id } => self.forget(
+                |event| matches!(event, Event::Agent(Of::MessageStart { id: at, .. } | Of::MessageUpdate { id: at, .. }) if at == id),
+            ),
+            Of::ToolExecutionStart { .. } | Of::ToolExecutionEnd { .. } => {
+                self.running.push(of(event.clone()));
+            }
+            Of::RetryScheduled { .. } => {
+                self.forget(|event| matches!(event, Event::Agent(Of::RetryScheduled { .. })));
+                self.running.push(of(event.clone()));
+            }
+            Of::TurnEnd { .. } => self.forget(is_tool),
+            Of::CompactionEnd { .. } => {
+                self.forget(|event| matches!(event, Event::Agent(Of::CompactionStart { .. })));
+            }
+            Of::AgentSettled { .. } => self.forget(|event| matches!(event, Event::Agent(_))),
+            _ => {}
+        }
+    }
+
+    /// Appends to the last event of its kind where both can be one.
+    fn grow(&mut self, event: &Event) {
+        let grown = self
+            .running
+            .iter_mut()
+            .rev()
+            .any(|last| last.coalesce(event));
+        if !grown {
+            self.running.push(event.clone());
+        }
+    }
+
+    fn forget(&mut self, which: impl Fn(&Event) -> bool) {
+        self.running.retain(|event| !which(event));
+    }
+
+    /// Something runs.
+    pub(super) fn is_running(&self) -> bool {
+        !self.running.is_empty()
+    }
+
+    /// Somebody has to decide something.
+    pub(super) fn is_waiting(&self) -> bool {
+        !self.questions.is_empty()
+    }
+
+    /// The events that say it, in an order in which they can be applied.
+    pub(super) fn events(&self) -> Vec<Event> {
+        let settled = self.settled.iter().map(|(_, event)| event.clone());
+        let questions = self.questions.iter().map(|question| Event::QuestionAsked {
+            question: Box::new(question.clone()),
+        });
+        let opened = self.opened.iter().cloned();
+        let running = self.running.iter().cloned();
+        opened
+            .chain(settled)
+            .chain(running)
+            .chain(questions)
+            .collect()
+    }
+}
+
+fn is_tool(event: &Event) -> bool {
+    use agent::Event as Of;
+    matches!(
+        event,
+        Event::Agent(
+            Of::ToolExecutionStart { .. }
+                | Of::ToolExecutionUpdate { .. }
+                | Of::ToolExecutionEnd { .. }
+        )
+    )
+}
+
+/// Whether an event says how something is, until another of its kind says it is otherwise.
+fn says_how_it_is(event: &Event) -> bool {
+    use agent::Event as Of;
+    is_of_host(event)
+        || matches!(
+            event,
+            Event::SessionIndexed { .. }
+                | Event::SessionRenamed { .. }
+                | Event::ModelSelected { .. }
+                | Event::McpServers { .. }
+                | Event::Jobs { .. }
+                | Event::Agent(
+                    Of::QueueUpdate { .. }
+                        | Of::ModelsChanged { .. }
+                        | Of::ThinkingLevelChanged { .. }
+                        | Of::QueueModeChanged { .. }
+                        | Of::AutoRetryChanged { .. }
+                )
+                | Event::Tree(TreeEvent::AutoCompactChanged { .. })
+        )
+}
+
+/// Whether it outlives the session.
+fn is_of_host(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::Models { .. }
+            | Event::Permissions { .. }
+            | Event::ProjectTrusted
+            | Event::Commands { .. }
+            | Event::PluginStatus { .. }
+            | Event::PluginWidget { .. }
+            | Event::PluginKeys { .. }
+            | Event::Workspace { .. }
+    )
+}
+
+fn key_of(event: &Event) -> Key {
+    let place = match event {
+        Event::Agent(event) => Place::Agent(discriminant(event)),
+        Event::Tree(event) => Place::Tree(discriminant(event)),
+        event => Place::Host(discriminant(event)),
+    };
+    let plugin = match event {
+        Event::PluginStatus { plugin, .. } | Event::PluginWidget { plugin, .. } => plugin.clone(),
+        _ => String::new(),
+    };
+    (place, plugin)
+}

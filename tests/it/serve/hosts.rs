@@ -1,0 +1,103 @@
+//! Sessions that are unloaded when nobody needs them, and come back when somebody does.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use osier::agent::{self, AgentMessage};
+use osier::coding::folders::Folders;
+use osier::coding::host::{Event, HostSetup};
+use osier::coding::hosts::{Activity, Hosts, OpenError, Room, Wanted, Watch};
+use osier::coding::permission::Mode;
+use osier::llm::{Script, ScriptedProvider};
+
+use crate::support::agent::model;
+use crate::support::host::Place;
+
+fn hosts(place: &Place) -> Hosts {
+    let script = Script::new().turn(|turn| turn.text("answer").repeat());
+    let mut setup = HostSetup::new(Folders::under(&place.data()), place.work());
+    setup.settings.discover_local_models = false;
+    setup.embedded = Some((model("test/one"), Arc::new(ScriptedProvider::new(script))));
+    Hosts::new(setup)
+}
+
+/// Says something and waits for the end of the run.
+async fn talk(room: &Room, watch: &mut Watch) {
+    let (text, attachments) = ("hello".to_owned(), Vec::new());
+    let prompt = agent::Op::Prompt { text, attachments };
+    room.host().send(prompt.into());
+    while let Some(told) = watch.next().await {
+        if matches!(&told.event, Event::Agent(agent::Event::AgentSettled { .. })) {
+            return;
+        }
+    }
+    panic!("the session ended");
+}
+
+#[tokio::test]
+async fn an_idle_session_is_unloaded_and_comes_back_as_it_was() {
+    let place = Place::new();
+    let hosts = hosts(&place);
+    let permissions = Some(Mode::Plan);
+    let wanted = Wanted {
+        permissions,
+        ..Wanted::default()
+    };
+    let said = hosts.open(wanted).await.unwrap();
+    let silent = hosts.open(Wanted::default()).await.unwrap();
+    let (said_id, silent_id) = (said.id(), silent.id());
+    let mut watch = said.watch();
+    talk(&said, &mut watch).await;
+    // Somebody is there.
+    assert_eq!(hosts.unload_idle(Duration::from_hours(1)).await, 0);
+    let last = watch.number;
+    drop(watch);
+    drop((said, silent));
+    assert_eq!(hosts.unload_idle(Duration::ZERO).await, 2);
+    assert_eq!(hosts.list(), Vec::new());
+
+    let said = hosts.find(&said_id).await.unwrap();
+    assert_eq!(said.id(), said_id);
+    let info = said.info();
+    assert_eq!(
+        (info.state, info.permissions),
+        (Activity::Idle, Some(Mode::Plan))
+    );
+    let snapshot = said.snapshot().await.unwrap();
+    // Numbers go on rising: what somebody heard in the life before is not mistaken for this one.
+    assert!(snapshot.number > last);
+    assert_eq!(said.after(last), None);
+    let Some(Event::SessionOpened { messages, .. }) = snapshot.events.first() else {
+        panic!("{:?}", snapshot.events);
+    };
+    let is_answer = |message: &AgentMessage| matches!(message, AgentMessage::Assistant(_));
+    assert_eq!(messages.len(), 2);
+    assert!(is_answer(&messages[1].message));
+    // Nothing had been said in the other: it begins anew, and is found by its old name.
+    let silent = hosts.find(&silent_id).await.unwrap();
+    assert!(Arc::ptr_eq(&silent, &hosts.find(&silent_id).await.unwrap()));
+    hosts.close_all().await;
+    assert_eq!(hosts.list(), Vec::new());
+    let late = hosts.open(Wanted::default()).await;
+    assert!(matches!(late, Err(OpenError::Closing)), "{late:?}");
+}
+
+#[tokio::test]
+async fn two_who_want_the_same_session_share_it() {
+    let place = Place::new();
+    let hosts = hosts(&place);
+    let room = hosts.open(Wanted::default()).await.unwrap();
+    let id = room.id();
+    let mut watch = room.watch();
+    talk(&room, &mut watch).await;
+    drop((watch, room));
+    assert!(hosts.close(&id).await);
+    let (one, two) = tokio::join!(hosts.find(&id), hosts.find(&id));
+    assert!(Arc::ptr_eq(&one.unwrap(), &two.unwrap()));
+    let unknown = hosts.find("none").await;
+    assert!(
+        matches!(unknown, Err(OpenError::Unknown { .. })),
+        "{unknown:?}"
+    );
+    hosts.close_all().await;
+}

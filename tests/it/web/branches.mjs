@@ -1,0 +1,100 @@
+// Branches: a prompt edited and sent again, siblings by button and by swipe, another try, a name, a fork.
+
+import assert from "node:assert/strict";
+import { PHONE, picture, play, say, settled } from "./stage.mjs";
+
+const TURNS = ["one", "two", "three"].map((word) => ({
+  when: { user: word },
+  repeat: true,
+  steps: [{ text: `The answer to ${word}.` }],
+}));
+
+await play(async (stage, serve) => {
+  const server = await serve(TURNS);
+  const page = await stage.enter(server, PHONE);
+  const answer = (word) => page.locator(".answer .prose", { hasText: `The answer to ${word}.` });
+  await say(page, "one");
+  await answer("one").waitFor();
+  await settled(page);
+
+  // Edited: a branch beside the first.
+  const prompt = page.locator(".user").first();
+  await prompt.getByRole("button", { name: "Edit and send again" }).click();
+  assert.equal(await page.inputValue("#prompt"), "one");
+  await page.getByText("Sending starts another branch").waitFor();
+  await say(page, "two");
+  await answer("two").waitFor();
+  await settled(page);
+  assert.equal(await page.locator(".user").count(), 1);
+  const siblings = page.locator(".user .siblings");
+  await siblings.getByText("2 of 2").waitFor();
+  await picture(page, "phone-branches");
+
+  await siblings.getByRole("button", { name: "Branch before" }).click();
+  await answer("one").waitFor();
+  await siblings.getByText("1 of 2").waitFor();
+  assert.equal(await answer("two").count(), 0);
+
+  // By finger: to the left is the next one.
+  await swipe(page, prompt, -140);
+  await answer("two").waitFor();
+  await siblings.getByText("2 of 2").waitFor();
+
+  // Held: everything that can be done with a message.
+  await hold(page, prompt.locator(".said"));
+  const menu = page.locator("dialog.menu");
+  await menu.waitFor();
+  await picture(page, "phone-menu");
+  assert.deepEqual(await menu.getByRole("menuitem").allInnerTexts(), [
+    "Copy",
+    "Edit and send again",
+    "Try again",
+    "Fork into a new session",
+    "Name this place",
+  ]);
+  await menu.getByRole("menuitem", { name: "Try again" }).click();
+  await page.locator(".user .siblings", { hasText: "3 of 3" }).waitFor();
+  await settled(page);
+
+  // A name.
+  await page.locator(".user").getByRole("button", { name: "More actions" }).click();
+  await menu.getByRole("menuitem", { name: "Name this place" }).click();
+  await page.fill("dialog.question input", "the third <b>try</b>");
+  await page.keyboard.press("Enter");
+  await page.locator(".label-tag", { hasText: "the third <b>try</b>" }).waitFor();
+
+  // Going on from an answer, and a session of its own.
+  await say(page, "three");
+  await answer("three").waitFor();
+  await settled(page);
+  await page.locator(".answer").first().getByRole("button", { name: "More actions" }).click();
+  await menu.getByRole("menuitem", { name: "Go on from here" }).click();
+  await answer("three").waitFor({ state: "detached" });
+  await answer("two").waitFor();
+  await page.locator(".answer").first().getByRole("button", { name: "More actions" }).click();
+  await menu.getByRole("menuitem", { name: "Fork into a new session" }).click();
+  await page.locator(".toast", { hasText: "new session" }).waitFor();
+  await answer("two").waitFor();
+  assert.equal(await page.locator(".siblings").count(), 0, "the copy has one branch");
+});
+
+async function touch(page, node) {
+  const box = await node.boundingBox();
+  const session = await page.context().newCDPSession(page);
+  const send = (type, touchPoints) => session.send("Input.dispatchTouchEvent", { type, touchPoints });
+  return { x: box.x + box.width / 2, y: box.y + Math.min(20, box.height / 2), send };
+}
+
+async function swipe(page, node, way) {
+  const { x, y, send } = await touch(page, node.locator(".said"));
+  await send("touchStart", [{ x, y }]);
+  for (let step = 1; step <= 10; step++) await send("touchMove", [{ x: x + (way * step) / 10, y }]);
+  await send("touchEnd", []);
+}
+
+async function hold(page, node) {
+  const { x, y, send } = await touch(page, node);
+  await send("touchStart", [{ x, y }]);
+  await page.locator("dialog.menu").waitFor();
+  await send("touchEnd", []);
+}

@@ -1,0 +1,72 @@
+// The connection goes and comes back: what was missed is told, nothing twice; without a server the page still opens.
+
+import assert from "node:assert/strict";
+import { DESKTOP, PHONE, picture, play, ready, say, settled } from "./stage.mjs";
+
+const words = Array.from({ length: 120 }, (_, number) => `word${number}`).join(" ");
+const TURNS = [
+  { when: { user: "long" }, steps: [{ text: words, chunk: 8, delayMs: 25 }] },
+  { repeat: true, steps: [{ text: "A short answer." }] },
+];
+
+await play(async (stage, serve) => {
+  const server = await serve(TURNS);
+  const page = await stage.page(PHONE, { colorScheme: "light" });
+  const sockets = [];
+  let open = true;
+  await page.routeWebSocket(/\/api\/ws/, (socket) => {
+    if (!open) return void socket.close();
+    socket.connectToServer();
+    sockets.push(socket);
+  });
+  await page.goto(server.url);
+  await ready(page);
+  await say(page, "long");
+  await page.locator(".answer", { hasText: "word10" }).waitFor();
+
+  // Cut while it answers.
+  open = false;
+  await Promise.all(sockets.map((socket) => socket.close()));
+  await page.locator("#banner", { hasText: "connection to osier is lost" }).waitFor();
+  await picture(page, "phone-lost");
+  await page.fill("#prompt", "kept while away");
+  await page.click(".send");
+  await page.locator(".toast", { hasText: "Not sent" }).waitFor();
+  assert.equal(await page.inputValue("#prompt"), "kept while away");
+  open = true;
+  await page.evaluate(() => dispatchEvent(new Event("online")));
+  await page.locator("#banner").waitFor({ state: "hidden" });
+  await settled(page);
+  assert.equal(await page.locator(".answer .prose").innerText(), words);
+
+  // Somebody who comes in the middle has the whole, too.
+  await page.context().close();
+  await server.stop();
+
+  // Without the server: the page, what it says, and then the rest.
+  const other = await serve(TURNS);
+  const again = await stage.enter(other, DESKTOP);
+  await say(again, "hello");
+  await again.locator(".answer", { hasText: "A short answer." }).waitFor();
+  await settled(again);
+  await again.evaluate(() => navigator.serviceWorker.ready);
+  await again.waitForFunction(async () => (await (await caches.open("osier-shell-1")).keys()).length > 30);
+  const address = again.url();
+  await other.stop("SIGKILL");
+  await again.locator("#banner").waitFor();
+  await again.goto(address);
+  await again.locator("#banner", { hasText: "Trying again" }).waitFor();
+  await picture(again, "desktop-offline");
+  const kept = await again.evaluate(async () =>
+    (await (await caches.open("osier-shell-1")).keys()).map(({ url }) => new URL(url).pathname),
+  );
+  assert.deepEqual(
+    kept.filter((path) => path.startsWith("/api")),
+    [],
+  );
+  assert.ok(kept.includes("/"));
+  // Refused connections are what this is about.
+  stage.faults = stage.faults.filter(
+    (fault) => !/ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|WebSocket|Failed to load|ERR_EMPTY/.test(fault),
+  );
+});

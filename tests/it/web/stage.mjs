@@ -1,0 +1,165 @@
+// What every play of the web chat stands on: a server with a scripted model, a browser, pages of two sizes.
+//
+// Plays are run by `mod.rs` with the folder of the packages, the program and an empty folder to work in.
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+
+const {
+  OSIER_TEST_PLAYWRIGHT: packages,
+  OSIER_BIN: program,
+  OSIER_WEB_FOLDER: folder,
+  OSIER_WEB_PICTURES: pictures,
+} = process.env;
+const from = createRequire(join(packages, "package.json"));
+const { chromium } = from("playwright-core");
+export const axe = readFileSync(from.resolve("axe-core/axe.min.js"), "utf8");
+
+export const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+export const DESKTOP = { viewport: { width: 1280, height: 800 } };
+/** How long something may take to come, in milliseconds. Only a play that fails waits as long. */
+const PATIENCE = 30_000;
+
+export const home = join(folder, "home");
+export const work = join(folder, "work");
+
+/** Writes a file of the project. */
+export function file(name, text) {
+  mkdirSync(join(work, name, ".."), { recursive: true });
+  writeFileSync(join(work, name), text);
+}
+
+/** `osier serve` with a model that plays `turns`. */
+export class Server {
+  async start(turns, { permissions = "ask", port = 0 } = {}) {
+    mkdirSync(home, { recursive: true });
+    mkdirSync(work, { recursive: true });
+    writeFileSync(join(home, "settings.toml"), "discover_local_models = false\n");
+    const script = join(folder, "model.json");
+    if (turns) writeFileSync(script, JSON.stringify({ turns }));
+    const options = [
+      "serve",
+      "--listen",
+      `127.0.0.1:${port}`,
+      "--model",
+      `script/${script}`,
+      "--permissions",
+      permissions,
+    ];
+    const environment = { PATH: process.env.PATH, HOME: home, OSIER_HOME: home };
+    this.process = spawn(program, options, { cwd: work, env: environment, stdio: ["ignore", "pipe", "pipe"] });
+    let said = "";
+    const address = new Promise((resolve, reject) => {
+      const hear = (piece) => {
+        said += piece;
+        const found = /http:\/\/127\.0\.0\.1:(\d+)\/#token=(\S+)/.exec(said);
+        if (found) resolve(found);
+      };
+      this.process.stdout.on("data", hear);
+      this.process.stderr.on("data", hear);
+      this.process.on("exit", (code) => reject(new Error(`the server ended with ${code}: ${said}`)));
+    });
+    [this.url, this.port, this.token] = await address;
+    return this;
+  }
+
+  async stop(signal = "SIGTERM") {
+    const ended = once(this.process, "exit");
+    this.process.kill(signal);
+    await ended;
+  }
+}
+
+/** A browser whose pages tell what goes wrong in them. */
+export class Stage {
+  faults = [];
+
+  async open() {
+    this.browser = await chromium.launch({
+      executablePath: program_of_browser(),
+      args: ["--no-sandbox", "--disable-dev-shm-usage"],
+    });
+    return this;
+  }
+
+  async page(size = DESKTOP, wishes = {}) {
+    const context = await this.browser.newContext({ ...size, ...wishes });
+    context.setDefaultTimeout(PATIENCE);
+    const page = await context.newPage();
+    page.on("pageerror", (error) => this.faults.push(error.stack));
+    page.on("dialog", (dialog) => (this.faults.push(`a dialog: ${dialog.message()}`), dialog.dismiss()));
+    page.on("console", (message) => message.type() === "error" && this.faults.push(message.text()));
+    return page;
+  }
+
+  /** A page that is signed in and shows a session. */
+  async enter(server, size, wishes) {
+    const page = await this.page(size, wishes);
+    await page.goto(server.url);
+    await ready(page);
+    return page;
+  }
+
+  close() {
+    return this.browser.close();
+  }
+}
+
+function program_of_browser() {
+  return process.env.OSIER_TEST_CHROMIUM ?? "/usr/bin/chromium";
+}
+
+export const ready = (page) => page.locator("#prompt:enabled").waitFor();
+
+/** Sends a prompt as a person does. */
+export async function say(page, text) {
+  await page.fill("#prompt", text);
+  await page.click(".send");
+}
+
+/** Waits until the agent has stopped. */
+export async function settled(page) {
+  await page.locator(".stop").waitFor({ state: "hidden" });
+  await page.waitForFunction(() => !document.querySelector(".prose.live"));
+}
+
+/** Keeps a picture for people to look at, where one is wanted. */
+export async function picture(page, name) {
+  if (!pictures) return;
+  await page.waitForTimeout(400);
+  await page.screenshot({ path: join(pictures, `${name}.png`) });
+}
+
+/** Plays, and ends with what went wrong. */
+export async function play(act) {
+  const stage = await new Stage().open();
+  const servers = [];
+  const serve = async (...given) => {
+    const server = await new Server().start(...given);
+    servers.push(server);
+    return server;
+  };
+  try {
+    await act(stage, serve);
+    if (stage.faults.length) throw new Error(`the page said:\n${stage.faults.join("\n")}`);
+    console.log("played");
+  } catch (error) {
+    console.error(error);
+    if (stage.faults.length) console.error(stage.faults.join("\n"));
+    const pages = stage.browser.contexts().flatMap((context) => context.pages());
+    for (const page of pages)
+      console.error(
+        await page
+          .locator("body")
+          .innerText()
+          .catch(() => ""),
+      );
+    process.exitCode = 1;
+  } finally {
+    await stage.close();
+    for (const server of servers) if (server.process.exitCode === null) server.process.kill("SIGKILL");
+  }
+}
