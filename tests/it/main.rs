@@ -56,5 +56,6 @@ mod tree;
 mod tui;
 mod turns;
 mod vim;
+mod web;
 mod wire;
 mod wires;

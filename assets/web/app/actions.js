@@ -26,6 +26,16 @@ export const ACTIONS = {
     fits: (item) => Boolean(textOf(item)),
     run: (item) => copy(textOf(item)).then(() => toast("Copied")),
   },
+  select: {
+    icon: "name",
+    label: "Select text",
+    fits: () => matchMedia("(pointer: coarse)").matches,
+    run: async (item) => {
+      const node = document.querySelector(`.message[data-key="${item.key}"]`);
+      node.classList.add("selectable");
+      getSelection().selectAllChildren(node.querySelector(".said, .blocks") ?? node);
+    },
+  },
   edit: {
     icon: "edit",
     label: "Edit and send again",
@@ -77,7 +87,7 @@ async function again(item, page) {
 }
 
 export function act(name, item, page, more) {
-  if (name !== "copy" && name !== "edit" && page.conversation.running)
+  if (!["copy", "select", "edit"].includes(name) && page.conversation.running)
     return toast("This can be done when the agent has stopped.", "warning");
   Promise.resolve(ACTIONS[name].run(item, page, more)).catch(complain);
 }

@@ -16,12 +16,23 @@ export function watchGestures(root, { hold, swipe, canSwipe }) {
     touch = null;
   };
 
+  const press = () => {
+    if (!touch || touch.held) return;
+    clearTimeout(touch.timer);
+    touch.held = true;
+    navigator.vibrate?.(12);
+    hold(touch.node);
+  };
+
   root.addEventListener("contextmenu", (event) => {
     const node = event.target.closest(".message");
     // Links, fields and selected text keep the browser's menu.
-    if (!node || event.target.closest("a, input, textarea") || !getSelection().isCollapsed) return;
+    if (!node || event.target.closest("a, input, textarea")) return;
+    if (!touch && !getSelection().isCollapsed) return;
     event.preventDefault();
-    if (!touch?.held) hold(node, event);
+    // The browser may find before the clock that a finger holds.
+    if (touch) press();
+    else hold(node);
   });
 
   root.addEventListener("pointerdown", (event) => {
@@ -29,11 +40,7 @@ export function watchGestures(root, { hold, swipe, canSwipe }) {
     if (event.pointerType === "mouse" || !node || event.target.closest("button, a, pre, .diff, .table")) return;
     drop();
     touch = { node, x: event.clientX, y: event.clientY, held: false, sideways: false };
-    touch.timer = setTimeout(() => {
-      touch.held = true;
-      navigator.vibrate?.(12);
-      hold(node);
-    }, HOLD);
+    touch.timer = setTimeout(press, HOLD);
   });
 
   root.addEventListener("pointermove", (event) => {

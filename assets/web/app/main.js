@@ -54,14 +54,9 @@ class Page {
     setInterval(() => this.#activity(), 1000);
   }
 
-  async begin() {
+  begin() {
     byId("app").hidden = false;
     this.link.start();
-    await new Promise((resolve) =>
-      this.link.connected ? resolve() : this.link.addEventListener("state", resolve, { once: true }),
-    );
-    await this.refresh();
-    await this.#fromAddress();
   }
 
   /** The list of sessions anew. */
@@ -262,7 +257,8 @@ class Page {
   async #linkState(state) {
     if (state === "open") {
       banner("");
-      this.refresh();
+      await this.refresh();
+      if (!this.conversation) await this.#fromAddress();
     } else if (state === "lost") {
       banner(
         navigator.onLine
@@ -294,12 +290,14 @@ async function begin() {
   applyTheme();
   install();
   const token = tokenOfAddress();
-  if (token)
-    await api
-      .login(token)
-      .catch((error) => askToken(error.status === 0 ? error.message : "The address holds another server's token."));
-  else if (!(await known().catch(() => true))) await askToken();
-  await new Page().begin();
+  try {
+    if (token) await api.login(token);
+    else if (!(await known())) await askToken();
+  } catch (error) {
+    // Without the server the page begins all the same, and waits for it.
+    if (error.status !== 0) await askToken("The address holds the token of another server.");
+  }
+  new Page().begin();
 }
 
 begin().catch(complain);

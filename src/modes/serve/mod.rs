@@ -9,6 +9,7 @@ mod access;
 mod fault;
 mod frames;
 mod gate;
+mod html;
 mod limits;
 mod listen;
 mod outbox;
@@ -25,6 +26,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use self::access::Access;
+use self::html::Renderer;
 use self::listen::Bound;
 use super::signals::signalled;
 use crate::coding::host::HostSetup;
@@ -55,6 +57,7 @@ pub struct Options {
 struct Server {
     hosts: Hosts,
     access: Access,
+    renderer: Renderer,
 }
 
 /// A server that listens, before anybody is answered.
@@ -72,7 +75,11 @@ impl Serving {
         let access = Access::new(options.token, bound.names(), options.hosts);
         let hosts = Hosts::new(template);
         Ok(Self {
-            server: Arc::new(Server { hosts, access }),
+            server: Arc::new(Server {
+                hosts,
+                access,
+                renderer: Renderer::default(),
+            }),
             bound,
             unload_after: options.unload_after,
         })

@@ -7,7 +7,7 @@ use axum::middleware::from_fn_with_state;
 use axum::routing::{MethodRouter, delete, get, post};
 
 use super::fault::{Code, Fault};
-use super::{Server, gate, sessions, socket, talk, web};
+use super::{Server, gate, html, sessions, socket, talk, web};
 
 /// One thing a client can ask for.
 #[cfg_attr(
@@ -128,6 +128,14 @@ pub(super) const ROUTES: &[Route] = &[
         takes: None,
         gives: Gives::Events,
         handler: || get(talk::events),
+    },
+    Route {
+        method: "post",
+        path: "/api/markdown",
+        does: "Makes HTML of what a model wrote: nothing in it can run, load or lead elsewhere than to a page.",
+        takes: Some("MarkdownTexts"),
+        gives: Gives::Json("MarkdownBlocks"),
+        handler: || post(html::render),
     },
     Route {
         method: "get",

@@ -47,6 +47,7 @@ await play(async (stage, serve) => {
   await picture(page, "phone-menu");
   assert.deepEqual(await menu.getByRole("menuitem").allInnerTexts(), [
     "Copy",
+    "Select text",
     "Edit and send again",
     "Try again",
     "Fork into a new session",

@@ -1,0 +1,85 @@
+//! The web chat in a real browser, at the size of a phone and of a desktop: each play is a script that starts
+//! the server with a scripted model and does what a person would.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+/// Debian's name, and that of others.
+const BROWSERS: &[&str] = &["chromium", "chromium-browser", "google-chrome"];
+
+/// Runs a play; what is missing on this machine is said, and the play skipped.
+fn play(name: &str) {
+    let Some(packages) = std::env::var_os("OSIER_TEST_PLAYWRIGHT").map(PathBuf::from) else {
+        eprintln!(
+            "skipped: OSIER_TEST_PLAYWRIGHT names no folder with playwright-core and axe-core"
+        );
+        return;
+    };
+    if !packages.join("node_modules/playwright-core").is_dir() {
+        eprintln!("skipped: `{}` holds no playwright-core", packages.display());
+        return;
+    }
+    let Some(browser) = BROWSERS.iter().find_map(|name| find(name)) else {
+        eprintln!("skipped: no Chromium is installed");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/it/web/{name}.mjs"));
+    #[expect(clippy::disallowed_methods, reason = "a play is run")]
+    let mut command = Command::new("node");
+    let output = command
+        .arg(script)
+        .env("OSIER_BIN", env!("CARGO_BIN_EXE_osier"))
+        .env("OSIER_WEB_FOLDER", folder.path())
+        .env("OSIER_TEST_CHROMIUM", browser)
+        .stdin(Stdio::null())
+        .output();
+    let Ok(output) = output else {
+        eprintln!("skipped: no node is installed");
+        return;
+    };
+    assert!(
+        output.status.success(),
+        "{}\n{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "played\n");
+}
+
+fn find(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(name))
+        .find(|program| program.is_file())
+}
+
+#[test]
+fn a_conversation_from_the_first_prompt_to_the_drawer() {
+    play("conversation");
+}
+
+#[test]
+fn branches_are_made_and_walked() {
+    play("branches");
+}
+
+#[test]
+fn pictures_voice_queue_and_colours() {
+    play("composer");
+}
+
+#[test]
+fn a_lost_connection_comes_back_and_the_shell_opens_without_a_server() {
+    play("connection");
+}
+
+#[test]
+fn everybody_can_use_it() {
+    play("access");
+}
+
+#[test]
+fn hostile_output_runs_nothing() {
+    play("hostile");
+}
