@@ -154,6 +154,7 @@ impl App {
             Command::ToggleTools => {
                 self.transcript.toggle_tools();
             }
+            Command::AttachPicture => self.effects.push(Effect::ReadPicture),
             Command::Answer => return self.enter_question(),
             Command::CyclePermissions => self.ops.push(Op::CyclePermissions),
             Command::Complete if self.layers.is_empty() => {
@@ -279,6 +280,9 @@ impl App {
         }
         // The first line of a paste may begin with spaces that mean something.
         let prompt = without_blank_ends(&text);
+        let Some(attachments) = self.attachments_to_send(Instant::now()) else {
+            return;
+        };
         self.remember(prompt);
         self.editor.clear();
         self.transcript.go_bottom();
@@ -296,7 +300,7 @@ impl App {
             }
             return;
         }
-        let (text, attachments) = (prompt.to_owned(), Vec::new());
+        let text = prompt.to_owned();
         self.tell(if follow_up {
             AgentOp::FollowUp { text, attachments }
         } else {

@@ -126,6 +126,7 @@ pub enum Command {
     Undo,
     Redo,
     Complete,
+    AttachPicture,
     // Lists.
     First,
     Last,

@@ -89,7 +89,7 @@ impl App {
             Event::Library(event) => self.follow_library(event, now),
             Event::UnsentFound { text } => self.take_unsent(text, now),
             Event::Jobs { jobs } => self.jobs_told(jobs, now),
-            Event::JobOutput { id, text, skipped } => self.job_said(id, text, *skipped),
+            Event::JobOutput { id, output } => self.job_said(id, output),
             Event::ShutDown => self.effects.push(Effect::Quit),
             event => self.follow_accounts(event, now),
         }

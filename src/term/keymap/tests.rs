@@ -86,6 +86,7 @@ const ACTIONS: &[&str] = &[
     "permissions",
     "dismiss",
     "complete",
+    "attach_picture",
     "first",
     "last",
     "accept",
