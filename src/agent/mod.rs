@@ -17,6 +17,7 @@ pub mod log;
 pub mod mailbox;
 pub mod message;
 pub mod op;
+mod output;
 pub mod queue;
 mod recorder;
 pub mod result;
@@ -41,6 +42,7 @@ pub use message::{
     ToolResultMessage, UserMessage, convert_to_llm,
 };
 pub use op::{Op, QueueMode};
+pub use output::Output;
 pub use result::RunResult;
 pub use retry::RetryPolicy;
 pub use state::StateSnapshot;

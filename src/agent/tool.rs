@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::base::text::tail_bytes;
+use super::output::Output;
 use crate::llm::{ContentBlock, ToolSpec};
 
 /// Something a model can call.
@@ -147,9 +147,8 @@ impl fmt::Debug for UpdateSink {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ToolUpdate {
-    /// More output, to be appended. `skipped` bytes before it were left out because they came faster
-    /// than they can be shown.
-    Output { text: String, skipped: u64 },
+    /// More output, to be appended.
+    Output(Output),
     /// One line that says how far the call is; it takes the place of the one before.
     Status { text: String },
     /// The call runs in a terminal of the editor that drives the agent: its name there.
@@ -162,7 +161,7 @@ impl ToolUpdate {
     /// What it says.
     pub fn text(&self) -> &str {
         match self {
-            Self::Output { text, .. } | Self::Status { text } => text,
+            Self::Output(Output { text, .. }) | Self::Status { text } => text,
             Self::Agent { .. } | Self::Terminal { .. } => "",
         }
     }
@@ -170,30 +169,10 @@ impl ToolUpdate {
     /// Takes `next` into this one when they are of one kind. Beyond `limit` bytes of output the oldest
     /// text is dropped and counted as skipped.
     pub fn merge(&mut self, next: &Self, limit: usize) -> bool {
-        let (text, skipped, more, gap) = match (self, next) {
-            (
-                Self::Output { text, skipped },
-                Self::Output {
-                    text: more,
-                    skipped: gap,
-                },
-            ) => (text, skipped, more, gap),
-            (Self::Status { text }, Self::Status { text: next }) => {
-                text.clone_from(next);
-                return true;
-            }
+        match (self, next) {
+            (Self::Output(output), Self::Output(next)) => output.merge(next, limit),
+            (Self::Status { text }, Self::Status { text: next }) => text.clone_from(next),
             _ => return false,
-        };
-        if *gap > 0 {
-            // A gap lies between the two: what stood before it belongs to what was left out.
-            *skipped += text.len() as u64 + gap;
-            text.clear();
-        }
-        text.push_str(more);
-        if text.len() > limit {
-            let kept = tail_bytes(text, limit).to_owned();
-            *skipped += (text.len() - kept.len()) as u64;
-            *text = kept;
         }
         true
     }

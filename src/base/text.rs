@@ -12,6 +12,9 @@ use unicode_width::UnicodeWidthStr;
 /// Columns between tab stops when a tab is expanded.
 pub const TAB_WIDTH: usize = 4;
 
+/// Bytes of a control sequence's parameters that are looked at.
+const LONGEST_PARAMETERS: usize = 256;
+
 /// Width of `text` in terminal cells. Control characters count zero.
 pub fn width(text: &str) -> usize {
     if text.is_ascii() {
@@ -115,25 +118,51 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_unsafe) {
         return Cow::Borrowed(text);
     }
+    Cow::Owned(clean(text, &mut ()))
+}
+
+/// Is told what `clean` takes out of a text that says how it looks.
+pub(super) trait Clean {
+    /// The parameters of a sequence for colours, at this byte of the clean text.
+    fn graphics(&mut self, at: usize, parameters: &str);
+    /// The clean text was cut back to this byte.
+    fn cut(&mut self, at: usize);
+}
+
+impl Clean for () {
+    fn graphics(&mut self, _: usize, _: &str) {}
+    fn cut(&mut self, _: usize) {}
+}
+
+/// `sanitize` for a text that needs it.
+pub(super) fn clean(text: &str, told: &mut impl Clean) -> String {
     let mut clean = String::with_capacity(text.len());
+    let mut parameters = String::new();
     let mut rest = text.chars().peekable();
     while let Some(char) = rest.next() {
         match char {
-            '\x1b' => skip_escape(&mut rest),
-            '\u{9b}' => skip_csi(&mut rest),
+            '\x1b' if rest.next_if_eq(&'[').is_none() => skip_escape(&mut rest),
+            '\x1b' | '\u{9b}' => {
+                if take_csi(&mut rest, &mut parameters) == Some('m') {
+                    told.graphics(clean.len(), &parameters);
+                }
+            }
             '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => skip_string(&mut rest),
             '\r' if rest.peek() == Some(&'\n') => {}
-            '\r' => clean.truncate(clean.rfind('\n').map_or(0, |newline| newline + 1)),
+            '\r' => {
+                clean.truncate(clean.rfind('\n').map_or(0, |newline| newline + 1));
+                told.cut(clean.len());
+            }
             '\x08' => {
-                if !clean.ends_with('\n') {
-                    clean.pop();
+                if !clean.ends_with('\n') && clean.pop().is_some() {
+                    told.cut(clean.len());
                 }
             }
             char if is_unsafe(char) => {}
             char => clean.push(char),
         }
     }
-    Cow::Owned(clean)
+    clean
 }
 
 /// One line for one cell row: sanitized, newlines shown as `⏎`, tabs expanded.
@@ -178,10 +207,6 @@ type Rest<'a> = std::iter::Peekable<std::str::Chars<'a>>;
 
 fn skip_escape(rest: &mut Rest<'_>) {
     match rest.peek() {
-        Some('[') => {
-            rest.next();
-            skip_csi(rest);
-        }
         Some(']' | 'P' | 'X' | '^' | '_') => {
             rest.next();
             skip_string(rest);
@@ -198,12 +223,15 @@ fn skip_escape(rest: &mut Rest<'_>) {
     }
 }
 
-fn skip_csi(rest: &mut Rest<'_>) {
-    while rest
-        .next_if(|char| ('\x20'..='\x3f').contains(char))
-        .is_some()
-    {}
-    rest.next_if(|char| ('\x40'..='\x7e').contains(char));
+/// Takes a control sequence: its parameters, and the character that ends it.
+fn take_csi(rest: &mut Rest<'_>, parameters: &mut String) -> Option<char> {
+    parameters.clear();
+    while let Some(char) = rest.next_if(|char| ('\x20'..='\x3f').contains(char)) {
+        if parameters.len() < LONGEST_PARAMETERS {
+            parameters.push(char);
+        }
+    }
+    rest.next_if(|char| ('\x40'..='\x7e').contains(char))
 }
 
 /// A control string ends at BEL or ST. One that never ends is cut at the line end, so that a stray

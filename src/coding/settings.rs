@@ -38,6 +38,8 @@ pub struct Settings {
     pub exit_output: ExitOutput,
     pub show_thinking: bool,
     pub reduced_motion: bool,
+    /// How pictures are shown.
+    pub images: Images,
     pub notifications: bool,
     pub max_retries: u32,
     /// Whether a window that is nearly full is compacted without being asked.
@@ -72,6 +74,19 @@ pub struct Settings {
     pub sandbox_write: Vec<String>,
 }
 
+/// How pictures are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Images {
+    /// As well as the terminal can.
+    Auto,
+    Kitty,
+    Iterm,
+    Sixel,
+    /// In coloured half-blocks.
+    Blocks,
+    Off,
+}
+
 /// What stays in the scrollback on exit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExitOutput {
@@ -93,6 +108,7 @@ impl Default for Settings {
             exit_output: ExitOutput::Answer,
             show_thinking: true,
             reduced_motion: false,
+            images: Images::Auto,
             notifications: true,
             max_retries: 5,
             auto_compact: true,
@@ -210,6 +226,24 @@ pub const SETTINGS: &[Setting] = &[
         accepts: "true or false",
         description: "No spinner: the working line changes only with what happens.",
         take: |settings, value| value.as_bool().map(|value| settings.reduced_motion = value),
+    },
+    Setting {
+        name: "images",
+        default: "\"auto\"",
+        accepts: "auto, kitty, iterm, sixel, blocks or off",
+        description: "How pictures are shown: as well as the terminal says it can, in a way of its own, in coloured half-blocks, or not at all.",
+        take: |settings, value| {
+            settings.images = match value.as_str()? {
+                "auto" => Images::Auto,
+                "kitty" => Images::Kitty,
+                "iterm" => Images::Iterm,
+                "sixel" => Images::Sixel,
+                "blocks" => Images::Blocks,
+                "off" => Images::Off,
+                _ => return None,
+            };
+            Some(())
+        },
     },
     Setting {
         name: "notifications",

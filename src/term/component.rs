@@ -11,6 +11,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use super::frame::{Cursor, Links};
+use super::highlight::{Highlighted, Highlighter};
 use super::input::{KeyPress, MouseInput};
 use super::keymap::Keymap;
 use super::theme::Theme;
@@ -116,6 +117,17 @@ pub trait Component<C: Copy, A> {
     /// Itself, for an owner that gives it news in place.
     fn as_any(&mut self) -> Option<&mut dyn Any> {
         None
+    }
+
+    /// Sends what it shows and that was not sent yet to be coloured.
+    fn request_highlight(&mut self, highlighter: &mut Highlighter) {
+        let _ = highlighter;
+    }
+
+    /// Takes colours that came back; whether they were for it.
+    fn apply_highlight(&mut self, highlighted: &Highlighted) -> bool {
+        let _ = highlighted;
+        false
     }
 
     /// Commands worth showing in the footer, with a word for each.

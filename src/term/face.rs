@@ -1,6 +1,8 @@
 //! What a piece of text is, apart from how it looks. Layout speaks in faces, only the theme knows
 //! colours: changing the theme repaints, it never lays out again.
 
+use crate::base::ansi::{Hue, Style};
+
 /// The role of a piece of text. A theme gives every token a style; the names in `ALL` are the keys of
 /// its TOML file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -115,13 +117,24 @@ impl Token {
     ];
 }
 
-/// A token and the emphasis laid over it. `ground` is the token whose background the text stands on: a
+/// A token and what is laid over it. `ground` is the token whose background the text stands on: a
 /// coloured word inside a diff line keeps the line's tint.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Face {
     pub token: Token,
     pub ground: Option<Token>,
     pub emphasis: Emphasis,
+    pub ink: Ink,
+}
+
+/// Colours of its own that a text or a picture brought along. They come before those of the token.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Ink {
+    pub fg: Option<Hue>,
+    pub bg: Option<Hue>,
+    /// They are shown as they are: they are a picture's, or a number for the terminal. Those of a text are
+    /// made readable.
+    pub exact: bool,
 }
 
 /// Emphasis as a small set of flags.
@@ -151,6 +164,42 @@ impl Face {
     pub fn emphasised(mut self, emphasis: Emphasis) -> Self {
         self.emphasis = self.emphasis.with(emphasis);
         self
+    }
+
+    /// The face of text that a program has styled itself.
+    #[must_use]
+    pub fn styled(mut self, style: Style) -> Self {
+        let emphases = [
+            (style.bold, Emphasis::BOLD),
+            (style.dim, Emphasis::DIM),
+            (style.italic, Emphasis::ITALIC),
+            (style.underline, Emphasis::UNDERLINE),
+            (style.strike, Emphasis::STRIKE),
+            (style.reverse, Emphasis::REVERSE),
+        ];
+        for (is_set, emphasis) in emphases {
+            if is_set {
+                self.emphasis = self.emphasis.with(emphasis);
+            }
+        }
+        self.ink = Ink {
+            fg: style.fg,
+            bg: style.bg,
+            exact: false,
+        };
+        self
+    }
+
+    /// The face of a cell with exactly these colours.
+    pub fn exact(fg: Option<Hue>, bg: Option<Hue>) -> Self {
+        Self {
+            ink: Ink {
+                fg,
+                bg,
+                exact: true,
+            },
+            ..Self::default()
+        }
     }
 
     #[must_use]

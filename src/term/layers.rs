@@ -8,6 +8,7 @@ use ratatui::layout::Rect;
 
 use super::component::{Component, Cx, Handled, View};
 use super::frame::Cursor;
+use super::highlight::{Highlighted, Highlighter};
 use super::input::{KeyPress, MouseInput};
 
 /// One overlay and its name.
@@ -138,6 +139,19 @@ impl<C: Copy, A> Layers<C, A> {
             let view = view.focus(view.focused && index == top);
             layer.component.render(area, buffer, &view);
         }
+    }
+
+    /// Has what the topmost layer shows coloured.
+    pub fn request_highlight(&mut self, highlighter: &mut Highlighter) {
+        if let Some(layer) = self.stack.last_mut() {
+            layer.component.request_highlight(highlighter);
+        }
+    }
+
+    /// Gives colours that came back to the layer that asked for them; whether there is one.
+    pub fn apply_highlight(&mut self, highlighted: &Highlighted) -> bool {
+        let mut layers = self.stack.iter_mut().rev();
+        layers.any(|layer| layer.component.apply_highlight(highlighted))
     }
 
     /// The cursor of the topmost layer that has one; a modal layer hides those below it.

@@ -11,6 +11,7 @@ pub mod input;
 pub mod keymap;
 pub mod layers;
 pub mod markdown;
+pub mod picture;
 pub mod row;
 pub mod scroll;
 pub mod terminal;

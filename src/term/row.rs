@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::face::Face;
+use super::picture::Part;
 use crate::base::text;
 
 /// A run of text with one face.
@@ -35,6 +36,8 @@ pub struct Row {
     pub decoration: u16,
     /// Face of the rest of the row, to the right edge; `None` leaves it empty.
     pub fill: Option<Face>,
+    /// The row of a picture that stands behind the spans.
+    pub picture: Option<Arc<Part>>,
 }
 
 impl Row {

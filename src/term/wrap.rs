@@ -81,6 +81,7 @@ impl<'a> Wrap<'a> {
                 spans: prefix.clone(),
                 continues: index > 0,
                 fill: self.fill,
+                picture: None,
             };
             let to = starts.get(index).copied().unwrap_or(end);
             slicer.take(to, &mut row.spans);
@@ -353,6 +354,7 @@ mod tests {
                     continues: false,
                     decoration: 2,
                     fill,
+                    picture: None,
                 },
                 Row {
                     spans: vec![
@@ -362,6 +364,7 @@ mod tests {
                     continues: true,
                     decoration: 2,
                     fill,
+                    picture: None,
                 },
             ]
         );

@@ -263,8 +263,10 @@ async fn an_interrupt_stops_the_command_of_the_user() {
         command: "echo begun; sleep 600".into(),
         exclude_from_context: false,
     });
-    open.until(|event| matches!(event, Event::ShellUpdate { text, .. } if text.contains("begun")))
-        .await;
+    open.until(
+        |event| matches!(event, Event::ShellUpdate { output, .. } if output.text.contains("begun")),
+    )
+    .await;
     open.host.send(agent::Op::Abort.into());
     let events = open
         .until(|event| matches!(event, Event::ShellEnd { .. }))
@@ -392,8 +394,10 @@ async fn a_command_of_the_user_that_still_runs_at_the_end_is_stored() {
         command: "echo begun; cat /dev/zero | tail".into(),
         exclude_from_context: false,
     });
-    open.until(|event| matches!(event, Event::ShellUpdate { text, .. } if text.contains("begun")))
-        .await;
+    open.until(
+        |event| matches!(event, Event::ShellUpdate { output, .. } if output.text.contains("begun")),
+    )
+    .await;
     open.close().await;
     let stored = shape(&path);
     assert_eq!(stored.len(), 3, "{stored:?}");

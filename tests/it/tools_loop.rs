@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, FutureExt};
 use osier::agent::{
-    Concurrency, Event, Interceptor, Op, RunOutcome, ToolDecision, ToolOutput, ToolStatus,
+    Concurrency, Event, Interceptor, Op, Output, RunOutcome, ToolDecision, ToolOutput, ToolStatus,
     ToolUpdate,
 };
 use osier::llm::message::StopReason;
@@ -258,7 +258,7 @@ async fn an_interrupt_stops_the_running_tool_and_answers_those_that_wait() {
             let place = arguments["place"].clone();
             notes.note(format!("begin {place}"));
             let text = "so far".to_owned();
-            cx.updates.send(ToolUpdate::Output { text, skipped: 0 });
+            cx.updates.send(ToolUpdate::Output(Output::plain(text)));
             cx.cancel.cancelled().await;
             notes.note(format!("cancelled {place}"));
             ToolOutput::failed(ToolStatus::Aborted, "so far")
@@ -295,7 +295,7 @@ async fn an_interrupt_stops_the_running_tool_and_answers_those_that_wait() {
 async fn a_tool_that_ignores_its_interrupt_is_left_behind() {
     let deaf = TestTool::new("deaf", |_, cx| async move {
         let text = "on".to_owned();
-        cx.updates.send(ToolUpdate::Output { text, skipped: 0 });
+        cx.updates.send(ToolUpdate::Output(Output::plain(text)));
         std::future::pending().await
     });
     let script = Script::new().turn(|turn| turn.tool("deaf", json!({})).with_id("c"));
@@ -443,7 +443,7 @@ async fn a_call_can_be_allowed_denied_and_rewritten() {
 async fn a_message_appended_while_tools_run_waits_for_their_results() {
     let slow = TestTool::new("slow", |_, cx| async move {
         let text = "on".to_owned();
-        cx.updates.send(ToolUpdate::Output { text, skipped: 0 });
+        cx.updates.send(ToolUpdate::Output(Output::plain(text)));
         tokio::time::sleep(std::time::Duration::from_secs(9)).await;
         ToolOutput::success("slept", Value::Null)
     });

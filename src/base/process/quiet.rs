@@ -46,11 +46,28 @@ pub async fn run_quietly<A: Into<OsString>>(
     run_captured(&Invocation::new(program, args), input, timeout).await
 }
 
+/// Runs `program` for up to `limit` bytes that it prints, such as a picture.
+pub async fn run_printing<A: Into<OsString>>(
+    program: &str,
+    args: impl IntoIterator<Item = A>,
+    (limit, timeout): (usize, Duration),
+) -> Result<QuietOutput, QuietError> {
+    run(&Invocation::new(program, args), None, (limit, timeout)).await
+}
+
 /// The same for a program with a directory and variables of its own.
 pub async fn run_captured(
     invocation: &Invocation,
     input: Option<&[u8]>,
     timeout: Duration,
+) -> Result<QuietOutput, QuietError> {
+    run(invocation, input, (KEPT, timeout)).await
+}
+
+async fn run(
+    invocation: &Invocation,
+    input: Option<&[u8]>,
+    (limit, timeout): (usize, Duration),
 ) -> Result<QuietOutput, QuietError> {
     let program = invocation.program.to_string_lossy();
     let failed = |source: io::Error| match source.kind() {
@@ -71,7 +88,7 @@ pub async fn run_captured(
     let pid = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
     // Killed with all its members when this future is dropped or the time is up.
     let mut group = pid.map(|pid| ChildGroup::new(pid, String::new()));
-    match within(timeout, talk(&mut child, input)).await {
+    match within(timeout, talk(&mut child, input, limit)).await {
         Err(_) => Err(QuietError::Timeout {
             program: program.to_string(),
             timeout,
@@ -85,15 +102,15 @@ pub async fn run_captured(
     }
 }
 
-async fn talk(child: &mut Child, input: Option<&[u8]>) -> io::Result<QuietOutput> {
+async fn talk(child: &mut Child, input: Option<&[u8]>, limit: usize) -> io::Result<QuietOutput> {
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let mut output = QuietOutput::default();
     {
         let streams = async {
             tokio::join!(
                 feed(stdin, input.unwrap_or_default()),
-                collect(stdout, &mut output.stdout),
-                collect(stderr, &mut output.stderr),
+                collect(stdout, &mut output.stdout, limit),
+                collect(stderr, &mut output.stderr, KEPT),
             )
         };
         tokio::pin!(streams);
@@ -120,11 +137,11 @@ async fn feed(stdin: Option<ChildStdin>, input: &[u8]) {
     }
 }
 
-async fn collect(stream: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>) {
+async fn collect(stream: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>, limit: usize) {
     let Some(mut stream) = stream else { return };
     let mut buffer = vec![0; 16 * 1024];
     while let Ok(length @ 1..) = stream.read(&mut buffer).await {
-        let room = (KEPT - kept.len()).min(length);
+        let room = (limit - kept.len()).min(length);
         kept.extend_from_slice(&buffer[..room]);
     }
 }

@@ -9,7 +9,7 @@ use super::exchange_op::ExchangeEvent;
 use super::library_op::LibraryEvent;
 use super::status::Status;
 use super::tree_op::TreeEvent;
-use crate::agent::{self, Coalesce, Severity, ShellRun};
+use crate::agent::{self, Coalesce, Output, Severity, ShellRun};
 use crate::coding::accounts::Account;
 use crate::coding::context::{AddedCommand, ContextPart};
 use crate::coding::hooks::{HookInfo, HookRun};
@@ -23,6 +23,9 @@ use crate::coding::spending::Spending;
 use crate::coding::todo::TodoList;
 use crate::coding::tools::JobInfo;
 use crate::llm::{Modality, ThinkingLevel, Usage, usage::Price};
+
+/// Bytes of output that wait as one event.
+const WAITING_OUTPUT: usize = 64 * 1024;
 
 /// One thing that happened. Those of the agent are flattened into this enum.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -106,11 +109,11 @@ pub enum Event {
         command: String,
         exclude_from_context: bool,
     },
-    /// More output of the user's command; `skipped` bytes before it were left out.
+    /// More output of the user's command.
     ShellUpdate {
         id: String,
-        text: String,
-        skipped: u64,
+        #[serde(flatten)]
+        output: Output,
     },
     ShellEnd {
         id: String,
@@ -120,11 +123,11 @@ pub enum Event {
     Jobs {
         jobs: Vec<JobInfo>,
     },
-    /// Output of the job that is followed; `skipped` bytes before it were left out.
+    /// Output of the job that is followed.
     JobOutput {
         id: String,
-        text: String,
-        skipped: u64,
+        #[serde(flatten)]
+        output: Output,
     },
     /// Answer to `ListFiles`: paths relative to the working directory, directories with a trailing
     /// slash. `complete` is false when there are more than the limit.
@@ -370,22 +373,23 @@ impl Coalesce for Event {
         match (self, next) {
             (Self::Agent(event), Self::Agent(next)) => event.coalesce(next),
             (
-                Self::ShellUpdate { id, text, .. },
+                Self::ShellUpdate { id, output },
                 Self::ShellUpdate {
                     id: at,
-                    text: more,
-                    skipped: 0,
+                    output: more,
                 },
             )
             | (
-                Self::JobOutput { id, text, .. },
+                Self::JobOutput { id, output },
                 Self::JobOutput {
                     id: at,
-                    text: more,
-                    skipped: 0,
+                    output: more,
                 },
-            ) if id == at && text.len() + more.len() < 64 * 1024 => {
-                text.push_str(more);
+            ) if id == at && more.skipped == 0 => {
+                if output.text.len() + more.text.len() >= WAITING_OUTPUT {
+                    return false;
+                }
+                output.merge(more, WAITING_OUTPUT);
                 true
             }
             (

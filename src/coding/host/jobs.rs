@@ -35,11 +35,11 @@ impl Task {
         };
         let (name, publisher) = (id.clone(), Arc::clone(&self.publisher));
         let updates = UpdateSink::new(move |update| {
-            let ToolUpdate::Output { text, skipped } = update else {
+            let ToolUpdate::Output(output) = update else {
                 return;
             };
             let id = id.clone();
-            publisher.publish(Event::JobOutput { id, text, skipped });
+            publisher.publish(Event::JobOutput { id, output });
         });
         match session.workspace.follow_job(&name, updates) {
             Some(follow) => {

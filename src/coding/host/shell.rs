@@ -37,14 +37,11 @@ impl RunningShell {
         let updates = {
             let id = id.clone();
             UpdateSink::new(move |update| {
-                let ToolUpdate::Output { text, skipped } = update else {
+                let ToolUpdate::Output(output) = update else {
                     return;
                 };
-                publisher.publish(Event::ShellUpdate {
-                    id: id.clone(),
-                    text,
-                    skipped,
-                });
+                let id = id.clone();
+                publisher.publish(Event::ShellUpdate { id, output });
             })
         };
         let token = cancel.clone();

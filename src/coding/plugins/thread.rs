@@ -19,7 +19,7 @@ use super::discover::Source;
 use super::fault;
 use super::link::{Call, Link, Registration};
 use super::sandbox::{self, Meter, Metered};
-use crate::agent::{ToolContext, ToolOutput, ToolStatus, ToolUpdate};
+use crate::agent::{Output, ToolContext, ToolOutput, ToolStatus, ToolUpdate};
 use crate::base::problem::Problem;
 use crate::coding::questions::Questions;
 use crate::llm::ContentBlock;
@@ -333,7 +333,7 @@ impl Plugin {
         let updates = cx.updates;
         let update = self.lua.create_function(move |_, text: String| {
             let text = crate::base::text::sanitize(&text).into_owned();
-            updates.send(ToolUpdate::Output { text, skipped: 0 });
+            updates.send(ToolUpdate::Output(Output::plain(text)));
             Ok(())
         })?;
         table.set("update", update)?;

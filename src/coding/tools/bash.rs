@@ -311,7 +311,7 @@ mod tests {
 
     use super::super::testing::{Bench, text};
     use super::*;
-    use crate::agent::{ToolUpdate, UpdateSink};
+    use crate::agent::{Output, ToolUpdate, UpdateSink};
 
     /// Waits until `path` holds a line, and gives it.
     async fn line_in(path: &std::path::Path) -> String {
@@ -511,7 +511,7 @@ mod tests {
         let sent: Arc<Mutex<Vec<(usize, u64)>>> = Arc::default();
         let sink = Arc::clone(&sent);
         let updates = UpdateSink::new(move |update| {
-            let ToolUpdate::Output { text, skipped } = update else {
+            let ToolUpdate::Output(Output { text, skipped, .. }) = update else {
                 panic!("{update:?}");
             };
             sink.lock().unwrap().push((text.len(), skipped));

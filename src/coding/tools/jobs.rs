@@ -281,7 +281,7 @@ mod tests {
 
     use super::super::testing::Bench;
     use super::*;
-    use crate::agent::ToolUpdate;
+    use crate::agent::{Output, ToolUpdate};
 
     /// Waits until `condition` holds.
     async fn until(condition: impl Fn() -> bool) {
@@ -335,7 +335,7 @@ mod tests {
         let seen: Arc<Mutex<(String, u64)>> = Arc::default();
         let sink = Arc::clone(&seen);
         let updates = UpdateSink::new(move |update| {
-            let ToolUpdate::Output { text, skipped } = update else {
+            let ToolUpdate::Output(Output { text, skipped, .. }) = update else {
                 panic!("{update:?}");
             };
             let mut seen = sink.lock().unwrap();

@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::scan::whole_characters;
-use crate::agent::{ToolUpdate, UpdateSink};
-use crate::base::text::sanitize;
+use crate::agent::{Output, ToolUpdate, UpdateSink};
+use crate::base::ansi::{Style, styled};
 
 const INTERVAL: Duration = Duration::from_millis(100);
 const MAX_BYTES: usize = 16 * 1024;
@@ -25,6 +25,8 @@ pub(super) struct Live {
     /// There is something new to send.
     is_due: bool,
     at_line_start: bool,
+    /// The colours in force.
+    pen: Style,
 }
 
 impl Live {
@@ -36,6 +38,7 @@ impl Live {
             next_at: Instant::now(),
             is_due: false,
             at_line_start: true,
+            pen: Style::default(),
         }
     }
 
@@ -83,17 +86,28 @@ impl Live {
             return;
         }
         let raw = String::from_utf8_lossy(&bytes);
-        let mut text = sanitize(&raw).into_owned();
-        // Sent text cannot be taken back: a line that starts again becomes the next one.
-        if !self.at_line_start && restarts_line(&raw) {
+        let (mut text, mut colours) = styled(&raw, &mut self.pen);
+        // Sent text cannot be taken back: a line that starts again becomes the next one, for those who do not
+        // take the other away.
+        let restarts = !self.at_line_start && restarts_line(&raw);
+        if restarts {
             text.insert(0, '\n');
+            for run in &mut colours {
+                run.start += 1;
+                run.end += 1;
+            }
         }
         if let Some(last) = text.chars().next_back() {
             self.at_line_start = last == '\n';
         }
         self.next_at = Instant::now() + INTERVAL;
         let skipped = std::mem::take(&mut self.skipped);
-        self.updates.send(ToolUpdate::Output { text, skipped });
+        self.updates.send(ToolUpdate::Output(Output {
+            text,
+            skipped,
+            colours,
+            restarts,
+        }));
     }
 
     /// Leaves the end of what is pending, from a line start where one is near.
@@ -105,6 +119,8 @@ impl Live {
         }
         self.pending.drain(..start);
         self.skipped += start as u64;
+        // What was left out may have changed them.
+        self.pen = Style::default();
     }
 }
 
@@ -152,7 +168,7 @@ mod tests {
         let sent = Sent::default();
         let sink = Arc::clone(&sent);
         let updates = UpdateSink::new(move |update| {
-            let ToolUpdate::Output { text, skipped } = update else {
+            let ToolUpdate::Output(Output { text, skipped, .. }) = update else {
                 panic!("{update:?}");
             };
             sink.lock().unwrap().push((text, skipped));
@@ -218,6 +234,32 @@ mod tests {
             texts(&sent),
             ["10%", "\n20%", "\n40%", "\n", "DONE\n", "next\n"]
         );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_shown_of_a_line_is_taken_back_and_colours_go_on() {
+        let sent: Arc<Mutex<Output>> = Arc::default();
+        let sink = Arc::clone(&sent);
+        let updates = UpdateSink::new(move |update| {
+            let ToolUpdate::Output(piece) = update else {
+                panic!("{update:?}");
+            };
+            sink.lock().unwrap().append(&piece, 1000);
+        });
+        let mut live = Live::new(updates);
+        for bytes in ["\x1b[3", "1m1", "0%", "\r20", "%\x1b[m!\n", "end"] {
+            live.push(bytes.as_bytes());
+            tokio::time::advance(INTERVAL).await;
+        }
+        live.end();
+        let sent = sent.lock().unwrap();
+        assert_eq!(sent.text, "20%!\nend");
+        let coloured: Vec<&str> = sent
+            .colours
+            .iter()
+            .map(|run| &sent.text[run.start as usize..run.end as usize])
+            .collect();
+        assert_eq!(coloured, ["20", "%"]);
     }
 
     #[tokio::test(start_paused = true)]

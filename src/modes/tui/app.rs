@@ -1,6 +1,7 @@
 //! The whole interface as one value: what is shown and what is being written. It knows neither the
 //! terminal nor the host: input and events go in, ops and effects come out, `draw` paints it.
 
+use std::path::PathBuf;
 use std::time::Instant;
 
 use crate::agent::{Severity, ToolInfo};
@@ -15,11 +16,13 @@ use crate::term::highlight::{Highlighted, Highlighter};
 use crate::term::input::{InputEvent, KeyPress};
 use crate::term::keymap::Keymap;
 use crate::term::layers::Layers;
+use crate::term::picture::{Canvas, Drawn, Pictures, Placed};
 use crate::term::theme::Theme;
 
 use super::action::Action;
 use super::activity::Activity;
 use super::asking::Asking;
+use super::attached::{Attached, dropped_pictures};
 use super::command::Command;
 use super::editor::Editor;
 use super::footer::Footer;
@@ -35,6 +38,10 @@ use super::tree::TreeMemory;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     Copy(String),
+    /// Read the picture in the clipboard; it comes back through `App::attach`, its text as a paste.
+    ReadPicture,
+    /// Attach these files; they come back through `App::attach`.
+    ReadPictures(Vec<PathBuf>),
     /// Read the clipboard; its text comes back through `App::pasted`.
     ReadClipboard,
     /// Show this address in the browser.
@@ -109,6 +116,10 @@ pub struct App {
     pub tools: Vec<ToolInfo>,
     pub servers: Vec<ServerInfo>,
     pub highlighter: Highlighter,
+    pub pictures: Pictures,
+    pub(super) attached: Attached,
+    /// Strips of pictures that the terminal paints over the last frame.
+    pub(super) placed: Vec<Placed>,
     pub(super) asking: Asking,
     pub(super) plugins: PluginView,
     pub(super) todo: TodoView,
@@ -179,6 +190,9 @@ impl App {
             tools: Vec::new(),
             servers: Vec::new(),
             highlighter: options.highlighter,
+            pictures: Pictures::new(drop),
+            attached: Attached::default(),
+            placed: Vec::new(),
             asking: Asking::default(),
             plugins: PluginView::default(),
             todo: TodoView::default(),
@@ -286,7 +300,26 @@ impl App {
 
     /// Colours for code came back from the highlighter.
     pub fn on_highlight(&mut self, highlighted: &Highlighted) {
-        self.dirty |= self.transcript.on_highlight(highlighted);
+        self.dirty |=
+            self.transcript.on_highlight(highlighted) || self.layers.apply_highlight(highlighted);
+    }
+
+    /// A picture is ready to be shown.
+    pub fn on_picture(&mut self, drawn: Drawn) {
+        self.dirty |= self.pictures.apply(drawn);
+    }
+
+    /// Draws pictures for this terminal, or none.
+    pub fn set_canvas(&mut self, canvas: Option<Canvas>) {
+        if self.pictures.set_canvas(canvas) {
+            self.transcript.set_cell(self.pictures.cell());
+            self.dirty = true;
+        }
+    }
+
+    /// The strips that the terminal has to paint over the last frame.
+    pub fn take_placed(&mut self) -> Vec<Placed> {
+        std::mem::take(&mut self.placed)
     }
 
     /// When the screen looks different without anything having happened.
@@ -301,7 +334,11 @@ impl App {
     fn on_paste(&mut self, text: &str, now: Instant) {
         if self.layers.is_empty() {
             self.leave_browsing();
-            self.editor.paste(text);
+            // What a terminal makes of files that are dropped on it.
+            match dropped_pictures(text) {
+                Some(paths) => self.effects.push(Effect::ReadPictures(paths)),
+                None => self.editor.paste(text),
+            }
         } else {
             let _ = self.layers.on_paste(
                 text,

@@ -155,6 +155,7 @@ impl App {
             Command::ToggleTools => {
                 self.transcript.toggle_tools();
             }
+            Command::AttachPicture => self.effects.push(Effect::ReadPicture),
             Command::Answer => return self.enter_question(),
             Command::CyclePermissions => self.ops.push(Op::CyclePermissions),
             Command::Complete if self.layers.is_empty() => {
@@ -280,6 +281,9 @@ impl App {
         }
         // The first line of a paste may begin with spaces that mean something.
         let prompt = without_blank_ends(&text);
+        let Some(attachments) = self.attachments_to_send(Instant::now()) else {
+            return;
+        };
         self.remember(prompt);
         self.editor.clear();
         self.transcript.go_bottom();
@@ -297,7 +301,7 @@ impl App {
             }
             return;
         }
-        let (text, attachments) = (prompt.to_owned(), Vec::new());
+        let text = prompt.to_owned();
         self.tell(if follow_up {
             AgentOp::FollowUp { text, attachments }
         } else {

@@ -127,6 +127,7 @@ pub enum Command {
     Undo,
     Redo,
     Complete,
+    AttachPicture,
     // Lists.
     First,
     Last,

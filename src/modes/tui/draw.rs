@@ -25,6 +25,7 @@ const PROMPT_MARK: &str = "❯ ";
 impl App {
     /// Paints everything into `buffer`; returns where the cursor belongs.
     pub fn draw(&mut self, buffer: &mut Buffer, links: &Links, now: Instant) -> Option<Position> {
+        self.placed.clear();
         let cursor = self.draw_parts(buffer, links, now);
         self.lay_ground(buffer);
         cursor
@@ -67,8 +68,11 @@ impl App {
             let rows = welcome::rows(areas.transcript.width, self.footer.model.as_ref());
             self.paint(&rows, areas.transcript, buffer, links);
         } else {
-            self.transcript
-                .render(areas.transcript, buffer, links, &self.theme);
+            let looks = (links, &*self.theme);
+            let area = areas.transcript;
+            self.placed = self
+                .transcript
+                .render(area, buffer, looks, &mut self.pictures);
             self.transcript.request_highlight(&mut self.highlighter);
         }
         if widgets.height > 0 {
@@ -84,6 +88,7 @@ impl App {
         let cursor = self.draw_editor(areas, buffer, links);
         let footer = self.footer.row(areas.footer.width);
         self.paint(&[footer], areas.footer, buffer, links);
+        self.draw_attached(areas, buffer, links);
         self.draw_completion(areas, buffer, links);
         self.draw_next_keys(areas, buffer, links);
         if self.layers.is_empty() {
@@ -97,6 +102,7 @@ impl App {
             focused: self.focused,
         };
         self.layers.render(screen, buffer, &view);
+        self.layers.request_highlight(&mut self.highlighter);
         self.draw_toast(screen, buffer, links, now);
         self.layers.cursor().map(|cursor| cursor.position)
     }

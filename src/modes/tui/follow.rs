@@ -90,7 +90,7 @@ impl App {
             Event::UnsentFound { text } => self.take_unsent(text, now),
             Event::Todo { list } => self.todo.list.clone_from(list),
             Event::Jobs { jobs } => self.jobs_told(jobs, now),
-            Event::JobOutput { id, text, skipped } => self.job_said(id, text, *skipped),
+            Event::JobOutput { id, output } => self.job_said(id, output),
             Event::ShutDown => self.effects.push(Effect::Quit),
             event => self.follow_accounts(event, now),
         }

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::app::App;
 use super::overlays::jobs::{ID, Jobs};
+use crate::agent::Output;
 use crate::coding::host::Op;
 use crate::coding::tools::JobInfo;
 
@@ -23,9 +24,9 @@ impl App {
         }
     }
 
-    pub(super) fn job_said(&mut self, id: &str, text: &str, skipped: u64) {
+    pub(super) fn job_said(&mut self, id: &str, output: &Output) {
         if let Some(panel) = self.jobs_panel() {
-            panel.append(id, text, skipped);
+            panel.append(id, output);
         }
     }
 

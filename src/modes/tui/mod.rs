@@ -9,6 +9,7 @@ mod adjust;
 pub mod app;
 mod apply;
 mod asking;
+mod attached;
 mod beside;
 mod changes;
 pub mod command;

@@ -4,7 +4,9 @@
 //! this loop once a frame, not once a delta.
 
 mod appearance;
+mod attach;
 mod outside;
+mod pictures;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -15,11 +17,13 @@ use anyhow::Context as _;
 use tokio::sync::mpsc;
 use tokio::time::sleep_until;
 
+use self::attach::FromClipboard;
 use self::outside::leave_behind;
+use self::pictures::Painted;
 use super::app::{App, AppOptions, Effect};
 use super::command::Command;
 use super::looks::{Looks, terminal_kind};
-use crate::agent::{self, AgentMessage, Subscription};
+use crate::agent::{self, AgentMessage, Attachment, Subscription};
 use crate::base::browser;
 use crate::base::problem::Problem;
 use crate::base::text::sanitize;
@@ -31,6 +35,7 @@ use crate::term::clipboard::{Clipboard, ClipboardError, Copied};
 use crate::term::frame::{Cursor, FrameClock, FrameWriter};
 use crate::term::highlight::{Highlighted, Highlighter};
 use crate::term::input::{InputEvent, TerminalReply};
+use crate::term::picture::{Drawn, Pictures};
 use crate::term::terminal::{Signal, Signals, Terminal, TerminalOptions};
 
 /// Shortest time between two frames that only the model's work asks for. Keys are echoed at once; a
@@ -85,6 +90,9 @@ pub async fn run(mut setup: HostSetup, options: Options) -> anyhow::Result<()> {
     let (terminal, input) = Terminal::enter(kind, terminal_options)?;
     let writer = FrameWriter::new(terminal.size(), terminal.features());
     let (results, finished) = mpsc::unbounded_channel();
+    let ready = results.clone();
+    let mut app = app;
+    app.pictures = Pictures::new(move |drawn| drop(ready.send(Finished::Picture(drawn))));
     let mut screen = Screen {
         app,
         host,
@@ -103,6 +111,7 @@ pub async fn run(mut setup: HostSetup, options: Options) -> anyhow::Result<()> {
         transcript: Vec::new(),
         unsent: (Some(String::new()), false),
         colours_told: false,
+        painted: Painted::default(),
     };
     screen.clock.asked(Instant::now());
     screen.draw();
@@ -111,6 +120,11 @@ pub async fn run(mut setup: HostSetup, options: Options) -> anyhow::Result<()> {
         .serve((signals, input), &mut events, highlighted, finished)
         .await;
     screen.host.send(Op::ShutDown);
+    screen.forget_pictures();
+    screen
+        .terminal
+        .output()
+        .send(screen.app.pictures.take_bytes());
     let Screen {
         terminal,
         options,
@@ -173,6 +187,11 @@ enum Finished {
     Pasted(Option<String>),
     /// An address was shown in the browser, or could not be.
     Opened(bool),
+    /// A picture is ready to be shown.
+    Picture(Drawn),
+    /// A file for the prompt was read, or why not.
+    Attached(Result<Box<Attachment>, String>),
+    FromClipboard(FromClipboard),
 }
 
 /// The loop's state.
@@ -201,6 +220,7 @@ struct Screen {
     unsent: (Option<String>, bool),
     /// The terminal has said something of its colours that no theme knows yet.
     colours_told: bool,
+    painted: Painted,
 }
 
 impl Screen {
@@ -352,6 +372,7 @@ impl Screen {
         if self.terminal.on_reply(reply) {
             self.writer.set_features(self.terminal.features());
         }
+        self.painted.on_reply(reply);
         self.colours_told |= self.looks.on_reply(reply);
         // The answers of the start come one by one: their fence says when all are there.
         if self.terminal.is_answered() && std::mem::take(&mut self.colours_told) {
@@ -363,6 +384,7 @@ impl Screen {
         match signal {
             Signal::Resize => {
                 self.writer.resize(self.terminal.size());
+                self.painted.forget();
                 self.clock.request_now(Instant::now());
             }
             Signal::Continue => {
@@ -381,6 +403,14 @@ impl Screen {
             Finished::Pasted(None) => {
                 let text = "the clipboard cannot be read here: paste with the terminal's own key";
                 self.app.toast(text, true, now);
+            }
+            Finished::Picture(drawn) => self.app.on_picture(drawn),
+            Finished::Attached(Ok(file)) => self.app.attach(*file, now),
+            Finished::Attached(Err(error)) => self.app.toast(&error, true, now),
+            Finished::FromClipboard(FromClipboard::Picture(file)) => self.app.attach(*file, now),
+            Finished::FromClipboard(FromClipboard::Text(text)) => self.app.insert_paste(&text),
+            Finished::FromClipboard(FromClipboard::Nothing(why)) => {
+                self.app.toast(&why, true, now);
             }
             Finished::Opened(true) => self.app.toast("opened in the browser", false, now),
             Finished::Opened(false) => {
@@ -417,6 +447,8 @@ impl Screen {
                     let _ = results.send(Finished::Copied(clipboard.copy(&text).await));
                 });
             }
+            Effect::ReadPicture => self.read_clipboard_picture(),
+            Effect::ReadPictures(paths) => self.read_pictures(paths),
             Effect::ReadClipboard => {
                 let (clipboard, results) = (self.clipboard.clone(), self.results.clone());
                 tokio::spawn(async move {
@@ -455,6 +487,7 @@ impl Screen {
     fn repaint(&mut self) {
         self.writer.resize(self.terminal.size());
         self.writer.repaint();
+        self.forget_pictures();
         self.clock.forget_fence();
         self.clock.request_now(Instant::now());
     }
@@ -462,12 +495,15 @@ impl Screen {
     fn draw(&mut self) {
         let now = Instant::now();
         self.app.tick(now);
+        let canvas = self.canvas();
+        self.app.set_canvas(canvas);
         // What changed until now is in this frame.
         self.app.take_dirty();
         let (canvas, links) = self.writer.canvas();
         let position = self.app.draw(canvas, links, now);
         let shape = self.app.cursor_shape();
         let cursor = position.map(|position| Cursor { position, shape });
+        self.send_pictures();
         let mut frame = self.terminal.output().buffer();
         self.writer.finish(cursor, &mut frame);
         let fenced = self.clock.wants_fence(frame.len()) && self.terminal.fence(&mut frame);

@@ -92,6 +92,11 @@ impl FrameWriter {
         self.queued.push((Some(position), bytes));
     }
 
+    /// What was drawn into the canvas so far.
+    pub fn drawn(&self) -> &Buffer {
+        &self.next
+    }
+
     /// What the terminal shows after the last frame.
     pub fn shown(&self) -> &Buffer {
         &self.shown

@@ -87,6 +87,7 @@ const ACTIONS: &[&str] = &[
     "permissions",
     "dismiss",
     "complete",
+    "attach_picture",
     "first",
     "last",
     "accept",

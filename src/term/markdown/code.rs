@@ -7,12 +7,16 @@ use std::ops::Range;
 
 use super::containers::{Container, inner_line, is_inside};
 use super::long_line::{LONG, LongLine};
+use super::mermaid;
 use super::scan::Fence;
 use crate::base::text;
 use crate::term::face::{Face, Token};
 use crate::term::highlight::LineTokens;
 use crate::term::row::{Row, Span};
 use crate::term::wrap::Wrap;
+
+/// Lines of a block that may be a diagram.
+const MOST_LINES: usize = 500;
 
 /// The face of code that is not highlighted.
 pub(super) fn face() -> Face {
@@ -90,6 +94,19 @@ pub(super) struct CodeBlock {
     /// The lines that are long, the unfinished one too, by their place.
     pub(super) long: HashMap<usize, LongLine>,
     width: usize,
+    diagram: Diagram,
+}
+
+/// What is shown instead of the lines of a diagram's source.
+#[derive(Debug, Clone, Default)]
+enum Diagram {
+    /// Not looked for at this width.
+    #[default]
+    Unknown,
+    None,
+    Shown(Vec<String>),
+    /// There is one, but the source is wanted.
+    Source,
 }
 
 /// How far the block was sent to the highlighter.
@@ -131,6 +148,7 @@ impl CodeBlock {
             row_ends: Vec::new(),
             long: HashMap::new(),
             width: 0,
+            diagram: Diagram::default(),
         }
     }
 
@@ -167,6 +185,13 @@ impl CodeBlock {
             self.width = width;
             self.row_ends.clear();
             self.long.clear();
+            if !matches!(self.diagram, Diagram::Source) {
+                self.diagram = Diagram::Unknown;
+            }
+        }
+        self.find_diagram(source);
+        if let Diagram::Shown(lines) = &self.diagram {
+            return self.head() + lines.len();
         }
         let prefix = std::mem::take(&mut self.prefix);
         let wrap = Wrap::new(width).prefixed(&prefix);
@@ -185,6 +210,42 @@ impl CodeBlock {
         (self.head() + end as usize + partial).max(1)
     }
 
+    /// Looks for the diagram of a finished block.
+    fn find_diagram(&mut self, source: &str) {
+        if !self.closed || &*self.language != "mermaid" || !matches!(self.diagram, Diagram::Unknown)
+        {
+            return;
+        }
+        let lines: Vec<Cow<'_, str>> = (0..self.lines.len())
+            .take(MOST_LINES)
+            .map(|line| self.line(line, source))
+            .collect();
+        let columns: usize = self.prefix.iter().map(|span| text::width(&span.text)).sum();
+        let found = mermaid::diagram(&lines.join("\n"), self.width.saturating_sub(columns));
+        self.diagram = found.map_or(Diagram::None, Diagram::Shown);
+    }
+
+    /// Shows the source of a diagram, or the diagram again; false where there is none.
+    pub(super) fn toggle_diagram(&mut self) -> bool {
+        match self.diagram {
+            Diagram::Shown(_) => self.diagram = Diagram::Source,
+            Diagram::Source => self.diagram = Diagram::Unknown,
+            Diagram::Unknown | Diagram::None => return false,
+        }
+        true
+    }
+
+    /// Appends a range of the rows of a diagram.
+    fn diagram_rows(&self, lines: &[String], range: Range<usize>, out: &mut Vec<Row>) {
+        let wrap = Wrap::new(self.width).prefixed(&self.prefix);
+        for place in range {
+            match place.checked_sub(self.head()) {
+                None => out.push(label(&self.language, &self.prefix, self.width)),
+                Some(line) => rows(lines.get(line).map_or("", |line| line), None, &wrap, out),
+            }
+        }
+    }
+
     /// Rows above the first line.
     pub(super) fn head(&self) -> usize {
         usize::from(!self.language.is_empty())
@@ -198,6 +259,9 @@ impl CodeBlock {
         partial: Option<&str>,
         out: &mut Vec<Row>,
     ) {
+        if let Diagram::Shown(lines) = &self.diagram {
+            return self.diagram_rows(lines, range, out);
+        }
         let width = self.width;
         let wrap = Wrap::new(width).prefixed(&self.prefix);
         let start = out.len();

@@ -10,6 +10,8 @@ mod coloured;
 mod containers;
 mod inline;
 mod long_line;
+mod math;
+mod mermaid;
 mod parts;
 mod pieces;
 mod render;
@@ -213,6 +215,21 @@ impl Markdown {
             pieces.push((start..self.ends[index], text.join("\n")));
         }
         pieces
+    }
+
+    /// Shows a diagram as its source, or again as a diagram, where one stands on `row`; false where none does.
+    pub fn toggle_diagram(&mut self, width: usize, row: usize) -> bool {
+        self.lay_out(width.max(1));
+        let index = self.ends.partition_point(|end| *end <= row);
+        let Some(Body::Code(code)) = self.units.get_mut(index).map(|unit| &mut unit.body) else {
+            return false;
+        };
+        if !code.toggle_diagram() {
+            return false;
+        }
+        self.ends.truncate(index);
+        self.dirty = true;
+        true
     }
 
     /// Lets the rows of blocks go that are far from what is shown and from the end: those that were shown

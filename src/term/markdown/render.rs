@@ -16,6 +16,7 @@ pub(super) use self::context::{Context, context_at, open_paragraph};
 use self::context::{List, Prefix, Previous, gap, is_inline, rest_of};
 use super::code;
 use super::inline::Inline;
+use super::math;
 use super::table::{Cell, Table};
 use crate::base::text;
 use crate::term::face::{Emphasis, Face, Token};
@@ -30,6 +31,7 @@ pub(super) fn options() -> Options {
         | Options::ENABLE_STRIKETHROUGH
         | Options::ENABLE_TASKLISTS
         | Options::ENABLE_GFM
+        | Options::ENABLE_MATH
 }
 
 /// Bullets by depth.
@@ -77,7 +79,7 @@ pub(super) fn render(
     resolve: impl FnMut(&str) -> Option<String>,
 ) -> (Vec<Row>, Vec<Nested>) {
     let mut renderer = Renderer::new(source, block);
-    for (event, range) in parse(source, resolve) {
+    for (event, range) in parse(&math::with_dollars(source), resolve) {
         renderer.event(event, range);
     }
     renderer.flush();
@@ -194,7 +196,7 @@ impl<'s, 'b> Renderer<'s, 'b> {
                 None => self.inline.text(&text::expand_tabs(&text), base),
             },
             Event::Code(text) => self.inline.code(&text::expand_tabs(&text), base),
-            Event::InlineMath(text) | Event::DisplayMath(text) => self.inline.code(&text, base),
+            Event::InlineMath(text) | Event::DisplayMath(text) => self.math(&text, range, base),
             Event::Html(html) => self.html_lines(&html),
             Event::InlineHtml(html) if is_break(&html) => self.line_break(),
             Event::InlineHtml(html) => self.inline.text(&html, base),
@@ -203,6 +205,24 @@ impl<'s, 'b> Renderer<'s, 'b> {
             Event::HardBreak => self.line_break(),
             Event::Rule => self.rule(range.start),
             Event::TaskListMarker(done) => self.task(done),
+        }
+    }
+
+    /// A formula: its signs, in lines of their own where it has several; else what was written.
+    fn math(&mut self, latex: &str, range: Range<usize>, base: Face) {
+        let Some(lines) = math::lines(latex) else {
+            let source = self.source.get(range).unwrap_or(latex);
+            return self.inline.text(&text::expand_tabs(source), base);
+        };
+        let alone = lines.len() == 1 || self.table.is_some() || self.heading.is_some();
+        if alone {
+            return self.inline.text(&lines.join("; "), base);
+        }
+        for (place, line) in lines.iter().enumerate() {
+            if place > 0 || !self.inline.is_empty() {
+                self.line_break();
+            }
+            self.inline.text(line, base);
         }
     }
 

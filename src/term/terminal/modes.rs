@@ -84,8 +84,12 @@ macro_rules! colours {
 }
 
 /// Questions, fenced by the one that every terminal answers: keyboard protocol, synchronized output,
-/// side margins, colours, dark or light, name, and device attributes.
-const PROBES: &str = concat!("\x1b[?u\x1b[?2026$p\x1b[?69$p", colours!(), "\x1b[>q\x1b[c");
+/// side margins, colours, dark or light, name, pixels of a cell, and device attributes.
+const PROBES: &str = concat!(
+    "\x1b[?u\x1b[?2026$p\x1b[?69$p",
+    colours!(),
+    "\x1b[>q\x1b[16t\x1b[c"
+);
 
 /// The questions for colours alone: they are asked again when the terminal turns dark or light.
 pub(super) const COLOURS: &str = colours!();

@@ -151,7 +151,7 @@ impl Theme {
 }
 
 /// `colour` with as little of `strong` as makes it readable on every ground.
-fn towards(colour: Colour, strong: Colour, grounds: &[Colour], least: f32) -> Colour {
+pub(super) fn towards(colour: Colour, strong: Colour, grounds: &[Colour], least: f32) -> Colour {
     let is_readable = |colour: Colour| {
         let enough = |ground: &Colour| contrast(colour, *ground).is_none_or(|found| found >= least);
         grounds.iter().all(enough)

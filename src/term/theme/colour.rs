@@ -2,6 +2,8 @@
 
 use ratatui::style::Color;
 
+use crate::base::ansi::Hue;
+
 /// A colour of a theme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Colour {
@@ -15,7 +17,7 @@ pub enum Colour {
 }
 
 /// How many colours the terminal shows.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum ColourDepth {
     True,
     /// 256
@@ -192,6 +194,17 @@ impl ColourDepth {
             Some(index) if index < 16 => self.reduce(Colour::Ansi(index)),
             Some(index) => self.reduce(Colour::Indexed(index)),
             None => self.reduce(colour),
+        }
+    }
+}
+
+impl ColourDepth {
+    /// The nearest colour that can be shown, for a pixel.
+    pub fn hue(self, red: u8, green: u8, blue: u8) -> Hue {
+        match self {
+            Self::True => Hue::Rgb(red, green, blue),
+            Self::Indexed => Hue::Indexed(nearest_indexed((red, green, blue))),
+            Self::Ansi | Self::None => Hue::Named(nearest_ansi((red, green, blue)) as u8),
         }
     }
 }

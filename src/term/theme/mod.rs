@@ -8,6 +8,7 @@ mod colour;
 #[cfg(test)]
 mod contrast_tests;
 mod file;
+mod ink;
 mod store;
 
 use ratatui::style::{Color, Modifier, Style};
@@ -16,7 +17,7 @@ pub use adapt::TerminalColours;
 pub use colour::{Colour, ColourDepth, contrast};
 pub use store::{ThemeEntry, ThemeStore};
 
-use super::face::{Emphasis, Face, Token};
+use super::face::{Emphasis, Face, Ink, Token};
 
 /// What a theme is made for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -116,6 +117,9 @@ impl Theme {
                 style.add_modifier |= Modifier::REVERSED;
             }
         }
+        if face.ink != Ink::default() {
+            self.dip(&mut style, face);
+        }
         if face.emphasis != Emphasis::default() {
             for (emphasis, modifier) in EMPHASES {
                 if face.emphasis.contains(emphasis) {
@@ -131,6 +135,11 @@ impl Theme {
     pub fn hex(&self, token: Token) -> (Option<String>, Option<String>) {
         let look = self.looks[token as usize];
         (look.fg.and_then(hex), look.bg.and_then(hex))
+    }
+
+    /// The background the theme is made for, where it is known.
+    pub fn background_rgb(&self) -> Option<(u8, u8, u8)> {
+        self.background?.rgb()
     }
 
     /// The background the theme is made for, as `#rrggbb`.

@@ -1,11 +1,16 @@
 //! A unified diff as rows: line numbers, tinted lines, changed words marked inside paired lines.
 
+mod syntax;
+
 use similar::{ChangeTag, TextDiff};
 
 use crate::base::text::{expand_tabs, graphemes, sanitize};
 use crate::term::face::{Face, Token};
 use crate::term::row::{Row, Span};
 use crate::term::wrap::Wrap;
+
+pub use syntax::Syntax;
+use syntax::dressed;
 
 /// Longest line that is compared word by word, in bytes.
 const WORD_LIMIT: usize = 2000;
@@ -36,8 +41,20 @@ pub fn rows(patch: &str, width: u16, limit: usize) -> Vec<Row> {
     laid_out(patch, width, limit, Layout::Unified)
 }
 
-/// `rows` in a layout. Each hunk but the first begins with a row of `Token::DiffHunk`.
+/// `laid_out` without the colours of a language.
 pub fn laid_out(patch: &str, width: u16, limit: usize, layout: Layout) -> Vec<Row> {
+    laid_out_in(patch, width, limit, layout, &Syntax::default())
+}
+
+/// `rows` in a layout and in the colours of a language. Each hunk but the first begins with a row of
+/// `Token::DiffHunk`.
+pub fn laid_out_in(
+    patch: &str,
+    width: u16,
+    limit: usize,
+    layout: Layout,
+    syntax: &Syntax,
+) -> Vec<Row> {
     let lines: Vec<Line<'_>> = patch.lines().filter_map(read).collect();
     let mut painter = Painter {
         width: usize::from(width),
@@ -46,6 +63,8 @@ pub fn laid_out(patch: &str, width: u16, limit: usize, layout: Layout) -> Vec<Ro
         old: 0,
         new: 0,
         hunks: 0,
+        syntax,
+        seen: (0, 0),
         rows: Vec::new(),
     };
     let mut place = 0;
@@ -110,13 +129,16 @@ fn digits(lines: &[Line<'_>]) -> usize {
     (last.unwrap_or(0) + lines.len()).to_string().len().max(3)
 }
 
-struct Painter {
+struct Painter<'a> {
     width: usize,
     layout: Layout,
     digits: usize,
     old: usize,
     new: usize,
     hunks: usize,
+    syntax: &'a Syntax,
+    /// Lines of the old and the new file so far.
+    seen: (usize, usize),
     rows: Vec<Row>,
 }
 
@@ -128,7 +150,7 @@ struct Side {
     token: Token,
 }
 
-impl Painter {
+impl Painter<'_> {
     /// Paints the first line, or a run of removed and added lines; returns how many lines that were.
     fn paint(&mut self, lines: &[Line<'_>]) -> usize {
         match lines[0] {
@@ -142,10 +164,12 @@ impl Painter {
             }
             Line::Context(text) => {
                 let token = Token::DiffContext;
+                let tokens = self.syntax.new.get(self.seen.1);
+                let spans = dressed(vec![Span::new(&*clean(text), token)], token, tokens);
                 let side = |number| Side {
                     number,
                     sign: ' ',
-                    spans: vec![Span::new(&*clean(text), token)],
+                    spans: spans.clone(),
                     token,
                 };
                 match self.layout {
@@ -154,6 +178,7 @@ impl Painter {
                 }
                 self.old += 1;
                 self.new += 1;
+                self.seen = (self.seen.0 + 1, self.seen.1 + 1);
             }
             Line::Note(text) => {
                 self.rows
@@ -184,19 +209,27 @@ impl Painter {
         let old = removed.iter().enumerate().map(|(place, text)| Side {
             number: self.old + place,
             sign: '-',
-            spans: match added.get(place).filter(|_| paired) {
-                Some(new) => words(text, new, ChangeTag::Delete),
-                None => vec![Span::new(&*clean(text), Token::DiffRemoved)],
-            },
+            spans: dressed(
+                match added.get(place).filter(|_| paired) {
+                    Some(new) => words(text, new, ChangeTag::Delete),
+                    None => vec![Span::new(&*clean(text), Token::DiffRemoved)],
+                },
+                Token::DiffRemoved,
+                self.syntax.old.get(self.seen.0 + place),
+            ),
             token: Token::DiffRemoved,
         });
         let new = added.iter().enumerate().map(|(place, text)| Side {
             number: self.new + place,
             sign: '+',
-            spans: match removed.get(place).filter(|_| paired) {
-                Some(old) => words(old, text, ChangeTag::Insert),
-                None => vec![Span::new(&*clean(text), Token::DiffAdded)],
-            },
+            spans: dressed(
+                match removed.get(place).filter(|_| paired) {
+                    Some(old) => words(old, text, ChangeTag::Insert),
+                    None => vec![Span::new(&*clean(text), Token::DiffAdded)],
+                },
+                Token::DiffAdded,
+                self.syntax.new.get(self.seen.1 + place),
+            ),
             token: Token::DiffAdded,
         });
         let (old, new): (Vec<Side>, Vec<Side>) = (old.collect(), new.collect());
@@ -208,6 +241,7 @@ impl Painter {
                 }
             }
         }
+        self.seen = (self.seen.0 + old.len(), self.seen.1 + new.len());
         self.old += old.len();
         self.new += new.len();
         old.len() + new.len()

@@ -1,13 +1,13 @@
 //! Puts laid-out rows into a buffer.
 
-use ratatui::buffer::{Buffer, Cell};
+use ratatui::buffer::{Buffer, Cell, CellDiffOption};
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use crate::base::text::{grapheme_width, graphemes};
 use crate::term::face::Face;
 use crate::term::frame::Links;
-use crate::term::row::Row;
+use crate::term::row::{Row, Span};
 
 /// Paints `rows` from the top of `area` down. What they cover is replaced; rows that are missing leave
 /// the rest of the area blank; what does not fit is cut, wide graphemes whole. Links of spans become
@@ -53,8 +53,21 @@ impl<'a, S: Fn(Face) -> Style> Painter<'a, S> {
     }
 
     pub(crate) fn row(&mut self, row: &Row) {
-        if let Some(line) = self.next_line() {
-            paint_row(row, line, self.buffer, (self.links, &self.style));
+        self.joined(row, &[]);
+    }
+
+    /// Paints a row with more spans behind its own; where it stands, when there is room.
+    pub(crate) fn joined(&mut self, row: &Row, more: &[Span]) -> Option<Rect> {
+        let line = self.next_line()?;
+        paint_row((row, more), line, self.buffer, (self.links, &self.style));
+        Some(line)
+    }
+
+    /// Leaves cells to the terminal, which paints a picture over them.
+    pub(crate) fn leave(&mut self, cells: Rect) {
+        let cells = cells.intersection(self.area);
+        for position in cells.positions() {
+            self.buffer[position].set_diff_option(CellDiffOption::Skip);
         }
     }
 
@@ -77,7 +90,7 @@ impl<'a, S: Fn(Face) -> Style> Painter<'a, S> {
 }
 
 fn paint_row(
-    row: &Row,
+    (row, more): (&Row, &[Span]),
     line: Rect,
     buffer: &mut Buffer,
     (links, style): (&Links, &impl Fn(Face) -> Style),
@@ -86,7 +99,7 @@ fn paint_row(
     blank(line, buffer, ground.as_ref());
     let ground = ground.unwrap_or(Cell::EMPTY);
     let mut x = line.x;
-    for span in &row.spans {
+    for span in row.spans.iter().chain(more) {
         let covered = look(&ground, style(span.face));
         let mut shown = covered.clone();
         if let Some(link) = span.link.as_ref().and_then(|target| links.intern(target)) {

@@ -5,7 +5,7 @@ use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use crate::base::text::{graphemes, single_line, truncate, width};
-use crate::term::face::{Emphasis, Face, Token};
+use crate::term::face::{Face, Token};
 use crate::term::row::{Row, Span};
 
 /// One line of the list.
@@ -189,7 +189,7 @@ fn item_row(item: &Item, matched: &[u32], selected: bool, columns: usize) -> Row
     let face = |token: Token| Face {
         token,
         ground,
-        emphasis: Emphasis::default(),
+        ..Face::default()
     };
     let detail = single_line(&item.detail);
     let room = columns.saturating_sub(3);

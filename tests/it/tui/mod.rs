@@ -11,7 +11,9 @@
 mod support;
 
 mod adjust;
+mod attach;
 mod changes;
+mod colours;
 mod editor;
 mod exchange;
 mod frames;
@@ -21,6 +23,7 @@ mod length;
 mod login;
 mod looks;
 mod overlays;
+mod pictures;
 mod plugins;
 mod questions;
 mod reading;

@@ -407,3 +407,16 @@ async fn a_denied_call_keeps_its_cell() {
         "■ bash rm -rf / · denied\n  not in this project"
     );
 }
+
+#[tokio::test]
+async fn formulas_are_shown_by_their_signs() {
+    let script = Script::new().turn(|turn| {
+        turn.text("With $x_1^2 \\le \\frac{1}{2}$ and \\(\\alpha\\) it costs $5 to $10.\n\n\\[\nA = \\begin{pmatrix} 1 & 0 \\\\ 0 & 1 \\end{pmatrix}\n\\]\n\nNot $\\mystery{x}$.")
+    });
+    let mut screen = Screen::new(60, 16).script(script).start().await;
+    screen.send("hi").settled().await;
+    assert_eq!(
+        screen.conversation(),
+        "▌ hi\n\nWith x₁² ≤ ½ and α it costs $5 to $10.\n\nA =\n⎛ 1  0 ⎞\n⎝ 0  1 ⎠\n\nNot $\\mystery{x}$."
+    );
+}

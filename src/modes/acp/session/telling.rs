@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{Session, Waiting};
-use crate::agent::{self, AgentMessage, CompactionOutcome, RunOutcome, Severity, ToolUpdate};
+use crate::agent::{
+    self, AgentMessage, CompactionOutcome, Output, RunOutcome, Severity, ToolUpdate,
+};
 use crate::base::text;
 use crate::coding::host::Event;
 use crate::coding::todo::{TodoList, TodoState};
@@ -115,7 +117,7 @@ impl Session {
 
     async fn tell_progress(&mut self, call_id: String, update: ToolUpdate) {
         let mut progress = match update {
-            ToolUpdate::Output { text, .. } => {
+            ToolUpdate::Output(Output { text, .. }) => {
                 let output = self.outputs.entry(call_id.clone()).or_default();
                 output.push_str(&text);
                 tools::progress(&call_id, output)

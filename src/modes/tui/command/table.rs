@@ -540,6 +540,12 @@ pub const COMMANDS: &[CommandInfo] = &[
         "complete the path, file or command",
         false,
     ),
+    info(
+        Command::AttachPicture,
+        "attach_picture",
+        "attach the picture in the clipboard; paste its text when there is none",
+        true,
+    ),
     info(Command::First, "first", "the first of a list", false),
     info(Command::Last, "last", "the last of a list", false),
     info(Command::Accept, "accept", "take the selected one", false),

@@ -13,7 +13,7 @@ use crate::coding::context::{AddedCommand, slash_parts};
 use crate::term::row::Row;
 use crate::term::widgets::select::{Item, Select};
 use crate::term::widgets::textarea::modal::Modal;
-use crate::term::widgets::textarea::{Motion, Position, TextArea};
+use crate::term::widgets::textarea::{Chip, Motion, Position, TextArea};
 
 use super::command::Command;
 use complete::{Candidate, Completion};
@@ -139,6 +139,20 @@ impl Editor {
         self.modal.paste(&mut self.area, text);
         self.history.leave();
         self.completion = None;
+    }
+
+    /// Puts a chip at the cursor.
+    pub fn insert_chip(&mut self, chip: Chip) {
+        self.modal.touch(&mut self.area);
+        self.area.insert_chip(chip);
+        self.area.insert(" ");
+        self.modal.edited(&mut self.area, false);
+        self.completion = None;
+    }
+
+    /// Numbers of the attachments whose chips are in the text, in their order.
+    pub fn attachments(&self) -> Vec<u64> {
+        self.area.attachments()
     }
 
     pub fn history(&self) -> &History {

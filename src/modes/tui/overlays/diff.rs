@@ -13,9 +13,10 @@ use crate::modes::tui::action::Action;
 use crate::modes::tui::command::Command;
 use crate::term::component::{Component, Cx, Handled, View};
 use crate::term::face::{Emphasis, Face, Token};
+use crate::term::highlight::{Highlighted, Highlighter};
 use crate::term::input::KeyPress;
 use crate::term::row::Row;
-use crate::term::widgets::diff::{self, Layout};
+use crate::term::widgets::diff::{self, Layout, Syntax};
 use crate::term::widgets::paint::paint_rows;
 
 /// The layer of the overlay.
@@ -37,6 +38,10 @@ pub struct DiffView {
     files: Vec<FileDiff>,
     /// Added and removed lines, by file.
     counts: Vec<(usize, usize)>,
+    /// The colours of each file.
+    syntax: Vec<Syntax>,
+    /// Colours have come that are not in the rows.
+    stale: bool,
     selected: usize,
     /// The change of that file that keys are for.
     hunk: usize,
@@ -75,10 +80,13 @@ pub fn title(range: &DiffRange) -> &'static str {
 impl DiffView {
     pub fn new(range: DiffRange, files: Vec<FileDiff>) -> Self {
         let counts = files.iter().map(|file| diff::counts(&file.diff)).collect();
+        let syntax = files.iter().map(|_| Syntax::default()).collect();
         Self {
             range,
             files,
             counts,
+            syntax,
+            stale: false,
             selected: 0,
             hunk: 0,
             top: 0,
@@ -88,6 +96,19 @@ impl DiffView {
             from_below: false,
             review: Review::default(),
             cursor: None,
+        }
+    }
+
+    /// Takes new colours into the rows: they are the same rows, and nothing moves.
+    fn colour(&mut self) {
+        let file = self.files.get(self.selected);
+        let (Some(laid), Some(file), true) = (&mut self.laid_out, file, self.stale) else {
+            return;
+        };
+        self.stale = false;
+        if !file.diff.is_empty() {
+            let syntax = &self.syntax[laid.file];
+            laid.rows = diff::laid_out_in(&file.diff, laid.width, MOST_ROWS, laid.layout, syntax);
         }
     }
 
@@ -195,15 +216,18 @@ impl DiffView {
         let current =
             |laid: &LaidOut| (laid.file, laid.width, laid.layout) == (self.selected, width, layout);
         if self.laid_out.as_ref().is_some_and(current) {
+            self.colour();
             return;
         }
+        self.stale = false;
         let Some(file) = self.files.get(self.selected) else {
             return;
         };
         let rows = if file.diff.is_empty() {
             vec![Row::plain(format!("  {}", unshown(file)), Token::Muted)]
         } else {
-            diff::laid_out(&file.diff, width, MOST_ROWS, layout)
+            let syntax = &self.syntax[self.selected];
+            diff::laid_out_in(&file.diff, width, MOST_ROWS, layout, syntax)
         };
         let begins = |(place, row): (usize, &Row)| {
             let mark = row.spans.first().map(|span| span.face.token);
@@ -497,6 +521,22 @@ impl Component<Command, Action> for DiffView {
             _ => {}
         }
         Handled::Yes
+    }
+
+    fn request_highlight(&mut self, highlighter: &mut Highlighter) {
+        let file = self.files.get(self.selected);
+        if let (Some(file), Some(syntax)) = (file, self.syntax.get_mut(self.selected)) {
+            syntax.request(&file.diff, &file.change.path, highlighter);
+        }
+    }
+
+    fn apply_highlight(&mut self, highlighted: &Highlighted) -> bool {
+        let is_own = self
+            .syntax
+            .iter_mut()
+            .any(|syntax| syntax.apply(highlighted));
+        self.stale |= is_own;
+        is_own
     }
 
     fn context(&self) -> &'static str {

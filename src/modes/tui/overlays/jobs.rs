@@ -8,14 +8,14 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::picker::boxed;
-use crate::agent::ToolUpdate;
+use crate::agent::Output;
 use crate::base::{clock, text};
 use crate::coding::host::Op;
 use crate::coding::tools::JobInfo;
 use crate::modes::tui::action::Action;
 use crate::modes::tui::command::Command;
 use crate::modes::tui::layout::centred;
-use crate::modes::tui::transcript::tail_rows;
+use crate::modes::tui::transcript::{Painted, tail_rows};
 use crate::term::component::{Component, Cx, Handled, View};
 use crate::term::face::{Emphasis, Face, Token};
 use crate::term::input::KeyPress;
@@ -40,7 +40,7 @@ pub struct Jobs {
     list: Select,
     /// The job whose output is shown.
     followed: Option<String>,
-    output: ToolUpdate,
+    output: Output,
     /// A first key asked to kill this one.
     doomed: Option<String>,
     /// The output takes the place of the list.
@@ -54,7 +54,7 @@ impl Jobs {
             told_at: now,
             list: Select::new(Vec::new()),
             followed: None,
-            output: nothing(),
+            output: Output::default(),
             doomed: None,
             wide: false,
         }
@@ -74,11 +74,9 @@ impl Jobs {
     }
 
     /// More output of the followed job.
-    pub fn append(&mut self, id: &str, text: &str, skipped: u64) {
+    pub fn append(&mut self, id: &str, output: &Output) {
         if self.followed.as_deref() == Some(id) {
-            let text = text.to_owned();
-            self.output
-                .merge(&ToolUpdate::Output { text, skipped }, KEPT);
+            self.output.append(output, KEPT);
         }
     }
 
@@ -93,7 +91,7 @@ impl Jobs {
             return None;
         }
         self.doomed = None;
-        self.output = nothing();
+        self.output = Output::default();
         self.followed.clone_from(&selected);
         Some(Op::FollowJob { id: selected })
     }
@@ -182,14 +180,18 @@ impl Jobs {
     }
 
     fn output_rows(&self, inner: usize, room: usize) -> Vec<Row> {
-        let text = self.output.text();
-        let skipped = matches!(self.output, ToolUpdate::Output { skipped: 1.., .. });
-        if text.is_empty() {
+        let skipped = self.output.skipped > 0;
+        if self.output.text.is_empty() {
             return vec![Row::plain("  (no output yet)", Token::Muted)];
         }
         let width = u16::try_from(inner).unwrap_or(u16::MAX);
         let indent = [Span::new(" ", Token::ToolOutput)];
-        let mut rows = tail_rows(text, width, &indent, room.saturating_sub(1).max(1));
+        let mut rows = tail_rows(
+            Painted::from(&self.output),
+            width,
+            &indent,
+            room.saturating_sub(1).max(1),
+        );
         let whole = rows.len() < room && skipped;
         if whole
             && rows
@@ -225,20 +227,13 @@ impl Jobs {
     }
 }
 
-fn nothing() -> ToolUpdate {
-    ToolUpdate::Output {
-        text: String::new(),
-        skipped: 0,
-    }
-}
-
 /// `› job1  npm run dev            running 12s`.
 fn job_row(job: &JobInfo, selected: bool, since: Duration, inner: usize) -> Row {
     let (token, state) = state(job, since);
     let face = |token: Token| Face {
         token,
         ground: selected.then_some(Token::Selected),
-        emphasis: Emphasis::default(),
+        ..Face::default()
     };
     let room = inner.saturating_sub(text::width(&state) + text::width(&job.id) + 8);
     let command = text::single_line(text::head_bytes(&job.command, 1000));

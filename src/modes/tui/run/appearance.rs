@@ -21,6 +21,7 @@ const OF_THE_SCREEN: &[&str] = &[
     "exit_output",
     "show_thinking",
     "reduced_motion",
+    "images",
     "notifications",
 ];
 

@@ -3,22 +3,28 @@
 
 use std::sync::Arc;
 
-use crate::agent::{Notice, Severity, UserMessage};
+use crate::agent::{AttachmentKind, Notice, Severity, UserMessage};
 use crate::base::text;
 use crate::term::face::{Emphasis, Face, Token};
 use crate::term::highlight::{Highlighted, Highlighter};
 use crate::term::markdown::Markdown;
+use crate::term::picture;
 use crate::term::row::{Row, Span};
 use crate::term::wrap::Wrap;
 
 use super::shell::ShellCell;
 use super::tool::ToolCell;
 
+/// Rows that a picture of a prompt may take.
+const PROMPT_ROWS: u16 = 16;
+
 /// What decides how cells are laid out, beside the width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
     pub show_thinking: bool,
     pub expand_tools: bool,
+    /// Pixels of a cell, where pictures are shown.
+    pub cell: Option<(u16, u16)>,
 }
 
 /// The content of a cell.
@@ -127,6 +133,19 @@ impl Cell {
         }
     }
 
+    /// The files of its pictures, in base64.
+    pub(super) fn pictures(&self) -> Vec<&str> {
+        match &self.body {
+            Body::User(message) => {
+                let attached = message.attachments.iter();
+                let images = attached.filter(|file| file.kind == AttachmentKind::Image);
+                images.map(|file| file.content.as_str()).collect()
+            }
+            Body::Tool(tool) => tool.pictures().collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// Whether the cell is the start of a turn of the user.
     pub fn is_prompt(&self) -> bool {
         matches!(self.body, Body::User(_))
@@ -166,8 +185,10 @@ impl Cell {
 
     /// Sends code that waits for its colours to the highlighter.
     pub fn request_highlight(&mut self, highlighter: &mut Highlighter) {
-        if let Body::Text(markdown) = &mut self.body {
-            markdown.highlight(highlighter);
+        match &mut self.body {
+            Body::Text(markdown) => markdown.highlight(highlighter),
+            Body::Tool(tool) => tool.request_highlight(highlighter),
+            _ => {}
         }
     }
 
@@ -175,6 +196,13 @@ impl Cell {
     pub fn apply_highlight(&mut self, highlighted: &Highlighted) -> bool {
         match &mut self.body {
             Body::Text(markdown) => markdown.apply(highlighted),
+            Body::Tool(tool) => {
+                let is_own = tool.apply_highlight(highlighted);
+                if is_own {
+                    self.changed();
+                }
+                is_own
+            }
             _ => false,
         }
     }
@@ -204,10 +232,13 @@ impl Cell {
 
     fn lay_out(&mut self, width: u16, look: Look) -> Vec<Row> {
         match &mut self.body {
-            Body::User(message) => user_rows(message, width),
+            Body::User(message) => user_rows(message, width, look),
             Body::Thinking { open, .. } => vec![thinking_row(*open)],
             Body::Text(_) => Vec::new(),
-            Body::Tool(tool) => tool.rows(width, self.expanded.unwrap_or(look.expand_tools)),
+            Body::Tool(tool) => {
+                let expanded = self.expanded.unwrap_or(look.expand_tools);
+                tool.rows(width, expanded, look.cell)
+            }
             Body::Shell(shell) => shell.rows(width, self.expanded.unwrap_or(look.expand_tools)),
             Body::Notice(notice) => notice_rows(notice, width),
             Body::Lines(lines) => {
@@ -244,7 +275,7 @@ pub(super) fn plain(
 }
 
 /// What was typed, literally, behind a bar.
-fn user_rows(message: &UserMessage, width: u16) -> Vec<Row> {
+fn user_rows(message: &UserMessage, width: u16, look: Look) -> Vec<Row> {
     let bar = [Span::new("▌ ", Token::UserMarker)];
     let fill = Face::from(Token::User);
     let mut rows = plain(&message.text, Token::User, width, &bar, &bar);
@@ -254,9 +285,38 @@ fn user_rows(message: &UserMessage, width: u16) -> Vec<Row> {
             attachment.file_name, attachment.mime_type, attachment.size
         );
         rows.extend(plain(&label, Token::Muted, width, &bar, &bar));
+        if let Some(cell) = look
+            .cell
+            .filter(|_| attachment.kind == AttachmentKind::Image)
+        {
+            rows.extend(picture_rows(
+                &attachment.content,
+                cell,
+                (width, PROMPT_ROWS),
+                &bar,
+            ));
+        }
     }
     for row in &mut rows {
         row.fill = Some(fill);
+    }
+    rows
+}
+
+/// The rows of a picture behind `indent`, within a width and a height.
+pub(super) fn picture_rows(
+    base64: &str,
+    cell: (u16, u16),
+    (width, height): (u16, u16),
+    indent: &[Span],
+) -> Vec<Row> {
+    let columns: usize = indent.iter().map(|span| text::width(&span.text)).sum();
+    let room = width.saturating_sub(columns as u16 + 1);
+    let mut rows = picture::rows(base64, cell, (room, height)).unwrap_or_default();
+    for row in &mut rows {
+        row.spans = indent.to_vec();
+        // Nothing of it is text to be copied.
+        row.decoration = width;
     }
     rows
 }

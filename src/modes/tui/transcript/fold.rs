@@ -69,11 +69,11 @@ impl Transcript {
                 let place = self.near.push(Body::Shell(Box::new(cell)));
                 self.shells.insert(id.clone(), place);
             }
-            Event::ShellUpdate { id, text, skipped } => {
-                return self.change_shell(id, |cell| cell.update(text, *skipped));
+            Event::ShellUpdate { id, output } => {
+                return self.change_shell(id, |cell| cell.update(output));
             }
             Event::ShellEnd { id, run } => {
-                let changed = self.change_shell(id, |cell| cell.run = Some((**run).clone()));
+                let changed = self.change_shell(id, |cell| cell.finish((**run).clone()));
                 self.shells.remove(id);
                 return changed;
             }

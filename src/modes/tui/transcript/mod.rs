@@ -10,6 +10,7 @@ mod cell;
 mod find;
 mod fold;
 mod jump;
+mod output;
 mod pages;
 mod pick;
 mod selection;
@@ -32,8 +33,8 @@ use crate::coding::host::Op;
 use crate::coding::session::Needle;
 
 pub use cell::{Body, Cell, Look};
+pub use output::{Painted, tail_rows};
 pub use selection::Unit;
-pub use tool::tail_rows;
 
 /// Where the viewport stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,6 +114,7 @@ impl Transcript {
             look: Look {
                 show_thinking,
                 expand_tools: false,
+                cell: None,
             },
             viewport: (80, 24),
             open: None,
@@ -187,6 +189,11 @@ impl Transcript {
         let open = self.open.iter_mut().flat_map(|open| open.blocks.iter_mut());
         let started = self.started.iter_mut().map(|started| &mut started.place);
         open.chain(self.shells.values_mut()).chain(started)
+    }
+
+    /// Lays pictures out for cells of so many pixels; not at all without.
+    pub fn set_cell(&mut self, cell: Option<(u16, u16)>) {
+        self.look.cell = cell;
     }
 
     /// Whether the end is followed.

@@ -46,7 +46,16 @@ impl Transcript {
 
     /// Folds or unfolds the picked block; false when nothing is picked or nothing folds.
     pub fn toggle_picked(&mut self) -> bool {
-        self.picked_cell().is_some_and(|cell| self.toggle(cell))
+        let Some(cell) = self.picked_cell() else {
+            return false;
+        };
+        if let Some(code) = self.pick.and_then(|pick| pick.code) {
+            let row = self.code_of(cell).get(code).map(|(rows, _)| rows.start);
+            if row.is_some_and(|row| self.toggle_diagram(cell, row)) {
+                return true;
+            }
+        }
+        self.toggle(cell)
     }
 
     /// The text of the picked block as it was written: Markdown of an answer, code without its fence, output

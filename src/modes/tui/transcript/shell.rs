@@ -1,12 +1,13 @@
 //! The cell of a command the user ran with `!` or `!!`.
 
-use crate::agent::{ShellRun, ToolUpdate};
+use crate::agent::{Output, ShellRun};
+use crate::base::ansi::{Run, carried};
 use crate::base::clock;
 use crate::term::face::{Emphasis, Face, Token};
 use crate::term::row::{Row, Span};
 
 use super::cell::plain;
-use super::tool::tail_rows;
+use super::output::{Painted, tail_rows};
 
 /// Rows of output shown while folded: what the user ran, they want to see.
 const FOLDED_ROWS: usize = 20;
@@ -20,21 +21,20 @@ pub struct ShellCell {
     pub exclude_from_context: bool,
     /// Set when it has ended.
     pub run: Option<ShellRun>,
-    live: ToolUpdate,
+    live: Output,
+    /// Where what it printed is coloured, once it has ended: what is stored is not.
+    colours: Box<[Run]>,
 }
 
 impl ShellCell {
     pub fn running(id: String, command: String, exclude_from_context: bool) -> Self {
-        let live = ToolUpdate::Output {
-            text: String::new(),
-            skipped: 0,
-        };
         Self {
             id,
             command,
             exclude_from_context,
             run: None,
-            live,
+            live: Output::default(),
+            colours: Box::default(),
         }
     }
 
@@ -44,20 +44,21 @@ impl ShellCell {
         cell
     }
 
-    pub fn update(&mut self, text: &str, skipped: u64) {
-        self.live.merge(
-            &ToolUpdate::Output {
-                text: text.to_owned(),
-                skipped,
-            },
-            LIVE_LIMIT,
-        );
+    pub fn update(&mut self, output: &Output) {
+        self.live.append(output, LIVE_LIMIT);
+    }
+
+    /// It has ended. Live output is no longer needed.
+    pub fn finish(&mut self, run: ShellRun) {
+        let live = std::mem::take(&mut self.live);
+        self.colours = carried(&live.text, &live.colours, &run.output).into();
+        self.run = Some(run);
     }
 
     /// What it printed so far.
     pub fn output(&self) -> &str {
         let run = self.run.as_ref();
-        run.map_or(self.live.text(), |run| &run.output)
+        run.map_or(&self.live.text, |run| &run.output)
     }
 
     pub fn has_failed(&self) -> bool {
@@ -76,15 +77,15 @@ impl ShellCell {
         let rest = [Span::new("  ", Token::UserMarker)];
         let mut rows = plain(&self.command, face, width, &first, &rest);
         let indent = [Span::new("  ", Token::ToolOutput)];
-        let output = self.output();
+        let output = match &self.run {
+            Some(run) => Painted {
+                text: &run.output,
+                colours: &self.colours,
+            },
+            None => Painted::from(&self.live),
+        };
         if expanded {
-            rows.extend(plain(
-                output.trim_end(),
-                Token::ToolOutput,
-                width,
-                &indent,
-                &indent,
-            ));
+            rows.extend(output.trimmed().rows(width, &indent));
         } else {
             rows.extend(tail_rows(output, width, &indent, FOLDED_ROWS));
         }

@@ -6,16 +6,19 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::agent::{ToolResultMessage, ToolStatus, ToolUpdate};
+use crate::agent::{Output, ToolResultMessage, ToolStatus, ToolUpdate};
+use crate::base::ansi::{Run, carried};
 use crate::base::{clock, text};
 use crate::coding::subagents::TaskDetails;
 use crate::coding::todo::TodoList;
 use crate::llm::{ContentBlock, ToolCall};
 use crate::term::face::{Emphasis, Face, Token};
+use crate::term::highlight::{Highlighted, Highlighter};
 use crate::term::row::{Row, Span};
 use crate::term::widgets::diff;
 
-use super::cell::plain;
+use super::cell::{picture_rows, plain};
+use super::output::{Painted, head_rows, tail_rows};
 use super::task;
 
 /// Rows of output shown while folded.
@@ -24,6 +27,9 @@ const FOLDED_ROWS: usize = 5;
 const FOLDED_DIFF_ROWS: usize = 16;
 /// Rows of a diff shown while unfolded; the view of changes shows all of it.
 const EXPANDED_DIFF_ROWS: usize = 1000;
+/// Rows of a picture.
+const FOLDED_PICTURE_ROWS: u16 = 10;
+const EXPANDED_PICTURE_ROWS: u16 = 30;
 /// Bytes of live output kept; the result brings what matters.
 const LIVE_LIMIT: usize = 64 * 1024;
 /// Bytes of a result that are laid out when unfolded.
@@ -47,7 +53,11 @@ pub struct ToolCell {
     /// Raw arguments while they stream.
     pub raw: String,
     pub phase: Phase,
-    live: ToolUpdate,
+    live: Output,
+    /// Where the result is coloured: what is stored is not.
+    colours: Box<[Run]>,
+    /// The syntax of its diff.
+    syntax: diff::Syntax,
     /// How far the running call is.
     status: String,
     /// What happened in the agent inside of it.
@@ -164,10 +174,9 @@ impl ToolCell {
             arguments: Value::Null,
             raw: String::new(),
             phase: Phase::Streaming,
-            live: ToolUpdate::Output {
-                text: String::new(),
-                skipped: 0,
-            },
+            live: Output::default(),
+            colours: Box::default(),
+            syntax: diff::Syntax::default(),
             status: String::new(),
             nested: TaskDetails::default(),
         }
@@ -206,21 +215,17 @@ impl ToolCell {
             ToolUpdate::Agent { event } => self.nested.follow(event),
             // The screen is no editor and has none.
             ToolUpdate::Terminal { .. } => {}
-            output @ ToolUpdate::Output { .. } => {
-                self.live.merge(output, LIVE_LIMIT);
-            }
+            ToolUpdate::Output(output) => self.live.append(output, LIVE_LIMIT),
         }
     }
 
     /// The call's end. Live output is no longer needed.
     pub fn finish(&mut self, result: Arc<ToolResultMessage>) {
+        let live = std::mem::take(&mut self.live);
+        self.colours = carried(&live.text, &live.colours, &result_text(&result)).into();
         self.phase = Phase::Done(result);
         self.nested = TaskDetails::default();
         self.status = String::new();
-        self.live = ToolUpdate::Output {
-            text: String::new(),
-            skipped: 0,
-        };
         // Arguments that never became an object are shown as far as they came.
         if !self.arguments.is_null() {
             self.raw.clear();
@@ -234,7 +239,7 @@ impl ToolCell {
                 Some(patch) => Cow::Borrowed(patch),
                 None => result_text(result),
             },
-            Phase::Streaming | Phase::Running => Cow::Borrowed(self.live.text()),
+            Phase::Streaming | Phase::Running => Cow::Borrowed(&self.live.text),
         }
     }
 
@@ -242,6 +247,35 @@ impl ToolCell {
     pub fn command(&self) -> Option<String> {
         let view = VIEWS.iter().find(|view| view.name == self.name)?;
         Some(self.arguments.get(view.subject)?.as_str()?.to_owned())
+    }
+
+    /// Sends the lines of its diff to be coloured.
+    pub fn request_highlight(&mut self, highlighter: &mut Highlighter) {
+        let Phase::Done(result) = &self.phase else {
+            return;
+        };
+        if let Some(patch) = result.details.get("diff").and_then(Value::as_str) {
+            let path = self.arguments.get("file_path").and_then(Value::as_str);
+            self.syntax
+                .request(patch, path.unwrap_or_default(), highlighter);
+        }
+    }
+
+    /// Takes colours that came back; whether they were for its diff.
+    pub fn apply_highlight(&mut self, highlighted: &Highlighted) -> bool {
+        self.syntax.apply(highlighted)
+    }
+
+    /// The files of the pictures it gave, in base64.
+    pub(super) fn pictures(&self) -> impl Iterator<Item = &str> {
+        let content = match &self.phase {
+            Phase::Done(result) => result.result.content.as_slice(),
+            Phase::Streaming | Phase::Running => &[],
+        };
+        content.iter().filter_map(|block| match block {
+            ContentBlock::Image { data, .. } => Some(data.as_str()),
+            ContentBlock::Text { .. } => None,
+        })
     }
 
     pub fn has_failed(&self) -> bool {
@@ -253,7 +287,8 @@ impl ToolCell {
         matches!(&self.phase, Phase::Done(result) if result.details.get("diff").is_some())
     }
 
-    pub fn rows(&self, width: u16, expanded: bool) -> Vec<Row> {
+    /// The rows at a width; with pictures where a cell is known to have so many pixels.
+    pub fn rows(&self, width: u16, expanded: bool, cell: Option<(u16, u16)>) -> Vec<Row> {
         let view = VIEWS.iter().find(|view| view.name == self.name);
         let mut rows = self.header_rows(view, width, expanded);
         let indent = [Span::new("  ", Token::ToolOutput)];
@@ -262,7 +297,7 @@ impl ToolCell {
             Phase::Streaming => {}
             Phase::Running => {
                 rows.extend(task::rows(&self.nested, width, expanded));
-                let live = self.live.text();
+                let live = Painted::from(&self.live);
                 rows.extend(tail_rows(live, body_width, &indent, FOLDED_ROWS));
                 if !self.status.is_empty() {
                     let status = format!("  {}", self.status);
@@ -274,10 +309,62 @@ impl ToolCell {
                 if let Some(details) = task::details(result) {
                     rows.extend(task::rows(&details, width, expanded));
                 }
-                result_rows(view, result, (body_width, expanded), &mut rows);
+                self.result_rows(view, result, (body_width, expanded), &mut rows);
+                let height = if expanded {
+                    EXPANDED_PICTURE_ROWS
+                } else {
+                    FOLDED_PICTURE_ROWS
+                };
+                if let Some(cell) = cell {
+                    for base64 in self.pictures() {
+                        rows.extend(picture_rows(base64, cell, (width, height), &indent));
+                    }
+                }
             }
         }
         rows
+    }
+
+    /// Rows of what the call gave: its diff, else its text.
+    fn result_rows(
+        &self,
+        view: Option<&ToolView>,
+        result: &ToolResultMessage,
+        (width, expanded): (u16, bool),
+        rows: &mut Vec<Row>,
+    ) {
+        let indent = [Span::new("  ", Token::ToolOutput)];
+        if let Some(patch) = result.details.get("diff").and_then(Value::as_str) {
+            let limit = if expanded {
+                EXPANDED_DIFF_ROWS
+            } else {
+                FOLDED_DIFF_ROWS
+            };
+            let layout = diff::Layout::Unified;
+            let shown = diff::laid_out_in(patch, width, limit, layout, &self.syntax);
+            rows.extend(shown);
+            return;
+        }
+        let failed = !result.status.is_success();
+        let folded = match view.map_or(Folded::End, |view| view.folded) {
+            Folded::Nothing if failed => Folded::End,
+            folded => folded,
+        };
+        if !expanded && folded == Folded::Nothing {
+            return;
+        }
+        let text = result_text(result);
+        let output = Painted {
+            text: &text,
+            colours: &self.colours,
+        };
+        if expanded {
+            rows.extend(output.head(EXPANDED_LIMIT).rows(width, &indent));
+        } else if folded == Folded::Start {
+            rows.extend(head_rows(output, width, &indent, FOLDED_ROWS));
+        } else {
+            rows.extend(tail_rows(output, width, &indent, FOLDED_ROWS));
+        }
     }
 
     fn header_rows(&self, view: Option<&ToolView>, width: u16, expanded: bool) -> Vec<Row> {
@@ -369,6 +456,10 @@ fn counts(details: &Value) -> Option<String> {
         ("count", "path", "paths"),
         ("total", "entry", "entries"),
     ];
+    // A picture has no lines.
+    if details.get("mimeType").is_some() {
+        return None;
+    }
     let number = |name: &str| details.get(name).and_then(Value::as_u64);
     let counted = |name: &str, (one, many): (&str, &str)| {
         let count = number(name)?;
@@ -390,86 +481,6 @@ fn weight_of(value: &Value) -> usize {
         Value::Object(fields) => fields.values().map(weight_of).sum(),
         _ => 0,
     }
-}
-
-/// Rows of what the call gave: its diff, else its text.
-fn result_rows(
-    view: Option<&ToolView>,
-    result: &ToolResultMessage,
-    (width, expanded): (u16, bool),
-    rows: &mut Vec<Row>,
-) {
-    let indent = [Span::new("  ", Token::ToolOutput)];
-    if let Some(patch) = result.details.get("diff").and_then(Value::as_str) {
-        let limit = if expanded {
-            EXPANDED_DIFF_ROWS
-        } else {
-            FOLDED_DIFF_ROWS
-        };
-        rows.extend(diff::rows(patch, width, limit));
-        return;
-    }
-    let failed = !result.status.is_success();
-    let folded = match view.map_or(Folded::End, |view| view.folded) {
-        Folded::Nothing if failed => Folded::End,
-        folded => folded,
-    };
-    if !expanded && folded == Folded::Nothing {
-        return;
-    }
-    let output = result_text(result);
-    if expanded {
-        let shown = text::head_bytes(&output, EXPANDED_LIMIT);
-        rows.extend(plain(shown, Token::ToolOutput, width, &indent, &indent));
-    } else if folded == Folded::Start {
-        rows.extend(head_rows(&output, width, &indent, FOLDED_ROWS));
-    } else {
-        rows.extend(tail_rows(&output, width, &indent, FOLDED_ROWS));
-    }
-}
-
-/// The first `limit` rows of `output`, with a line that says how much stands below.
-fn head_rows(output: &str, width: u16, indent: &[Span], limit: usize) -> Vec<Row> {
-    let output = output.trim_end();
-    // Only the first lines are laid out: the output may be long.
-    let end = output
-        .match_indices('\n')
-        .nth(limit - 1)
-        .map_or(output.len(), |(newline, _)| newline);
-    let mut rows = plain(&output[..end], Token::ToolOutput, width, indent, indent);
-    let hidden_lines = output[end..].matches('\n').count();
-    let cut = rows.len().saturating_sub(limit);
-    rows.truncate(limit);
-    match (hidden_lines, cut) {
-        (0, 0) => {}
-        (0, cut) => rows.push(Row::plain(format!("  … {cut} rows below"), Token::Muted)),
-        (lines, _) => rows.push(Row::plain(format!("  … {lines} lines below"), Token::Muted)),
-    }
-    rows
-}
-
-/// The last `limit` rows of `output`, with a line that says how much stands above.
-pub fn tail_rows(output: &str, width: u16, indent: &[Span], limit: usize) -> Vec<Row> {
-    let output = output.trim_end();
-    if output.is_empty() {
-        return Vec::new();
-    }
-    // Only the last lines are laid out: the output may be long.
-    let start = output
-        .rmatch_indices('\n')
-        .nth(limit - 1)
-        .map_or(0, |(newline, _)| newline + 1);
-    let hidden_lines = output[..start].matches('\n').count();
-    let rows = plain(&output[start..], Token::ToolOutput, width, indent, indent);
-    let cut = rows.len().saturating_sub(limit);
-    let mut shown = Vec::with_capacity(limit + 1);
-    match (hidden_lines, cut) {
-        (0, 0) => {}
-        (0, cut) => shown.push(Row::plain(format!("  … {cut} rows above"), Token::Muted)),
-        (lines, _) => shown.push(Row::plain(format!("  … {lines} lines above"), Token::Muted)),
-    }
-    shown.extend(rows.into_iter().skip(cut));
-    shown
 }
 
 /// The first line of the subject, and how many follow.
@@ -577,19 +588,5 @@ mod tests {
         ] {
             assert_eq!(counts(&details).as_deref(), expected);
         }
-    }
-
-    #[test]
-    fn folded_results_say_how_much_stands_below() {
-        let rows = head_rows("1\n2\n3\n4\n", 20, &[Span::new("  ", Token::ToolOutput)], 2);
-        let shown: Vec<String> = rows.iter().map(Row::text).collect();
-        assert_eq!(shown, ["  1", "  2", "  … 2 lines below"]);
-    }
-
-    #[test]
-    fn folded_output_says_how_much_stands_above() {
-        let rows = tail_rows("1\n2\n3\n4\n", 20, &[Span::new("  ", Token::ToolOutput)], 2);
-        let shown: Vec<String> = rows.iter().map(Row::text).collect();
-        assert_eq!(shown, ["  … 2 lines above", "  3", "  4"]);
     }
 }

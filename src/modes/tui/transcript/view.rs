@@ -15,6 +15,7 @@ use super::{Position, Transcript};
 use crate::term::face::Face;
 use crate::term::frame::Links;
 use crate::term::highlight::{Highlighted, Highlighter};
+use crate::term::picture::{Part, PictureId, Pictures, Placed, Shown};
 use crate::term::row::Row;
 use crate::term::theme::Theme;
 use crate::term::widgets::paint::Painter;
@@ -29,14 +30,22 @@ pub(super) enum Seen {
 }
 
 impl Transcript {
-    /// Draws the visible rows.
-    pub fn render(&mut self, area: Rect, buffer: &mut Buffer, links: &Links, theme: &Theme) {
+    /// Draws the visible rows; what the terminal paints over them is given back.
+    pub fn render(
+        &mut self,
+        area: Rect,
+        buffer: &mut Buffer,
+        (links, theme): (&Links, &Theme),
+        pictures: &mut Pictures,
+    ) -> Vec<Placed> {
         self.resize((area.width, area.height));
         let mut painter = Painter::new(area, buffer, links, |face| theme.style(face));
-        self.paint(&mut painter);
+        pictures.next_frame();
+        let placed = self.paint(&mut painter, pictures);
         painter.finish();
         self.prefetch();
         self.count_below();
+        placed
     }
 
     /// Takes the size of the screen. A cell at the top keeps the place in it that was read: its rows are
@@ -117,7 +126,7 @@ impl Transcript {
     /// Folds or unfolds what stands on screen row `y` of the viewport; false when nothing does.
     pub fn toggle_at(&mut self, y: u16) -> bool {
         match self.seen_at(y) {
-            Some(Seen::Row { cell, .. }) => self.toggle(cell),
+            Some(Seen::Row { cell, row }) => self.toggle(cell) || self.toggle_diagram(cell, row),
             _ => false,
         }
     }
@@ -133,6 +142,15 @@ impl Transcript {
         cell.expanded = Some(!cell.expanded.unwrap_or(open));
         cell.changed();
         true
+    }
+
+    /// Shows a diagram as its source, or again as a diagram.
+    pub(super) fn toggle_diagram(&mut self, cell: usize, row: usize) -> bool {
+        let width = usize::from(self.viewport.0);
+        match &mut self.strip_mut().cells[cell].body {
+            Body::Text(markdown) => markdown.toggle_diagram(width, row),
+            _ => false,
+        }
     }
 
     /// What stands on screen row `y`.
@@ -164,7 +182,13 @@ impl Transcript {
         hidden.then_some(prompt)
     }
 
-    fn paint(&mut self, painter: &mut Painter<'_, impl Fn(Face) -> Style>) {
+    fn paint(
+        &mut self,
+        painter: &mut Painter<'_, impl Fn(Face) -> Style>,
+        pictures: &mut Pictures,
+    ) -> Vec<Placed> {
+        let mut placed = Vec::new();
+        let mut missing = Vec::new();
         let (mut cell, mut skip) = self.top();
         let (width, look) = (self.viewport.0, self.look);
         let (needle, selected) = (self.needle.take(), self.selected());
@@ -195,13 +219,32 @@ impl Transcript {
                 {
                     shown = Cow::Owned(with_bar(&shown));
                 }
-                painter.row(&shown);
+                match shown.picture.as_deref() {
+                    None => painter.row(&shown),
+                    Some(part) => match paint_part(painter, &shown, *part, pictures) {
+                        Ok(strip) => placed.extend(strip),
+                        Err(picture) => missing.push((cell, picture)),
+                    },
+                }
                 place += 1;
             });
             skip = skip.saturating_sub(self.full_height(cell));
             cell += 1;
         }
         self.needle = needle;
+        self.request_pictures(missing, pictures);
+        placed
+    }
+
+    /// Has the pictures made ready that came into view.
+    fn request_pictures(&self, mut missing: Vec<(usize, PictureId)>, pictures: &mut Pictures) {
+        missing.dedup();
+        for (cell, picture) in missing {
+            let files = self.strip().cells[cell].pictures();
+            if let Some(file) = files.into_iter().find(|file| picture.is_of(file)) {
+                pictures.request(picture, file);
+            }
+        }
     }
 
     /// The cell and the row of it (its gap counted) that stand at the top.
@@ -272,4 +315,45 @@ impl Transcript {
         }
         true
     }
+}
+
+/// Paints a row of a picture: its cells where they are ready, else blanks. `Err` when nobody has asked for it.
+fn paint_part(
+    painter: &mut Painter<'_, impl Fn(Face) -> Style>,
+    row: &Row,
+    part: Part,
+    pictures: &mut Pictures,
+) -> Result<Option<Placed>, PictureId> {
+    let (spans, strip) = match pictures.row(part) {
+        Shown::Ready(spans, strip) => (spans, strip),
+        Shown::Blank => {
+            painter.row(row);
+            return Ok(None);
+        }
+        Shown::Missing => {
+            painter.row(row);
+            return Err(part.picture);
+        }
+    };
+    let line = painter.joined(row, spans);
+    let (Some(line), Some(bytes)) = (line, strip) else {
+        return Ok(None);
+    };
+    let columns = part.picture.shape.columns;
+    let x = line.x + row.width() as u16;
+    if x + columns > line.right() {
+        return Ok(None);
+    }
+    painter.leave(Rect {
+        x,
+        width: columns,
+        ..line
+    });
+    Ok(Some(Placed {
+        x,
+        y: line.y,
+        columns,
+        part,
+        bytes,
+    }))
 }

@@ -114,6 +114,10 @@ impl Line {
         })
     }
 
+    pub(super) fn chips(&self) -> &[Arc<Chip>] {
+        &self.chips
+    }
+
     pub(super) fn chips_are_absent(&self) -> bool {
         self.chips.is_empty()
     }

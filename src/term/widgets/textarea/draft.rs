@@ -36,6 +36,12 @@ impl Draft {
 }
 
 impl TextArea {
+    /// Numbers of the attachments in the text, in their order.
+    pub fn attachments(&self) -> Vec<u64> {
+        let chips = self.buffer.lines().iter().flat_map(|line| line.chips());
+        chips.filter_map(|chip| chip.attachment).collect()
+    }
+
     pub fn snapshot(&self) -> Draft {
         let all = self.buffer.all();
         let mut chips = all.chips.iter();

@@ -214,6 +214,19 @@ impl Program {
         }
     }
 
+    /// Reads until it has written `text` so often.
+    pub(super) fn writes(&mut self, text: &str, times: usize) {
+        let deadline = Instant::now() + self.patience;
+        while self.written().matches(text).count() < times {
+            assert!(self.read(deadline), "it never wrote {text:?} {times} times");
+        }
+    }
+
+    /// Everything it wrote.
+    pub(super) fn written(&self) -> String {
+        String::from_utf8_lossy(&self.bytes).into_owned()
+    }
+
     /// Waits for the end and reads everything that was written until then.
     pub(super) fn exit(&mut self) -> ExitStatus {
         let deadline = Instant::now() + self.patience;

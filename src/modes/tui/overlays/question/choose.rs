@@ -8,7 +8,7 @@ use crate::base::text;
 use crate::coding::questions::{Answer, Grant, Question, QuestionKind};
 use crate::modes::tui::action::Action;
 use crate::modes::tui::command::Command;
-use crate::term::face::{Emphasis, Face, Token};
+use crate::term::face::{Face, Token};
 use crate::term::row::{Row, Span};
 
 /// The list.
@@ -114,7 +114,7 @@ impl Choose {
         let face = |token: Token| Face {
             token,
             ground,
-            emphasis: Emphasis::default(),
+            ..Face::default()
         };
         let mut row = Row::new(vec![Span::new(
             if selected { "❯ " } else { "  " },

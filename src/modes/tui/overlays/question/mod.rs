@@ -17,9 +17,10 @@ use crate::modes::tui::command::Command;
 use crate::modes::tui::layout::centred;
 use crate::term::component::{Component, Cx, Handled, View};
 use crate::term::face::{Emphasis, Face, Token};
+use crate::term::highlight::{Highlighted, Highlighter};
 use crate::term::input::KeyPress;
 use crate::term::row::{Row, Span};
-use crate::term::widgets::diff;
+use crate::term::widgets::diff::{self, Layout, Syntax};
 use crate::term::widgets::paint::paint_rows;
 use crate::term::wrap::Wrap;
 
@@ -45,6 +46,8 @@ pub struct Dialog {
     shown: bool,
     /// Rows of the subject at the width they were laid out for.
     subject: Option<(usize, Vec<Row>)>,
+    /// The colours of its diff.
+    syntax: Syntax,
     /// First row of the subject that is shown, and how many are.
     top: usize,
     page: usize,
@@ -93,6 +96,7 @@ impl Dialog {
             body,
             shown: false,
             subject: None,
+            syntax: Syntax::default(),
             top: 0,
             page: 1,
             cursor: None,
@@ -155,7 +159,7 @@ impl Dialog {
             .as_ref()
             .is_none_or(|(width, _)| *width != inner)
         {
-            let mut rows = subject_rows(self.question.subject.as_ref(), inner);
+            let mut rows = subject_rows(self.question.subject.as_ref(), inner, &self.syntax);
             if let QuestionKind::Visit { url } = &self.question.kind {
                 rows.extend(address(&text::single_line(url), inner.saturating_sub(2)));
             }
@@ -195,7 +199,7 @@ impl Dialog {
 }
 
 /// What the question is about, row by row.
-fn subject_rows(subject: Option<&Subject>, inner: usize) -> Vec<Row> {
+fn subject_rows(subject: Option<&Subject>, inner: usize, syntax: &Syntax) -> Vec<Row> {
     let mut rows = Vec::new();
     match subject {
         None => {}
@@ -212,7 +216,8 @@ fn subject_rows(subject: Option<&Subject>, inner: usize) -> Vec<Row> {
             let (added, removed) = diff::counts(diff);
             let title = format!("{} +{added} -{removed}", text::single_line(path));
             Wrap::new(inner).text(&title, Token::ToolName, &mut rows);
-            rows.extend(diff::rows(diff, inner as u16, SUBJECT_ROWS));
+            let (width, layout) = (inner as u16, Layout::Unified);
+            rows.extend(diff::laid_out_in(diff, width, SUBJECT_ROWS, layout, syntax));
         }
         Some(Subject::Text { text }) => {
             Wrap::new(inner).text(text, Token::Text, &mut rows);
@@ -321,6 +326,20 @@ impl Component<Command, Action> for Dialog {
             }
         }
         Handled::Yes
+    }
+
+    fn request_highlight(&mut self, highlighter: &mut Highlighter) {
+        if let Some(Subject::Diff { path, diff }) = &self.question.subject {
+            self.syntax.request(diff, path, highlighter);
+        }
+    }
+
+    fn apply_highlight(&mut self, highlighted: &Highlighted) -> bool {
+        let is_own = self.syntax.apply(highlighted);
+        if is_own {
+            self.subject = None;
+        }
+        is_own
     }
 
     fn context(&self) -> &'static str {

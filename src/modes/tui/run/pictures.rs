@@ -1,0 +1,154 @@
+//! Pictures on the terminal: which way it shows them, and what it has to be sent beside the cells.
+
+use ratatui::buffer::{Buffer, CellDiffOption};
+use ratatui::layout::Position;
+
+use super::Screen;
+use crate::coding::settings::Images;
+use crate::term::input::TerminalReply;
+use crate::term::picture::{Canvas, Placed, Protocol, USUAL_CELL};
+use crate::term::terminal::Host;
+use crate::term::theme::ColourDepth;
+
+/// Number in the device attributes of a terminal that shows Sixel.
+const SIXEL: u16 = 4;
+
+/// How the names of terminals begin that show pictures in a way of their own. Others that know Kitty's protocol
+/// do not know its placeholders.
+const NAMES: &[(&str, Protocol)] = &[
+    ("kitty", Protocol::Kitty),
+    ("ghostty", Protocol::Kitty),
+    ("iterm2", Protocol::Iterm),
+    ("wezterm", Protocol::Iterm),
+];
+
+/// What the terminal has said of pictures, and the strips that are on it.
+#[derive(Debug, Default)]
+pub(super) struct Painted {
+    told: Option<Protocol>,
+    cell: Option<(u16, u16)>,
+    strips: Vec<Placed>,
+}
+
+impl Painted {
+    /// Takes note of an answer.
+    pub(super) fn on_reply(&mut self, reply: &TerminalReply) {
+        match reply {
+            TerminalReply::Version(name) => {
+                let name = name.to_ascii_lowercase();
+                let known = NAMES.iter().find(|(known, _)| name.starts_with(known));
+                self.told = known.map(|(_, protocol)| *protocol).or(self.told);
+            }
+            TerminalReply::DeviceAttributes(known) if known.contains(&SIXEL) => {
+                self.told.get_or_insert(Protocol::Sixel);
+            }
+            TerminalReply::CellSize(width, height) if *width > 1 && *height > 1 => {
+                self.cell = Some((*width, *height));
+            }
+            _ => {}
+        }
+    }
+
+    /// The strips that are not where they were, of those that nothing stands before.
+    fn changed(&mut self, placed: Vec<Placed>, cells: &Buffer) -> Vec<Placed> {
+        let is_whole = |strip: &Placed| {
+            (strip.x..strip.x + strip.columns).all(|x| {
+                let cell = cells.cell(Position::new(x, strip.y));
+                cell.is_some_and(|cell| cell.diff_option == CellDiffOption::Skip)
+            })
+        };
+        let whole: Vec<Placed> = placed.into_iter().filter(is_whole).collect();
+        let place = |strip: &Placed| (strip.x, strip.y, strip.part);
+        let before: Vec<_> = self.strips.iter().map(place).collect();
+        let changed = whole.iter().filter(|strip| !before.contains(&place(strip)));
+        let changed = changed.cloned().collect();
+        self.strips = whole;
+        changed
+    }
+
+    /// Nothing of them is on the screen any more.
+    pub(super) fn forget(&mut self) {
+        self.strips.clear();
+    }
+}
+
+impl Screen {
+    /// What pictures are drawn for now.
+    pub(super) fn canvas(&self) -> Option<Canvas> {
+        let kind = self.terminal.kind();
+        let protocol = match self.options.settings.images {
+            Images::Off => return None,
+            Images::Kitty => Protocol::Kitty,
+            Images::Iterm => Protocol::Iterm,
+            Images::Sixel => Protocol::Sixel,
+            Images::Blocks => Protocol::Blocks,
+            Images::Auto if kind.host == Host::Screen => Protocol::Blocks,
+            Images::Auto => self.painted.told.unwrap_or_default(),
+        };
+        // A number of a picture is a colour; without colours there is nothing to tell it by.
+        let depth = kind.depth;
+        let shows = match protocol {
+            Protocol::Blocks => depth != ColourDepth::None,
+            Protocol::Kitty => matches!(depth, ColourDepth::True | ColourDepth::Indexed),
+            Protocol::Iterm | Protocol::Sixel => kind.has_strings(),
+        };
+        shows.then(|| Canvas {
+            protocol,
+            cell: self.painted.cell.unwrap_or(USUAL_CELL),
+            depth,
+            ground: self.app.theme.background_rgb().unwrap_or_default(),
+            passes_through: kind.host == Host::Tmux,
+        })
+    }
+
+    /// Queues what the terminal is sent of pictures with the frame that was just drawn.
+    pub(super) fn send_pictures(&mut self) {
+        let bytes = self.app.pictures.take_bytes();
+        if !bytes.is_empty() {
+            self.writer.queue(bytes);
+        }
+        let placed = self.app.take_placed();
+        if placed.is_empty() && self.painted.strips.is_empty() {
+            return;
+        }
+        for strip in self.painted.changed(placed, self.writer.drawn()) {
+            let position = Position::new(strip.x, strip.y);
+            self.writer.queue_at(position, strip.bytes.to_vec());
+        }
+    }
+
+    /// The terminal may have lost what it was sent.
+    pub(super) fn forget_pictures(&mut self) {
+        self.painted.forget();
+        self.app.pictures.forget_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_terminal_says_how_it_shows_pictures() {
+        let told = |replies: &[TerminalReply]| {
+            let mut painted = Painted::default();
+            replies.iter().for_each(|reply| painted.on_reply(reply));
+            painted.told
+        };
+        let version = |name: &str| TerminalReply::Version(name.to_owned());
+        let sixel = || TerminalReply::DeviceAttributes(vec![62, 4, 22]);
+        for (replies, expected) in [
+            (vec![version("kitty(0.40.0)")], Some(Protocol::Kitty)),
+            (vec![version("ghostty 1.2"), sixel()], Some(Protocol::Kitty)),
+            (
+                vec![version("WezTerm 2024"), sixel()],
+                Some(Protocol::Iterm),
+            ),
+            (vec![version("foot(1.20)"), sixel()], Some(Protocol::Sixel)),
+            (vec![version("XTerm(390)")], None),
+            (vec![TerminalReply::DeviceAttributes(vec![64, 1])], None),
+        ] {
+            assert_eq!(told(&replies), expected, "{replies:?}");
+        }
+    }
+}

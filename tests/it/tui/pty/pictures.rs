@@ -1,0 +1,78 @@
+//! Pictures on terminals that can show them, as bytes.
+
+use super::program::Program;
+use crate::tui::pictures::flag;
+
+const SCRIPT: &str = r#"{"turns": [
+  {"steps": [{"tool": "read", "arguments": {"file_path": "a.png"}}]},
+  {"repeat": true, "steps": [{"text": "Seen.\n\n- and\n- more"}]}
+]}"#;
+
+/// A program on a terminal that says this of itself, with a picture on its screen.
+fn with_picture(answers: &str, settings: &str) -> Program {
+    let settings = format!("discover_local_models = false\n{settings}");
+    let mut program = Program::new()
+        .home_file("settings.toml", &settings)
+        .file("s.json", SCRIPT)
+        .model("s.json")
+        .start();
+    std::fs::write(program.work().join("a.png"), flag(90, 72)).unwrap();
+    program.shows("Ask, or type / for commands");
+    program.write(answers);
+    program.write("look\r");
+    program.shows("• more");
+    program
+}
+
+#[test]
+fn kitty_is_sent_a_picture_once_and_forgets_it_at_the_end() {
+    let mut program = with_picture("\x1bP>|kitty(0.40.0)\x1b\\\x1b[6;18;9t\x1b[?62;c", "");
+    program.writes("\x1b_Ga=T,U=1,q=2,f=100,i=", 1);
+    program.shows("\u{10eeee}");
+    let written = program.written();
+    let number = written.split("f=100,i=").nth(1).unwrap();
+    let number = number.split(',').next().unwrap().to_owned();
+    assert!(
+        written.contains(&format!("i={number},c=10,r=4,")),
+        "{number}"
+    );
+    program.resize(60, 20);
+    program.write("again\r");
+    program.shows("▌ again");
+    program.hides("esc interrupts");
+    assert_eq!(program.written().matches("a=T,U=1").count(), 1);
+    program.write("\x04");
+    assert!(program.exit().success());
+    let forget = format!("\x1b_Ga=d,d=I,q=2,i={number}\x1b\\");
+    assert!(program.written().contains(&forget));
+    program.is_restored();
+}
+
+#[test]
+fn sixel_strips_are_painted_again_where_they_moved() {
+    let mut program = with_picture("\x1b[6;18;9t\x1b[?62;4c", "");
+    let strip = "\x1bP0;1;0q\"1;1;90;18";
+    program.writes(strip, 4);
+    // Nothing of them moves while something is typed.
+    program.write("again");
+    program.shows("❯ again");
+    assert_eq!(program.written().matches(strip).count(), 4);
+    // A screen that is drawn anew has them anew.
+    program.resize(60, 20);
+    program.writes(strip, 8);
+    program.write("\x03\x04");
+    assert!(program.exit().success());
+    program.is_restored();
+}
+
+#[test]
+fn pictures_can_be_turned_off() {
+    let mut program = with_picture(
+        "\x1bP>|kitty(0.40.0)\x1b\\\x1b[?62;4c",
+        "images = \"off\"\n",
+    );
+    program.write("\x04");
+    assert!(program.exit().success());
+    let written = program.written();
+    assert!(!written.contains("\x1b_Ga=T") && !written.contains("\x1bP0;1;0q"));
+}
