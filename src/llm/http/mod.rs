@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream;
-use reqwest::{Certificate, Client, Url, redirect};
+use reqwest::{Certificate, Client, ClientBuilder, Url, redirect};
 use tokio::sync::OnceCell;
 
 use super::provider::{EventStream, Provider, Request};
@@ -139,7 +139,21 @@ pub(crate) fn choose_cryptography() {
     drop(rustls::crypto::ring::default_provider().install_default());
 }
 
+/// A client whose connections can become something else than HTTP.
+pub(crate) async fn client_to_upgrade(options: HttpOptions, way: Way) -> Result<Client, String> {
+    let built = tokio::task::spawn_blocking(move || {
+        let client = builder(&options, way)?.http1_only().build();
+        client.map_err(|error| error.to_string())
+    });
+    built.await.map_err(|error| error.to_string())?
+}
+
 fn build(options: &HttpOptions, way: Way) -> Result<Client, String> {
+    let client = builder(options, way)?.build();
+    client.map_err(|error| error.to_string())
+}
+
+fn builder(options: &HttpOptions, way: Way) -> Result<ClientBuilder, String> {
     choose_cryptography();
     let mut builder = Client::builder()
         .user_agent(concat!("osier/", env!("CARGO_PKG_VERSION")))
@@ -155,7 +169,7 @@ fn build(options: &HttpOptions, way: Way) -> Result<Client, String> {
     } else if let Some(path) = &options.ca_file {
         builder = builder.tls_certs_merge(certificates(path)?);
     }
-    builder.build().map_err(|error| error.to_string())
+    Ok(builder)
 }
 
 /// The certificates of `ca_file`.

@@ -8,6 +8,7 @@ use super::overlays;
 use super::overlays::picker::Picker;
 use super::slash;
 use crate::agent::{self, AgentMessage, RunOutcome, UserMessage};
+use crate::base::text;
 use crate::coding::context::AddedCommand;
 use crate::coding::host::{Event, ModelInfo, Op, SessionContents, SessionInfo};
 use crate::coding::session::StoredMessage;
@@ -91,6 +92,9 @@ impl App {
             Event::Todo { list } => self.todo.list.clone_from(list),
             Event::Jobs { jobs } => self.jobs_told(jobs, now),
             Event::JobOutput { id, output } => self.job_said(id, output),
+            Event::Connection { state, detail } => {
+                self.footer.line = Some((*state, text::single_line(detail)));
+            }
             Event::ShutDown => self.effects.push(Effect::Quit),
             event => self.follow_accounts(event, now),
         }
