@@ -6,24 +6,23 @@ import { el, glyph } from "./dom.js";
 export function openMenu(label, items, anchor) {
   const menu = el("dialog", { class: "menu", "aria-label": label });
   const close = () => menu.close();
-  const buttons = items
-    .filter(Boolean)
-    .map(({ icon, label, press, danger }) =>
-      el(
-        "button",
-        {
-          type: "button",
-          role: "menuitem",
-          class: danger ? "danger-item" : null,
-          on: { click: () => (close(), press()) },
-        },
-        glyph(icon),
-        el("span", {}, label),
-      ),
-    );
+  const buttons = items.filter(Boolean).map(({ icon, label, press, danger }) =>
+    el(
+      "button",
+      {
+        type: "button",
+        role: "menuitem",
+        class: danger ? "danger-item" : null,
+        on: { click: () => (close(), press()) },
+      },
+      glyph(icon),
+      el("span", {}, label),
+    ),
+  );
   menu.append(el("div", { role: "menu" }, buttons));
   menu.addEventListener("close", () => menu.remove());
-  menu.addEventListener("click", (event) => event.target === menu && close());
+  // Not by a click: the finger that has opened it is still to be lifted.
+  menu.addEventListener("pointerdown", (event) => event.target === menu && close());
   menu.addEventListener("keydown", (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (!step) return;

@@ -64,6 +64,8 @@ export class MessageView {
       );
       parts.push(more);
     }
+    // Readers of the screen go from prompt to prompt by their headings.
+    parts.unshift(el("h2", { class: "unseen" }, "You"));
     this.node.replaceChildren(...parts.filter(Boolean));
   }
 

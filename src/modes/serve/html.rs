@@ -186,11 +186,12 @@ mod tests {
     use super::*;
 
     fn rendered(text: &str, open: bool) -> Rendered {
-        let source = MarkdownText {
-            text: text.into(),
-            open,
-        };
-        source.render(&mut Painter::default())
+        painted(&mut Painter::default(), text, open)
+    }
+
+    fn painted(painter: &mut Painter, text: &str, open: bool) -> Rendered {
+        let text = text.to_owned();
+        MarkdownText { text, open }.render(painter)
     }
 
     /// What a client has in the end that asks again whenever `text` has grown by a character.
@@ -198,10 +199,11 @@ mod tests {
         let units: Vec<u16> = text.encode_utf16().collect();
         let (mut taken, mut shown) = (0, Vec::<String>::new());
         let mut kept = 0;
+        let mut painter = Painter::default();
         for (at, char) in text.char_indices() {
             let end = text[..at + char.len_utf8()].encode_utf16().count();
             let part = String::from_utf16(&units[taken..end]).unwrap();
-            let answer = rendered(&part, true);
+            let answer = painted(&mut painter, &part, true);
             shown.truncate(kept);
             shown.extend(answer.blocks);
             taken += answer.taken;
@@ -238,9 +240,10 @@ mod tests {
         let text = "<script>alert(1)</script>\n\n[a](javascript:alert(1)) ![b](https://evil.example/x.png)\n\n\
             <img src=x onerror=alert(1)>\n\n```\"><svg onload=alert(1)>\n</code><script>x</script>\n```\n\n\
             <a href=\"data:text/html,x\">y</a>\n\n| <iframe> |\n|---|\n| \" onmouseover=x |\n";
+        let mut painter = Painter::default();
         for end in (0..=text.len()).filter(|end| text.is_char_boundary(*end)) {
             for open in [true, false] {
-                let html = rendered(&text[..end], open).blocks.concat();
+                let html = painted(&mut painter, &text[..end], open).blocks.concat();
                 for bad in [
                     "<script",
                     "<img",

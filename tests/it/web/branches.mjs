@@ -41,6 +41,8 @@ await play(async (stage, serve) => {
   await siblings.getByText("2 of 2").waitFor();
 
   // Held: everything that can be done with a message.
+  // A touch soon after another is the second half of a double tap.
+  await page.waitForTimeout(400);
   await hold(page, prompt.locator(".said"));
   const menu = page.locator("dialog.menu");
   await menu.waitFor();

@@ -84,7 +84,7 @@ await play(async (stage, serve) => {
 
   // What waits, and is taken back; stop.
   await say(page, "slow");
-  await page.locator(".answer", { hasText: "Slowly on" }).waitFor();
+  await page.locator(".answer", { hasText: "Slowly" }).waitFor();
   await page.fill("#prompt", "and then this");
   await page.keyboard.press("Alt+Enter");
   await page.locator(".queued", { hasText: "and then this" }).waitFor();
