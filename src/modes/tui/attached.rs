@@ -223,15 +223,12 @@ fn unescaped(name: &str) -> String {
     while let Some((byte, more)) = rest.split_first() {
         let code = more.get(..2).filter(|_| *byte == b'%');
         let code = code.and_then(|code| std::str::from_utf8(code).ok());
-        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &more[2..];
-            }
-            None => {
-                bytes.push(*byte);
-                rest = more;
-            }
+        if let Some(byte) = code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
+            bytes.push(byte);
+            rest = &more[2..];
+        } else {
+            bytes.push(*byte);
+            rest = more;
         }
     }
     String::from_utf8_lossy(&bytes).into_owned()

@@ -17,7 +17,6 @@ use anyhow::Context as _;
 use tokio::sync::mpsc;
 use tokio::time::sleep_until;
 
-use self::attach::FromClipboard;
 use self::outside::leave_behind;
 use self::pictures::Painted;
 use super::app::{App, AppOptions, Effect};
@@ -35,7 +34,7 @@ use crate::term::clipboard::{Clipboard, ClipboardError, Copied};
 use crate::term::frame::{Cursor, FrameClock, FrameWriter};
 use crate::term::highlight::{Highlighted, Highlighter};
 use crate::term::input::{InputEvent, TerminalReply};
-use crate::term::picture::{Drawn, Pictures};
+use crate::term::picture::Drawn;
 use crate::term::terminal::{Signal, Signals, Terminal, TerminalOptions};
 
 /// Shortest time between two frames that only the model's work asks for. Keys are echoed at once; a
@@ -119,9 +118,6 @@ async fn run_with(
     let (terminal, input) = Terminal::enter(kind, terminal_options)?;
     let writer = FrameWriter::new(terminal.size(), terminal.features());
     let (results, finished) = mpsc::unbounded_channel();
-    let ready = results.clone();
-    let mut app = app;
-    app.pictures = Pictures::new(move |drawn| drop(ready.send(Finished::Picture(drawn))));
     let mut screen = Screen {
         app,
         host,
@@ -142,6 +138,7 @@ async fn run_with(
         colours_told: false,
         painted: Painted::default(),
     };
+    screen.start_pictures();
     screen.clock.asked(Instant::now());
     screen.draw();
     let mut events = events;
@@ -149,11 +146,7 @@ async fn run_with(
         .serve((signals, input), &mut events, highlighted, finished)
         .await;
     screen.host.send(Op::ShutDown);
-    screen.forget_pictures();
-    screen
-        .terminal
-        .output()
-        .send(screen.app.pictures.take_bytes());
+    screen.take_pictures_back();
     let Screen {
         terminal,
         options,
@@ -220,7 +213,8 @@ enum Finished {
     Picture(Drawn),
     /// A file for the prompt was read, or why not.
     Attached(Result<Box<Attachment>, String>),
-    FromClipboard(FromClipboard),
+    /// The clipboard holds this instead of a picture.
+    ClipboardText(String),
 }
 
 /// The loop's state.
@@ -436,11 +430,7 @@ impl Screen {
             Finished::Picture(drawn) => self.app.on_picture(drawn),
             Finished::Attached(Ok(file)) => self.app.attach(*file, now),
             Finished::Attached(Err(error)) => self.app.toast(&error, true, now),
-            Finished::FromClipboard(FromClipboard::Picture(file)) => self.app.attach(*file, now),
-            Finished::FromClipboard(FromClipboard::Text(text)) => self.app.insert_paste(&text),
-            Finished::FromClipboard(FromClipboard::Nothing(why)) => {
-                self.app.toast(&why, true, now);
-            }
+            Finished::ClipboardText(text) => self.app.insert_paste(&text),
             Finished::Opened(true) => self.app.toast("opened in the browser", false, now),
             Finished::Opened(false) => {
                 let text = "no browser can be opened here: copy the address";

@@ -4,6 +4,7 @@
 mod signs;
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 use self::signs::{ACCENTS, DOUBLE, FUNCTIONS, SCRIPT, SIGNS, SUBSCRIPT, SUPERSCRIPT};
 
@@ -383,11 +384,8 @@ fn grid(rows: &[Vec<String>], [open, close]: [&str; 2]) -> String {
             format!("{cell}{}", " ".repeat(gap))
         });
         let line = cells.collect::<Vec<_>>().join("  ");
-        text.push_str(&format!(
-            "{} {line} {}\n",
-            side(open, place),
-            side(close, place)
-        ));
+        let (open, close) = (side(open, place), side(close, place));
+        let _ = writeln!(text, "{open} {line} {close}");
     }
     text
 }

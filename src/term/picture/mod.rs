@@ -90,10 +90,9 @@ pub fn rows(base64: &str, cell: (u16, u16), most: (u16, u16)) -> Option<Vec<Row>
         content: fingerprint(base64),
         shape: fit(dimensions(base64)?, cell, most)?,
     };
-    let part = |row| {
-        let mut blank = Row::default();
-        blank.picture = Some(Arc::new(Part { picture, row }));
-        blank
+    let part = |row| Row {
+        picture: Some(Arc::new(Part { picture, row })),
+        ..Row::default()
     };
     Some((0..picture.shape.rows).map(part).collect())
 }

@@ -51,7 +51,7 @@ impl Theme {
             (None, None) => None,
         };
         if let Some(wanted) = wanted {
-            let shown = under.map_or(wanted, |under| self.readable(wanted, under));
+            let shown = under.map_or(wanted, |under| readable(wanted, under));
             style.fg = self
                 .depth
                 .reduce_readable(shown, &Vec::from_iter(under), READABLE);
@@ -81,33 +81,32 @@ impl Theme {
         };
         let known = self.looks[token as usize].fg;
         match known {
-            Some(Colour::Default) | None => Colour::Ansi(index),
             // The terminal's own hue, bright where a bright one was asked for.
-            Some(Colour::Ansi(_)) => Colour::Ansi(index),
+            Some(Colour::Default | Colour::Ansi(_)) | None => Colour::Ansi(index),
             Some(known) => known,
         }
     }
+}
 
-    /// `colour`, moved as little as it takes to be read on `ground`.
-    fn readable(&self, colour: Colour, ground: Colour) -> Colour {
-        // How the terminal shows its own colours is not known.
-        if matches!(colour, Colour::Ansi(_) | Colour::Default) {
-            return colour;
-        }
-        if contrast(colour, ground).is_none_or(|found| found >= READABLE) {
-            return colour;
-        }
-        let Some(under) = ground.rgb() else {
-            return colour;
-        };
-        let strong = if luminance(under) < 0.2 { 255 } else { 0 };
-        towards(
-            colour,
-            Colour::Rgb(strong, strong, strong),
-            &[ground],
-            READABLE,
-        )
+/// `colour`, moved as little as it takes to be read on `ground`.
+fn readable(colour: Colour, ground: Colour) -> Colour {
+    // How the terminal shows its own colours is not known.
+    if matches!(colour, Colour::Ansi(_) | Colour::Default) {
+        return colour;
     }
+    if contrast(colour, ground).is_none_or(|found| found >= READABLE) {
+        return colour;
+    }
+    let Some(under) = ground.rgb() else {
+        return colour;
+    };
+    let strong = if luminance(under) < 0.179 { 255 } else { 0 };
+    towards(
+        colour,
+        Colour::Rgb(strong, strong, strong),
+        &[ground],
+        READABLE,
+    )
 }
 
 fn plain(hue: Hue) -> Colour {

@@ -4,6 +4,7 @@ use osier::coding::host::Event;
 use osier::llm::scripted::{Gate, Script};
 use osier::modes::tui::Effect;
 use osier::term::face::Token;
+use ratatui::buffer::Cell;
 use ratatui::style::{Color, Modifier};
 use serde_json::json;
 
@@ -14,7 +15,7 @@ fn style_of(screen: &mut Screen, text: &str) -> (Color, Modifier) {
     let (buffer, _) = screen.draw();
     let width = usize::from(buffer.area.width);
     for row in buffer.content.chunks(width) {
-        let line: String = row.iter().map(|cell| cell.symbol()).collect();
+        let line: String = row.iter().map(Cell::symbol).collect();
         if let Some(at) = line.find(text) {
             let column = line[..at].chars().count();
             return (row[column].fg, row[column].modifier);
@@ -26,7 +27,7 @@ fn style_of(screen: &mut Screen, text: &str) -> (Color, Modifier) {
 fn builder(script: Script) -> super::support::Builder {
     Screen::new(60, 24)
         .script(script)
-        .settings(|settings| settings.theme = "dark".to_owned())
+        .settings(|settings| "dark".clone_into(&mut settings.theme))
 }
 
 const COLOURED: &str = r"printf 'plain \033[31mred\033[0m \033[1;38;5;208morange\033[m\n\033[32mgreen goes'; until test -e go; do :; done; printf ' on\033[0m\nend\n'";
@@ -46,7 +47,7 @@ async fn output_keeps_its_colours_while_it_runs_and_afterwards() {
     screen.settled().await;
     assert_eq!(style_of(&mut screen, "red orange").0, red);
     let (orange, modifier) = style_of(&mut screen, "orange");
-    assert_eq!(orange, Color::Rgb(255, 135, 0));
+    assert_eq!(orange, Color::Indexed(208));
     assert!(modifier.contains(Modifier::BOLD));
     assert_eq!(style_of(&mut screen, "green goes on").0, green);
     let plain = theme(&screen, Token::ToolOutput);

@@ -28,14 +28,14 @@ pub(super) fn flag(width: u32, height: u32) -> Vec<u8> {
     bytes.into_inner()
 }
 
-fn canvas(protocol: Protocol) -> Option<Canvas> {
-    Some(Canvas {
+fn canvas(protocol: Protocol) -> Canvas {
+    Canvas {
         protocol,
         cell: USUAL_CELL,
         depth: ColourDepth::True,
         ground: (0, 0, 0),
         passes_through: false,
-    })
+    }
 }
 
 /// A screen that shows pictures once they were taken from the channel.
@@ -47,7 +47,7 @@ async fn screen(file: &[u8], protocol: Protocol) -> (Screen, Receiver<Drawn>) {
     std::fs::write(screen.work().join("a.png"), file).unwrap();
     let (sender, ready) = channel();
     screen.app.pictures = Pictures::new(move |drawn| sender.send(drawn).unwrap());
-    screen.app.set_canvas(canvas(protocol));
+    screen.app.set_canvas(Some(canvas(protocol)));
     screen.send("look at it").settled().await;
     (screen, ready)
 }

@@ -27,14 +27,6 @@ const PROGRAMS: &[(&str, &[&str], &str)] = &[
     ("pngpaste", &["-"], ""),
 ];
 
-/// What there was in the clipboard.
-#[derive(Debug)]
-pub(super) enum FromClipboard {
-    Picture(Box<Attachment>),
-    Text(String),
-    Nothing(String),
-}
-
 impl Screen {
     /// Attaches files, each when it is read.
     pub(super) fn read_pictures(&self, paths: Vec<PathBuf>) {
@@ -56,15 +48,15 @@ impl Screen {
             let is_set = |name: &str| environment.get(name).is_some_and(|value| !value.is_empty());
             let found = if is_set("SSH_CONNECTION") || is_set("SSH_TTY") {
                 let text = "over SSH the clipboard is on your side: drop the picture as a file, or copy it here and name it with @";
-                FromClipboard::Nothing(text.to_owned())
+                Finished::Attached(Err(text.to_owned()))
             } else if let Some(picture) = picture(is_set).await {
-                FromClipboard::Picture(Box::new(picture))
+                Finished::Attached(Ok(Box::new(picture)))
             } else if let Some(text) = clipboard.paste().await {
-                FromClipboard::Text(text)
+                Finished::ClipboardText(text)
             } else {
-                FromClipboard::Nothing(advice(is_set))
+                Finished::Attached(Err(advice(is_set)))
             };
-            let _ = results.send(Finished::FromClipboard(found));
+            let _ = results.send(found);
         });
     }
 }

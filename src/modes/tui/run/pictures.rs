@@ -3,10 +3,10 @@
 use ratatui::buffer::{Buffer, CellDiffOption};
 use ratatui::layout::Position;
 
-use super::Screen;
+use super::{Finished, Screen};
 use crate::coding::settings::Images;
 use crate::term::input::TerminalReply;
-use crate::term::picture::{Canvas, Placed, Protocol, USUAL_CELL};
+use crate::term::picture::{Canvas, Pictures, Placed, Protocol, USUAL_CELL};
 use crate::term::terminal::Host;
 use crate::term::theme::ColourDepth;
 
@@ -73,6 +73,19 @@ impl Painted {
 }
 
 impl Screen {
+    /// Has pictures come back to the loop when they are ready.
+    pub(super) fn start_pictures(&mut self) {
+        let results = self.results.clone();
+        let deliver = move |drawn| drop(results.send(Finished::Picture(drawn)));
+        self.app.pictures = Pictures::new(deliver);
+    }
+
+    /// Has the terminal forget what it was sent.
+    pub(super) fn take_pictures_back(&mut self) {
+        self.forget_pictures();
+        self.terminal.output().send(self.app.pictures.take_bytes());
+    }
+
     /// What pictures are drawn for now.
     pub(super) fn canvas(&self) -> Option<Canvas> {
         let kind = self.terminal.kind();

@@ -30,7 +30,7 @@ impl<'a> From<&'a Output> for Painted<'a> {
     }
 }
 
-impl<'a> Painted<'a> {
+impl Painted<'_> {
     /// The start of it, of at most `bytes`.
     pub(super) fn head(self, bytes: usize) -> Self {
         Self {

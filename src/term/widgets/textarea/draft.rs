@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::buffer::{Chip, Fragment, MARK, Position};
+use super::buffer::{Chip, Fragment, Line, MARK, Position};
 use super::undo::Kind;
 use super::{Last, TextArea};
 
@@ -38,7 +38,7 @@ impl Draft {
 impl TextArea {
     /// Numbers of the attachments in the text, in their order.
     pub fn attachments(&self) -> Vec<u64> {
-        let chips = self.buffer.lines().iter().flat_map(|line| line.chips());
+        let chips = self.buffer.lines().iter().flat_map(Line::chips);
         chips.filter_map(|chip| chip.attachment).collect()
     }
 
