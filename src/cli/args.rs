@@ -1,6 +1,6 @@
 //! What was typed. `dispatch` turns it into what is meant.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -54,6 +54,16 @@ pub(super) struct Args {
     /// List the models, or those that match
     #[arg(long, value_name = "SEARCH", num_args = 0..=1, default_missing_value = "")]
     pub list_models: Option<String>,
+}
+
+impl Args {
+    /// The socket to which standard input and output are passed on, when that is all that is wanted.
+    pub(super) fn bridge(&self) -> Option<&Path> {
+        match &self.command {
+            Some(Command::Rpc(args)) => args.connect.as_deref().map(Path::new),
+            _ => None,
+        }
+    }
 }
 
 /// What an agent runs with, whichever mode speaks to it.

@@ -59,7 +59,7 @@ pub(super) struct AttachArgs {
 /// One sentence about what cannot be used.
 pub(super) fn run(
     args: &AttachArgs,
-    setup: HostSetup,
+    setup: &HostSetup,
     mut options: tui::Options,
     runtime: &tokio::runtime::Runtime,
 ) -> Result<Exit, String> {
@@ -74,7 +74,7 @@ pub(super) fn run(
     let token = match (given, &args.token_file) {
         (Some(token), _) => Some(token),
         (None, Some(file)) => Some(read_token(file)?),
-        (None, None) => token_of(&target, &setup),
+        (None, None) => token_of(&target, setup),
     };
     let dir = args.dir.clone();
     let joining = Joining {
@@ -99,7 +99,7 @@ pub(super) fn run(
     });
     let outcome = runtime.block_on(async {
         let (host, events) = attach(target, joining);
-        tui::run_over((host, events), &setup, options).await
+        tui::run_over((host, events), setup, options).await
     });
     outcome
         .map(|()| Exit::Success)

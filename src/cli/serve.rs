@@ -181,9 +181,9 @@ fn detach(setup: &HostSetup) -> Result<Exit, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let words = std::env::args_os().skip(1);
     let words: Vec<OsString> = words
-        .map(|word| match word == "--detach" {
-            true => OsString::from("--detached"),
-            false => word,
+        .map(|word| match word.to_str() {
+            Some("--detach") => OsString::from("--detached"),
+            _ => word,
         })
         .collect();
     let log = setup.folders.logs().join("serve.log");

@@ -139,13 +139,11 @@ impl Hosts {
     async fn begin_again(&self, id: &str, wanted: Wanted) -> Result<Arc<Room>, OpenError> {
         let _busy = self.idle(id).await;
         let open = self.lock().find(id);
-        match open {
-            Some(room) => Ok(room),
-            None => {
-                let ids = vec![id.to_owned()];
-                self.start(wanted, SessionChoice::New, ids).await
-            }
+        if let Some(room) = open {
+            return Ok(room);
         }
+        let ids = vec![id.to_owned()];
+        self.start(wanted, SessionChoice::New, ids).await
     }
 
     /// Closes a session; its file stays. False when it was not open.

@@ -139,8 +139,13 @@ pub(crate) fn choose_cryptography() {
     drop(rustls::crypto::ring::default_provider().install_default());
 }
 
-/// A client whose connections can become something else than HTTP.
-pub(crate) async fn client_to_upgrade(options: HttpOptions, way: Way) -> Result<Client, String> {
+/// A client for `address` whose connections can become something else than HTTP.
+pub(crate) async fn client_to_upgrade(
+    options: HttpOptions,
+    address: &str,
+) -> Result<Client, String> {
+    let url = Url::parse(address).map_err(|error| error.to_string())?;
+    let way = Way::to(&url);
     let built = tokio::task::spawn_blocking(move || {
         let client = builder(&options, way)?.http1_only().build();
         client.map_err(|error| error.to_string())

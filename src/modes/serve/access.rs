@@ -1,5 +1,6 @@
 //! Who may come in: the token, the names the server goes by, and how often a wrong token may be tried.
 
+use std::fmt::Write as _;
 use std::io;
 use std::net::IpAddr;
 use std::path::Path;
@@ -54,14 +55,14 @@ pub(super) struct Access {
 
 impl Access {
     pub(super) fn new(
-        token: String,
+        token: &str,
         address: Option<IpAddr>,
-        names: Vec<String>,
+        names: &[String],
         relay: Option<Relay>,
     ) -> Self {
         let names = names.iter().map(|name| name.to_ascii_lowercase()).collect();
         Self {
-            token: digest(&token),
+            token: digest(token),
             address,
             names,
             relay,
@@ -159,7 +160,10 @@ pub fn make_token() -> io::Result<String> {
     let mut bytes = [0_u8; 32];
     let filled = SystemRandom::new().fill(&mut bytes);
     filled.map_err(|_| io::Error::other("the system gives no random numbers"))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(bytes.iter().fold(String::new(), |mut token, byte| {
+        let _ = write!(token, "{byte:02x}");
+        token
+    }))
 }
 
 /// The token in a file, which is made when it is not there. The error is one sentence.
@@ -200,11 +204,7 @@ mod tests {
     use super::*;
 
     fn access(address: IpAddr) -> Access {
-        Access::new(
-            "right".to_owned(),
-            Some(address),
-            vec!["Box.example".to_owned()],
-        )
+        Access::new("right", Some(address), &["Box.example".to_owned()], None)
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What goes to a client, and how it is wrapped.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -112,10 +113,10 @@ impl Item {
     pub(super) fn envelope(&self) -> String {
         let mut text = format!(r#"{{"type":"{}""#, self.kind.name());
         if let Some(session) = &self.session {
-            text.push_str(&format!(r#","sessionId":{}"#, json!(&**session)));
+            let _ = write!(text, r#","sessionId":{}"#, json!(&**session));
         }
         if let Some(number) = self.number {
-            text.push_str(&format!(r#","number":{number}"#));
+            let _ = write!(text, r#","number":{number}"#);
         }
         text.push_str(r#","payload":"#);
         text.push_str(&self.payload);

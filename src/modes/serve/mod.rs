@@ -78,7 +78,7 @@ impl Serving {
     /// Begins to listen. `template` is what every session starts with.
     pub async fn bind(template: HostSetup, options: Options) -> Result<Self, ListenError> {
         let bound = Bound::new(&options.listen).await?;
-        let access = Access::new(options.token, bound.names(), options.hosts, options.relay);
+        let access = Access::new(&options.token, bound.names(), &options.hosts, options.relay);
         let hosts = Hosts::new(template);
         Ok(Self {
             server: Arc::new(Server {
@@ -123,15 +123,15 @@ impl Serving {
         // Clients hear how their sessions end before their connections do.
         server.hosts.close_all().await;
         end.send_replace(true);
-        let outcome = match outcome {
-            Some(outcome) => outcome,
-            None => match tokio::time::timeout(LAST_ANSWERS, &mut serving).await {
-                Ok(outcome) => outcome,
-                Err(_) => {
-                    serving.abort();
-                    return Ok(());
-                }
-            },
+        let outcome = if let Some(outcome) = outcome {
+            outcome
+        } else {
+            let ended = tokio::time::timeout(LAST_ANSWERS, &mut serving).await;
+            let Ok(outcome) = ended else {
+                serving.abort();
+                return Ok(());
+            };
+            outcome
         };
         outcome.unwrap_or_else(|error| Err(io::Error::other(error)))
     }

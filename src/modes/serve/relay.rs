@@ -48,13 +48,12 @@ impl From<Refusal> for Fault {
         let code = match &refusal {
             Refusal::UnknownModel(_) => Code::NotFound,
             Refusal::Spent { .. } => Code::QuotaExceeded,
-            Refusal::Users(_) => Code::Unavailable,
             // Whose key it is that fails is nothing the caller can mend.
             Refusal::Failed(TurnStatus::AuthError { .. }) => {
                 let message = "the server has no key for this model: whoever runs it can add one";
                 return Self::new(Code::Forbidden, message);
             }
-            Refusal::Failed(_) => Code::Unavailable,
+            Refusal::Users(_) | Refusal::Failed(_) => Code::Unavailable,
         };
         Self::new(code, message)
     }

@@ -208,8 +208,11 @@ impl Client {
         let _ = orders.send(order);
         let name: Arc<str> = session.as_str().into();
         let serving = sit(self.hosts.clone(), name, self.out.clone(), received);
-        let _serving = AbortOnDropHandle::new(tokio::spawn(serving));
-        self.seats.insert(session, Taken { orders, _serving });
+        let taken = Taken {
+            orders,
+            _serving: AbortOnDropHandle::new(tokio::spawn(serving)),
+        };
+        self.seats.insert(session, taken);
     }
 }
 

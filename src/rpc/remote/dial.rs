@@ -140,8 +140,7 @@ async fn over_http(
         ca_file: joining.ca_file.clone(),
         ..HttpOptions::default()
     };
-    let local = address.starts_with("http://");
-    let client = client_to_upgrade(options, local)
+    let client = client_to_upgrade(options, address)
         .await
         .map_err(unreachable)?;
     let mut request = client

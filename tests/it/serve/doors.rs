@@ -1,6 +1,7 @@
 //! Who may come in: tokens, cookies, names, origins, sizes, and how often.
 
 use serde_json::json;
+use std::os::unix::fs::PermissionsExt as _;
 
 use super::Server;
 use super::http::Http;
@@ -37,7 +38,6 @@ fn nobody_comes_in_without_the_token() {
         .header("authorization", "Bearer 0123456789abcdef");
     assert_eq!(wrong.get("/api/status").code(), code(401, "unauthorized"));
     // The file is the owner's alone.
-    use std::os::unix::fs::PermissionsExt as _;
     let file = home.home().join("serve.token");
     let mode = std::fs::metadata(&file)
         .expect("the token")

@@ -1,5 +1,6 @@
 //! As much of a client of HTTP as the tests need, byte for byte in their hands.
 
+use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
@@ -127,17 +128,17 @@ impl Http {
         stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
         let mut head = format!("{method} {path} HTTP/1.1\r\nconnection: close\r\n");
         if self.headers.iter().all(|(name, _)| name != "host") {
-            head.push_str(&format!("host: {}\r\n", self.address));
+            let _ = write!(head, "host: {}\r\n", self.address);
         }
         for (name, value) in &self.headers {
-            head.push_str(&format!("{name}: {value}\r\n"));
+            let _ = write!(head, "{name}: {value}\r\n");
         }
         if self
             .headers
             .iter()
             .all(|(name, _)| name != "content-length")
         {
-            head.push_str(&format!("content-length: {}\r\n", body.len()));
+            let _ = write!(head, "content-length: {}\r\n", body.len());
         }
         stream
             .write_all(format!("{head}\r\n{body}").as_bytes())

@@ -145,7 +145,9 @@ mod tests {
     fn the_terminal_says_how_it_shows_pictures() {
         let told = |replies: &[TerminalReply]| {
             let mut painted = Painted::default();
-            replies.iter().for_each(|reply| painted.on_reply(reply));
+            for reply in replies {
+                painted.on_reply(reply);
+            }
             painted.told
         };
         let version = |name: &str| TerminalReply::Version(name.to_owned());

@@ -126,15 +126,16 @@ impl Glass for Tmux {
 
 /// The answer, a piece every few milliseconds: what Markdown has, in cells of all widths.
 fn script() -> String {
-    let mut text = String::new();
-    for section in 0..12 {
-        text += &format!(
+    let section = |section: usize| {
+        format!(
             "## Part {section} 漢字\n\nProse with **strong words**, `code`, 漢字仮名交じり文 at the margin, emoji 👩‍🔬 🇩🇪 👍🏽, and \
              combining marks e\u{301}a\u{308} that go on for more than one row.\n\n- item one\n- 二番目の項目 which is long \
              enough to be wrapped at the margin of the screen 漢字\n  1. nested\n\n> quoted\n> 引用 lines\n\n| name | 値 |\n|---|--:|\n\
              | a | 漢字 |\n| b 👍 | {section} |\n\n```rust\nlet wide = \"漢字漢字\"; // {section}\n```\n\n"
-        );
-    }
+        )
+    };
+    let sections: Vec<String> = (0..12).map(section).collect();
+    let mut text = sections.concat();
     text += END;
     let step = serde_json::json!({ "text": text, "chunk": 12, "delayMs": 2 });
     format!(r#"{{"turns": [{{"repeat": true, "steps": [{step}]}}]}}"#)
