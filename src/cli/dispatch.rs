@@ -112,6 +112,12 @@ fn start(mut args: Args) -> Result<Exit, String> {
         environment,
         cwd,
     };
+    // Before `report`, which holds standard output.
+    if let Some(Command::Rpc(args)) = &meant.args.command
+        && let Some(path) = &args.connect
+    {
+        return attach::bridge(Path::new(path), &meant.folders, runtime()?);
+    }
     if let Some(exit) = report(&meant)? {
         return Ok(exit);
     }
@@ -216,10 +222,6 @@ fn report(meant: &Meant) -> Result<Option<Exit>, String> {
             Some(Command::Rpc(args)) if args.schema => out
                 .write_all(schema::TEXT.as_bytes())
                 .map(|()| Exit::Success),
-            Some(Command::Rpc(args)) if args.connect.is_some() => {
-                let path = args.connect.clone().unwrap_or_default();
-                return attach::bridge(Path::new(&path), &meant.folders, runtime()?).map(Some);
-            }
             Some(Command::Config { what }) => {
                 let setup = host_setup(meant)?;
                 let problems = every_problem(meant, &setup);

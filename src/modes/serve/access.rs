@@ -204,6 +204,7 @@ mod tests {
             "right".to_owned(),
             Some(address),
             vec!["Box.example".to_owned()],
+            None,
         )
     }
 
