@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::fault::CODES;
 use super::frames::ClientFrame;
+use super::html::{MarkdownBlocks, MarkdownTexts};
 use super::routes::{Gives, ROUTES};
 use super::sessions::{Login, NewSession, ServerStatus, Sessions};
 use crate::coding::hosts::RoomInfo;
@@ -17,6 +18,8 @@ fn schemas() -> Value {
     let mut made = settings.into_generator();
     made.subschema_for::<ClientFrame>();
     made.subschema_for::<Login>();
+    made.subschema_for::<MarkdownBlocks>();
+    made.subschema_for::<MarkdownTexts>();
     made.subschema_for::<NewSession>();
     made.subschema_for::<Response>();
     made.subschema_for::<RoomInfo>();
