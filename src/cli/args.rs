@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use super::attach::AttachArgs;
 use super::commands::checkpoints::CheckpointsCommand;
 use super::commands::export::ExportArgs;
 use super::commands::import::ImportArgs;
@@ -180,7 +181,7 @@ pub(super) enum Shell {
     Fish,
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Debug, Clone, Subcommand)]
 pub(super) enum Command {
     /// List the models, or those that match every word
     Models {
@@ -218,6 +219,8 @@ pub(super) enum Command {
     Rpc(Box<RpcArgs>),
     /// Be driven by an editor that speaks the Agent Client Protocol
     Acp(Box<RunArgs>),
+    /// Join a session of a server here or elsewhere; leaving it leaves it running
+    Attach(Box<AttachArgs>),
     /// Serve many sessions to browsers, scripts and `osier attach`
     Serve(Box<ServeArgs>),
     /// Print what a shell needs to complete commands and flags
@@ -241,6 +244,10 @@ pub(super) struct RpcArgs {
     /// Print the JSON schema of every command, answer and event
     #[arg(long)]
     pub schema: bool,
+    /// Pass standard input and output on to a server on this machine, for `osier attach ssh://…`; the one in the
+    /// background, which is started where there is none, when no socket is named
+    #[arg(long, value_name = "SOCKET", num_args = 0..=1, default_missing_value = "")]
+    pub connect: Option<String>,
     #[command(flatten)]
     pub run: RunArgs,
 }

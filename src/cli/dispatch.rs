@@ -15,7 +15,7 @@ use super::commands;
 use super::exit::{Exit, usage_error};
 use super::input;
 use super::look::ThemeLook;
-use super::serve;
+use super::{attach, serve};
 use crate::agent::RunOutcome;
 use crate::base::problem::Problem;
 use crate::coding::folders::Folders;
@@ -116,9 +116,21 @@ fn start(mut args: Args) -> Result<Exit, String> {
         return Ok(exit);
     }
     let setup = host_setup(&meant)?;
-    if let Some(Command::Serve(args)) = &meant.args.command {
-        tell_problems(&meant.problems);
-        return serve::run(args, setup);
+    match meant.args.command.clone() {
+        Some(Command::Serve(args)) => {
+            tell_problems(&meant.problems);
+            return serve::run(&args, setup);
+        }
+        Some(Command::Attach(args)) => {
+            if choose_mode(&meant, io::stdout().is_terminal())? != Chosen::Screen {
+                return Err(
+                    "`osier attach` needs a terminal: `osier rpc` is for programs".to_owned(),
+                );
+            }
+            let options = screen_options(meant, false)?;
+            return attach::run(&args, setup, options, &runtime()?);
+        }
+        _ => {}
     }
     let stdin_piped = !io::stdin().is_terminal();
     let mode = choose_mode(&meant, io::stdout().is_terminal())?;
@@ -204,6 +216,10 @@ fn report(meant: &Meant) -> Result<Option<Exit>, String> {
             Some(Command::Rpc(args)) if args.schema => out
                 .write_all(schema::TEXT.as_bytes())
                 .map(|()| Exit::Success),
+            Some(Command::Rpc(args)) if args.connect.is_some() => {
+                let path = args.connect.clone().unwrap_or_default();
+                return attach::bridge(Path::new(&path), &meant.folders, runtime()?).map(Some);
+            }
             Some(Command::Config { what }) => {
                 let setup = host_setup(meant)?;
                 let problems = every_problem(meant, &setup);
@@ -505,9 +521,17 @@ fn run_acp(meant: &Meant, setup: HostSetup) -> Result<Exit, String> {
 }
 
 fn run_screen(meant: Meant, setup: HostSetup, stdin_piped: bool) -> Result<Exit, String> {
+    let options = screen_options(meant, stdin_piped)?;
+    let outcome = runtime()?.block_on(tui::run(setup, options));
+    outcome
+        .map(|()| Exit::Success)
+        .map_err(|error| format!("{error:#}"))
+}
+
+fn screen_options(meant: Meant, stdin_piped: bool) -> Result<tui::Options, String> {
     let prompts = collect_prompts(&meant, stdin_piped)?;
     let accounting = accounting_file(meant.args.run.accounting.as_deref())?;
-    let options = tui::Options {
+    Ok(tui::Options {
         prompts,
         problems: meant.problems,
         settings: meant.settings,
@@ -515,11 +539,8 @@ fn run_screen(meant: Meant, setup: HostSetup, stdin_piped: bool) -> Result<Exit,
         environment: meant.environment,
         pick_session: meant.args.run.resume.as_deref() == Some(""),
         accounting,
-    };
-    let outcome = runtime()?.block_on(tui::run(setup, options));
-    outcome
-        .map(|()| Exit::Success)
-        .map_err(|error| format!("{error:#}"))
+        elsewhere: None,
+    })
 }
 
 /// `--resume` without a value asks, and only a screen can ask.

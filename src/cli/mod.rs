@@ -2,6 +2,7 @@
 //! becomes an exit code.
 
 mod args;
+mod attach;
 mod commands;
 mod dispatch;
 mod exit;

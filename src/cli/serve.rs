@@ -11,6 +11,7 @@ use super::exit::Exit;
 use crate::base::process::{Invocation, spawn_detached};
 use crate::coding::host::HostSetup;
 use crate::coding::permission;
+use crate::coding::relay::{Relay, Users, UsersError};
 use crate::coding::sandbox::SandboxMode;
 use crate::llm::ThinkingLevel;
 use crate::modes::serve::{Listen, Options, Serving, read_token};
@@ -20,7 +21,11 @@ const ADDRESS: &str = "127.0.0.1:7433";
 
 /// What was typed behind `osier serve`.
 #[derive(Debug, Clone, Default, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(super) struct ServeArgs {
+    #[command(subcommand)]
+    pub what: Option<ServeCommand>,
+
     /// Listen at this address; port 0 takes a free one [default: 127.0.0.1:7433]
     #[arg(long, value_name = "ADDR:PORT", conflicts_with = "unix")]
     pub listen: Option<SocketAddr>,
@@ -40,6 +45,10 @@ pub(super) struct ServeArgs {
     /// Unload sessions that nobody has needed for so many minutes; 0 for never
     #[arg(long, value_name = "MINUTES", default_value_t = 30)]
     pub unload_after: u64,
+
+    /// Call models for the users of this server, with the keys that are here
+    #[arg(long)]
+    pub proxy: bool,
 
     /// Go into the background once it listens
     #[arg(long)]
@@ -70,6 +79,34 @@ pub(super) struct ServeArgs {
     pub cwd: Option<PathBuf>,
 }
 
+#[derive(Debug, Clone, clap::Subcommand)]
+pub(super) enum ServeCommand {
+    /// Who may call models through this server
+    Users {
+        #[command(subcommand)]
+        what: UsersCommand,
+    },
+}
+
+#[derive(Debug, Clone, clap::Subcommand)]
+pub(super) enum UsersCommand {
+    /// Add somebody and print their token, this once
+    Add {
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// What they may use in a month, in US dollars
+        #[arg(long, value_name = "DOLLARS")]
+        limit: Option<f64>,
+    },
+    /// Show everybody and what they have used
+    List,
+    /// Remove somebody with what they have used
+    Rm {
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+}
+
 impl ServeArgs {
     /// What its sessions run with.
     pub(super) fn run(&self) -> RunArgs {
@@ -89,6 +126,9 @@ impl ServeArgs {
 /// # Errors
 /// One sentence about what cannot be used.
 pub(super) fn run(args: &ServeArgs, setup: HostSetup) -> Result<Exit, String> {
+    if let Some(ServeCommand::Users { what }) = &args.what {
+        return users(what, &setup);
+    }
     if args.detach {
         return detach(&setup);
     }
@@ -103,11 +143,13 @@ pub(super) fn run(args: &ServeArgs, setup: HostSetup) -> Result<Exit, String> {
         Listen::Unix(_) => String::new(),
         Listen::Address(_) => read_token(&token_file)?,
     };
+    let relay = args.proxy.then(|| relay(&setup)).transpose()?;
     let minutes = args.unload_after;
     let options = Options {
         listen,
         token: token.clone(),
         hosts: args.allow_host.clone(),
+        relay,
         unload_after: (minutes > 0).then(|| Duration::from_mins(minutes)),
     };
     if args.detached {
@@ -156,5 +198,50 @@ fn detach(setup: &HostSetup) -> Result<Exit, String> {
     }
     // A closed standard output leaves nobody to tell.
     let _ = io::stdout().write_all(said.as_bytes());
+    Ok(Exit::Success)
+}
+
+fn relay(setup: &HostSetup) -> Result<Relay, String> {
+    let users = Users::open(&setup.folders.data).map_err(|error| error.to_string())?;
+    Relay::new(setup, users).map_err(|error| error.to_string())
+}
+
+fn users(what: &UsersCommand, setup: &HostSetup) -> Result<Exit, String> {
+    let text = |error: UsersError| error.to_string();
+    let users = Users::open(&setup.folders.data).map_err(text)?;
+    let mut out = io::stdout().lock();
+    // A closed standard output leaves nobody to tell.
+    match what {
+        UsersCommand::Add { name, limit } => {
+            if limit.is_some_and(|limit| !limit.is_finite() || limit < 0.0) {
+                return Err("`--limit` is an amount of dollars, such as 20 or 2.5".to_owned());
+            }
+            let token = users.add(name, *limit).map_err(text)?;
+            let _ = writeln!(out, "{token}");
+        }
+        UsersCommand::Rm { name } => {
+            users.remove(name).map_err(text)?;
+            let _ = writeln!(out, "removed {name}");
+        }
+        UsersCommand::List => {
+            let rows = users.list().map_err(text)?;
+            if rows.is_empty() {
+                let _ = writeln!(out, "nobody: `osier serve users add NAME` adds somebody");
+            }
+            for row in rows {
+                let limit = row.limit.map(|limit| format!(" of ${limit:.2}"));
+                let _ = writeln!(
+                    out,
+                    "{}  this month ${:.4}{}, {} calls, {} tokens; ever ${:.4}",
+                    row.name,
+                    row.month.cost,
+                    limit.unwrap_or_default(),
+                    row.month.calls,
+                    row.month.tokens,
+                    row.all.cost,
+                );
+            }
+        }
+    }
     Ok(Exit::Success)
 }

@@ -28,6 +28,7 @@ pub mod plugins;
 pub mod prompt;
 pub mod questions;
 pub mod refresh;
+pub mod relay;
 pub mod sandbox;
 pub mod scripts;
 mod server;

@@ -3,8 +3,8 @@
 //!
 //! A table of [`Command`]s is all of it: dispatch, documentation and schema are made from its rows, and each
 //! row becomes an `Op` of the host. A [`Dispatcher`] joins one client to one host; [`serve`] moves its lines
-//! over any pair of streams, and [`Client`] is the other end. Nothing here knows a socket, a terminal or
-//! another client, so every mode that speaks to programs can carry it.
+//! over any pair of streams, and [`Client`] is the other end. Nothing of these knows a socket, a terminal or
+//! another client, so every mode that speaks to programs can carry them; `remote` alone knows the ways to a server.
 
 pub mod answers;
 mod check;
@@ -16,6 +16,7 @@ mod frame;
 pub mod lines;
 mod parameters;
 mod pending;
+pub mod remote;
 pub mod schema;
 mod table;
 mod ui;

@@ -16,6 +16,8 @@ use crate::support::cli::Home;
 mod editor;
 #[path = "../../examples/embed.rs"]
 mod embed;
+#[path = "../../examples/headless.rs"]
+mod headless;
 
 #[tokio::test]
 async fn a_library_use_gets_its_answer() {
@@ -56,4 +58,30 @@ async fn a_small_editor_runs_a_turn() {
     assert_eq!(reason.expect("an end"), "end_turn");
     assert_eq!(heard, ["write made.txt", "done"]);
     assert!(home.work().join("made.txt").exists());
+}
+
+#[tokio::test]
+async fn a_program_without_a_person_asks_a_server() {
+    let home = Home::new();
+    let turns = json!([{"steps": [{"text": "it grows "}, {"text": "willows"}]}]);
+    home.file("model.json", json!({"turns": turns}).to_string());
+    let words = [
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--model",
+        "script/model.json",
+    ];
+    let mut server = home.cli().args(words).start();
+    let line = server.line().expect("a line that says where it listens");
+    let place = line
+        .strip_prefix("http://")
+        .and_then(|rest| rest.split_once("/#token="));
+    let place = place.expect("an address and a token");
+    let mut answer = String::new();
+    let outcome = headless::ask(place, "What does it do?", |piece| answer.push_str(piece)).await;
+    assert_eq!(outcome.expect("an answer"), "\"completed\"");
+    assert_eq!(answer, "it grows willows");
+    let wrong = headless::ask((place.0, "wrong"), "What?", |_| ()).await;
+    assert!(wrong.is_err_and(|error| error.to_string().contains("unauthorized")));
 }

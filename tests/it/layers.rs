@@ -26,14 +26,17 @@ const CRATES: &[(&str, &[&str])] = &[
     ("ratatui", &["src/term/", "src/modes/tui/"]),
     ("crossterm", &["src/term/", "src/modes/tui/"]),
     // The transport of `rmcp` is generic over a client, which has to be made and named.
-    ("reqwest", &["src/llm/", "src/coding/mcp/"]),
+    (
+        "reqwest",
+        &["src/llm/", "src/coding/mcp/", "src/rpc/remote/"],
+    ),
     ("rmcp", &["src/coding/mcp/"]),
     ("syntect", &["src/term/"]),
     ("jsonschema", &["src/agent/"]),
     ("anyhow", &["src/cli/", "src/modes/"]),
     ("axum", &["src/modes/serve/"]),
     ("clap", &["src/cli/"]),
-    ("rusqlite", &["src/coding/library/"]),
+    ("rusqlite", &["src/coding/library/", "src/coding/relay/"]),
 ];
 
 /// Modes never name one another.

@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Stdio;
 
-use super::Invocation;
+use super::{Invocation, MARKER};
 
 /// Starts a program that goes on by itself, in a process group of its own, and gives the first line it
 /// prints; an empty one when it ended before. Its standard error goes to the end of the file `log`.
@@ -20,6 +20,8 @@ pub fn spawn_detached(invocation: &Invocation, log: &Path) -> io::Result<String>
     command
         .args(&invocation.args)
         .envs(invocation.env.iter().map(|(name, value)| (name, value)))
+        // Whoever started it may be a command that is stopped with all it started.
+        .env_remove(MARKER)
         .process_group(0)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -224,6 +224,12 @@ pub enum Event {
         cwd: String,
         branch: Option<String>,
     },
+    /// How the line to this host is. Said by whoever holds the line, never by a host itself.
+    Connection {
+        state: LineState,
+        /// Why it is not there, or to where it is.
+        detail: String,
+    },
     /// Something the person should know that no run caused.
     HostNotice {
         severity: Severity,
@@ -255,6 +261,17 @@ pub enum Event {
     /// An event of the agent.
     #[serde(untagged)]
     Agent(agent::Event),
+}
+
+/// How a line to a host elsewhere is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum LineState {
+    Connecting,
+    Connected,
+    /// It is tried again.
+    Lost,
 }
 
 /// What a sign-in takes from the person.

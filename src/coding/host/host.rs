@@ -45,11 +45,11 @@ use crate::llm::{Model, ThinkingLevel};
 /// A running host. Cheap to clone; needs a tokio runtime.
 #[derive(Debug, Clone)]
 pub struct Host {
-    ops: mpsc::UnboundedSender<(Option<u64>, Op)>,
+    pub(super) ops: mpsc::UnboundedSender<(Option<u64>, Op)>,
     /// The number of the next op that is asked.
-    requests: Arc<AtomicU64>,
-    publisher: Arc<Publisher<Event>>,
-    questions: Questions,
+    pub(super) requests: Arc<AtomicU64>,
+    pub(super) publisher: Arc<Publisher<Event>>,
+    pub(super) questions: Questions,
 }
 
 /// Why a host cannot start. The text is for the person who typed the command.

@@ -8,6 +8,7 @@ pub mod checkpoint_op;
 mod checkpoints;
 mod choice;
 mod context;
+mod elsewhere;
 pub mod event;
 mod exchange;
 mod exchange_op;
@@ -46,8 +47,9 @@ mod wires;
 mod workspace;
 
 pub use checkpoint_op::{CheckpointEvent, CheckpointOp, DiffRange, FileDiff, FilesAt, Reviewed};
+pub use elsewhere::Elsewhere;
 pub use event::{
-    Event, KeyState, LoginInput, ModelInfo, SessionContents, SessionInfo, SessionSummary,
+    Event, KeyState, LineState, LoginInput, ModelInfo, SessionContents, SessionInfo, SessionSummary,
 };
 pub use exchange_op::{ExchangeEvent, ExchangeOp};
 pub use host::{Host, HostError};

@@ -97,6 +97,21 @@ impl Hosts {
         }
     }
 
+    /// The session that is open where it is wanted, the one that was used last if there are several; a new one
+    /// when there is none.
+    pub async fn join(&self, wanted: Wanted) -> Result<Arc<Room>, OpenError> {
+        if wanted.session.is_none() {
+            let cwd = wanted.cwd.as_ref().unwrap_or(&self.0.template.cwd);
+            let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.clone());
+            let is_there = |room: &RoomInfo| Path::new(&room.cwd) == cwd;
+            let open = self.list().into_iter().filter(is_there);
+            if let Some(newest) = open.max_by_key(|room| room.modified) {
+                return self.find(&newest.id).await;
+            }
+        }
+        self.open(wanted).await
+    }
+
     /// The session with this id, which is opened again if it was unloaded, or was stored in another life.
     pub async fn find(&self, id: &str) -> Result<Arc<Room>, OpenError> {
         self.settled(id).await;

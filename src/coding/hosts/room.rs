@@ -3,6 +3,7 @@
 //! A task takes each event of the host once: it is numbered, kept for a while and handed to every watcher.
 //! Watchers only receive; whoever shows events to somebody slow has to let go of them itself.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -20,6 +21,9 @@ use crate::coding::permission::Mode;
 /// Numbers of a life: those of the next one are above them.
 const NUMBERS_A_MILLISECOND: u64 = 1000;
 
+/// Names of what was taken that are remembered.
+const REMEMBERED: usize = 256;
+
 /// One open session.
 #[derive(Debug)]
 pub struct Room {
@@ -35,6 +39,8 @@ struct Inside {
     ring: Ring,
     standing: Standing,
     watchers: Vec<mpsc::UnboundedSender<Arc<Told>>>,
+    /// Names of what was taken last.
+    taken: VecDeque<String>,
     /// Nothing comes any more.
     ended: bool,
     about: About,
@@ -126,6 +132,7 @@ impl Room {
                 ring: Ring::new(now * NUMBERS_A_MILLISECOND),
                 standing: Standing::default(),
                 watchers: Vec::new(),
+                taken: VecDeque::new(),
                 ended: false,
                 about: About::default(),
                 touched: Instant::now(),
@@ -167,6 +174,19 @@ impl Room {
     /// Somebody has seen what there is.
     pub fn read(&self) {
         self.lock().about.unread = 0;
+    }
+
+    /// Whether nothing was taken under this name before. It counts as taken from now on.
+    pub fn is_first(&self, name: &str) -> bool {
+        let mut inside = self.lock();
+        if inside.taken.iter().any(|known| known == name) {
+            return false;
+        }
+        if inside.taken.len() == REMEMBERED {
+            inside.taken.pop_front();
+        }
+        inside.taken.push_back(name.to_owned());
+        true
     }
 
     /// What came after the event with this number; `None` when some of it is gone, or when there was no such

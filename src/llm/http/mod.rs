@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream;
-use reqwest::{Certificate, Client, redirect};
+use reqwest::{Certificate, Client, ClientBuilder, redirect};
 use tokio::sync::OnceCell;
 
 use super::provider::{EventStream, Provider, Request};
@@ -120,7 +120,21 @@ pub(crate) fn choose_cryptography() {
     drop(rustls::crypto::ring::default_provider().install_default());
 }
 
+/// A client whose connections can become something else than HTTP.
+pub(crate) async fn client_to_upgrade(options: HttpOptions, local: bool) -> Result<Client, String> {
+    let built = tokio::task::spawn_blocking(move || {
+        let client = builder(&options, local)?.http1_only().build();
+        client.map_err(|error| error.to_string())
+    });
+    built.await.map_err(|error| error.to_string())?
+}
+
 fn build(options: &HttpOptions, local: bool) -> Result<Client, String> {
+    let client = builder(options, local)?.build();
+    client.map_err(|error| error.to_string())
+}
+
+fn builder(options: &HttpOptions, local: bool) -> Result<ClientBuilder, String> {
     choose_cryptography();
     let mut builder = Client::builder()
         .user_agent(concat!("osier/", env!("CARGO_PKG_VERSION")))
@@ -134,7 +148,7 @@ fn build(options: &HttpOptions, local: bool) -> Result<Client, String> {
     if local {
         builder = builder.no_proxy();
     }
-    builder.build().map_err(|error| error.to_string())
+    Ok(builder)
 }
 
 /// The certificates of `ca_file`.

@@ -11,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 use super::fault::{Code, Fault};
 use super::limits::Buckets;
 use crate::base::atomic_file::{self, Options};
+use crate::coding::relay::{Relay, User};
 
 /// Wrong tokens that one address may try before it has to wait, and how many more a second.
 const WRONG_TOKENS: (u32, f64) = (10, 0.2);
@@ -19,6 +20,25 @@ const REQUESTS: (u32, f64) = (2000, 200.0);
 /// Shortest token that is taken from a file, in bytes.
 const SHORTEST: usize = 16;
 
+/// Who asks.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Caller {
+    /// Whoever runs the server.
+    Owner,
+    /// Somebody who calls models through it.
+    User(User),
+}
+
+impl Caller {
+    /// The one whose calls are counted.
+    pub(super) fn user(self) -> Option<User> {
+        match self {
+            Self::Owner => None,
+            Self::User(user) => Some(user),
+        }
+    }
+}
+
 /// The doorkeeper.
 #[derive(Debug)]
 pub(super) struct Access {
@@ -26,24 +46,36 @@ pub(super) struct Access {
     /// Where it listens; not set for a unix socket.
     address: Option<IpAddr>,
     names: Vec<String>,
+    /// Knows other people, who may call models and nothing else.
+    relay: Option<Relay>,
     wrong: Buckets<Option<IpAddr>>,
     requests: Buckets<[u8; 32]>,
 }
 
 impl Access {
-    pub(super) fn new(token: String, address: Option<IpAddr>, names: Vec<String>) -> Self {
+    pub(super) fn new(
+        token: String,
+        address: Option<IpAddr>,
+        names: Vec<String>,
+        relay: Option<Relay>,
+    ) -> Self {
         let names = names.iter().map(|name| name.to_ascii_lowercase()).collect();
         Self {
             token: digest(&token),
             address,
             names,
+            relay,
             wrong: Buckets::new(WRONG_TOKENS.0, WRONG_TOKENS.1),
             requests: Buckets::new(REQUESTS.0, REQUESTS.1),
         }
     }
 
+    pub(super) fn relay(&self) -> Option<&Relay> {
+        self.relay.as_ref()
+    }
+
     /// Lets a token in, or counts it as wrong.
-    pub(super) fn check(&self, token: &str, from: Option<IpAddr>) -> Result<(), Fault> {
+    pub(super) fn check(&self, token: &str, from: Option<IpAddr>) -> Result<Caller, Fault> {
         let now = Instant::now();
         let limited = |seconds| Fault {
             retry_after: Some(seconds),
@@ -54,13 +86,27 @@ impl Access {
         };
         self.wrong.has(from, now).map_err(limited)?;
         let given = digest(token);
-        if !same(&given, &self.token) {
+        let caller = if same(&given, &self.token) {
+            Some(Caller::Owner)
+        } else {
+            self.user(token)?.map(Caller::User)
+        };
+        let Some(caller) = caller else {
             self.wrong.take(from, now).map_err(limited)?;
             let message =
                 "the token is not known here: the line `osier serve` has printed ends with it";
             return Err(Fault::new(Code::Unauthorized, message));
-        }
-        self.requests.take(given, now).map_err(limited)
+        };
+        self.requests.take(given, now).map_err(limited)?;
+        Ok(caller)
+    }
+
+    fn user(&self, token: &str) -> Result<Option<User>, Fault> {
+        let Some(relay) = &self.relay else {
+            return Ok(None);
+        };
+        let found = relay.user(token);
+        found.map_err(|error| Fault::new(Code::Unavailable, error.to_string()))
     }
 
     /// Whether a `Host` header names this server: a page elsewhere whose name was made to point here has
@@ -202,7 +248,7 @@ mod tests {
             access.check("right", from).map_err(|fault| fault.code),
             Err(Code::RateLimited)
         );
-        assert_eq!(access.check("right", None), Ok(()));
+        assert_eq!(access.check("right", None), Ok(Caller::Owner));
     }
 
     #[test]

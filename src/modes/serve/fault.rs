@@ -82,6 +82,12 @@ pub(super) const CODES: &[(Code, &str, StatusCode, &str)] = &[
         "the session is there and cannot be opened",
     ),
     (
+        Code::QuotaExceeded,
+        "quota_exceeded",
+        StatusCode::PAYMENT_REQUIRED,
+        "what the user of the proxy may use in a month is used up",
+    ),
+    (
         Code::Refused,
         "refused",
         StatusCode::CONFLICT,
@@ -110,6 +116,7 @@ pub(super) enum Code {
     NotFound,
     UnknownSession,
     Unavailable,
+    QuotaExceeded,
     Refused,
     ShuttingDown,
 }
@@ -153,7 +160,9 @@ impl Fault {
 
     /// The value of `error`.
     pub(super) fn value(&self) -> Value {
-        json!({"code": self.code.name(), "message": self.message})
+        let name = self.code.name();
+        // `type` is what clients of a proxy look for.
+        json!({"code": name, "type": name, "message": self.message})
     }
 }
 

@@ -39,13 +39,18 @@ pub(super) struct Item {
 pub(super) struct ClientFrame {
     /// Comes back with the answer: a text or a whole number.
     pub id: Value,
-    /// `subscribe`, `unsubscribe` or `hello`; not set beside a `command`.
+    /// `subscribe`, `unsubscribe`, `open` or `hello`; not set beside a `command`.
     pub r#type: Option<String>,
     pub session_id: Option<String>,
     /// A command of `osier rpc`, without an id of its own.
     pub command: Option<Map<String, Value>>,
     /// Of `subscribe`: the number of the last event that was heard.
     pub after: Option<u64>,
+    /// Of a command: a name of the client's choice. What was taken under it is not done again.
+    pub once: Option<String>,
+    /// Of `open`: what `POST /api/sessions` takes, and `join`: the session that is open there already, the
+    /// one that was used last if there are several, comes before a new one.
+    pub open: Option<Map<String, Value>>,
     /// Of `hello`: the version the client speaks.
     pub protocol: Option<u64>,
 }

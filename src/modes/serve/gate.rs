@@ -14,7 +14,9 @@ use serde::de::DeserializeOwned;
 use tokio::net::{TcpListener, UnixListener};
 
 use super::Server;
+use super::access::Caller;
 use super::fault::{Code, Fault};
+use super::relay::PATHS;
 use super::socket::speaks;
 
 /// Longest body and longest frame, in bytes.
@@ -42,12 +44,15 @@ impl Connected<IncomingStream<'_, UnixListener>> for Remote {
 /// Lets a request through, or answers it.
 pub(super) async fn guard(
     State((server, is_trusted)): State<(Arc<Server>, bool)>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Response {
     let is_data = request.uri().path().starts_with("/api/");
     let mut response = match check(&server, is_trusted, &request) {
-        Ok(()) => next.run(request).await,
+        Ok(caller) => {
+            request.extensions_mut().insert(caller);
+            next.run(request).await
+        }
         Err(fault) => fault.into_response(),
     };
     let headers = response.headers_mut();
@@ -61,7 +66,8 @@ pub(super) async fn guard(
     response
 }
 
-fn check(server: &Server, is_trusted: bool, request: &Request) -> Result<(), Fault> {
+fn check(server: &Server, is_trusted: bool, request: &Request) -> Result<Caller, Fault> {
+    let mut caller = Caller::Owner;
     let headers = request.headers();
     let host = host_of(headers, request.uri());
     if !is_trusted && !server.access.is_own(host) {
@@ -90,7 +96,11 @@ fn check(server: &Server, is_trusted: bool, request: &Request) -> Result<(), Fau
             let message = "a token is needed: `Authorization: Bearer TOKEN`";
             Fault::new(Code::Unauthorized, message)
         })?;
-        server.access.check(token, address_of(request))?;
+        caller = server.access.check(token, address_of(request))?;
+        if matches!(caller, Caller::User(_)) && !PATHS.contains(&path) {
+            let message = "this token calls models; it opens no sessions";
+            return Err(Fault::new(Code::Forbidden, message));
+        }
         if in_cookie && from_page.is_none() && (changes || path == "/api/ws") {
             let message =
                 "with a cookie an `Origin` is needed; programs send the token as `Bearer`";
@@ -101,7 +111,7 @@ fn check(server: &Server, is_trusted: bool, request: &Request) -> Result<(), Fau
         let message = "the body has to be JSON: `content-type: application/json`";
         return Err(Fault::new(Code::UnsupportedMediaType, message));
     }
-    Ok(())
+    Ok(caller)
 }
 
 /// Where the request comes from.

@@ -12,7 +12,10 @@ mod gate;
 mod html;
 mod limits;
 mod listen;
+#[cfg(test)]
+mod openapi;
 mod outbox;
+mod relay;
 mod routes;
 mod seat;
 mod sessions;
@@ -31,6 +34,7 @@ use self::listen::Bound;
 use super::signals::signalled;
 use crate::coding::host::HostSetup;
 use crate::coding::hosts::Hosts;
+use crate::coding::relay::Relay;
 
 pub use self::access::{make_token, read_token};
 pub use self::listen::{Listen, ListenError};
@@ -41,13 +45,15 @@ const LOOK_ROUND: Duration = Duration::from_secs(20);
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
 
 /// How it is served.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Options {
     pub listen: Listen,
     /// What a client has to know; nothing is asked of those on a unix socket.
     pub token: String,
     /// Names beside those of the address that a browser may call the server by.
     pub hosts: Vec<String>,
+    /// Calls models for others, too.
+    pub relay: Option<Relay>,
     /// Sessions are unloaded when nobody has needed them for so long; never when not set.
     pub unload_after: Option<Duration>,
 }
@@ -72,7 +78,7 @@ impl Serving {
     /// Begins to listen. `template` is what every session starts with.
     pub async fn bind(template: HostSetup, options: Options) -> Result<Self, ListenError> {
         let bound = Bound::new(&options.listen).await?;
-        let access = Access::new(options.token, bound.names(), options.hosts);
+        let access = Access::new(options.token, bound.names(), options.hosts, options.relay);
         let hosts = Hosts::new(template);
         Ok(Self {
             server: Arc::new(Server {

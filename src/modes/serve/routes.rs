@@ -7,7 +7,7 @@ use axum::middleware::from_fn_with_state;
 use axum::routing::{MethodRouter, delete, get, post};
 
 use super::fault::{Code, Fault};
-use super::{Server, gate, html, sessions, socket, talk, web};
+use super::{Server, gate, html, relay, sessions, socket, talk, web};
 
 /// One thing a client can ask for.
 #[cfg_attr(
@@ -136,6 +136,14 @@ pub(super) const ROUTES: &[Route] = &[
         takes: Some("MarkdownTexts"),
         gives: Gives::Json("MarkdownBlocks"),
         handler: || post(html::render),
+    },
+    Route {
+        method: "post",
+        path: "/api/proxy/stream",
+        does: "Calls a model with the keys of this server (`--proxy`); docs/proxy.md describes it.",
+        takes: Some("ProxyRequest"),
+        gives: Gives::Events,
+        handler: || post(relay::stream),
     },
     Route {
         method: "get",

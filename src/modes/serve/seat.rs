@@ -25,8 +25,11 @@ pub(super) struct Order {
 
 #[derive(Debug)]
 pub(super) enum What {
-    /// A command of the protocol.
-    Command(Map<String, Value>),
+    /// A command of the protocol. What was taken under the name `once` is not done again.
+    Command {
+        command: Map<String, Value>,
+        once: Option<String>,
+    },
     /// Events from this number on; how everything stands first, when there is none.
     Subscribe {
         after: Option<u64>,
@@ -111,7 +114,12 @@ impl Seat {
 
     async fn take(&mut self, Order { id, what }: Order) {
         match what {
-            What::Command(mut command) => {
+            What::Command {
+                once: Some(name), ..
+            } if !self.room.is_first(&name) => {
+                self.answer(&id, "op", &json!({"repeated": true}));
+            }
+            What::Command { mut command, .. } => {
                 let kind = command.get("type").and_then(Value::as_str);
                 self.greeted |= kind == Some("hello");
                 // The id of a reply is that of the question.

@@ -3,14 +3,15 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::Server;
+use super::access::Caller;
 use super::fault::{Code, Fault};
 use super::gate::{COOKIE, address_of, body};
 use crate::coding::host::{HostSetup, KeyState, SessionSummary};
@@ -18,7 +19,7 @@ use crate::coding::hosts::{RoomInfo, Wanted};
 use crate::coding::models::Models;
 use crate::coding::permission::Mode;
 use crate::coding::session::SessionDirectory;
-use crate::llm::http::ServedModel;
+use crate::llm::http::{ServedModel, ServedModels};
 use crate::rpc::PROTOCOL;
 
 /// Stored sessions of a list.
@@ -62,6 +63,26 @@ pub(super) struct NewSession {
     /// `PROVIDER/ID[:LEVEL]` or part of a name.
     model: Option<String>,
     permissions: Option<Mode>,
+}
+
+impl NewSession {
+    /// What it asks for, where that makes sense.
+    pub(super) fn checked(self) -> Result<Wanted, Fault> {
+        if self.cwd.as_ref().is_some_and(|cwd| !cwd.is_absolute()) {
+            return Err(Fault::malformed("`cwd` has to be an absolute path"));
+        }
+        let is_path = |session: &String| session.contains('/');
+        if self.session.as_ref().is_some_and(is_path) {
+            let message = "`session` is an id or a name, not a path";
+            return Err(Fault::malformed(message));
+        }
+        Ok(Wanted {
+            cwd: self.cwd,
+            session: self.session,
+            model: self.model,
+            permissions: self.permissions,
+        })
+    }
 }
 
 /// What `POST /api/login` takes.
@@ -127,7 +148,15 @@ fn with_cookie(cookie: &str) -> Result<Response, Fault> {
     Ok((headers, Json(json!({"ok": true}))).into_response())
 }
 
-pub(super) async fn models(State(server): State<Arc<Server>>) -> Result<Json<Value>, Fault> {
+pub(super) async fn models(
+    State(server): State<Arc<Server>>,
+    Extension(caller): Extension<Caller>,
+) -> Result<Json<Value>, Fault> {
+    if let (Caller::User(_), Some(relay)) = (caller, server.access.relay()) {
+        return Ok(Json(json!(ServedModels {
+            models: relay.models(),
+        })));
+    }
     let template = server.hosts.template().clone();
     let listed = tokio::task::spawn_blocking(move || offered(&template));
     let models = listed.await.unwrap_or_default();
@@ -178,27 +207,8 @@ pub(super) async fn open(
     State(server): State<Arc<Server>>,
     request: Request,
 ) -> Result<Response, Fault> {
-    let NewSession {
-        cwd,
-        session,
-        model,
-        permissions,
-    } = body(request).await?;
-    if cwd.as_ref().is_some_and(|cwd| !cwd.is_absolute()) {
-        return Err(Fault::malformed("`cwd` has to be an absolute path"));
-    }
-    if session
-        .as_ref()
-        .is_some_and(|session| session.contains('/'))
-    {
-        return Err(Fault::malformed("`session` is an id or a name, not a path"));
-    }
-    let wanted = Wanted {
-        cwd,
-        session,
-        model,
-        permissions,
-    };
+    let wanted: NewSession = body(request).await?;
+    let wanted = wanted.checked()?;
     let room = server.hosts.open(wanted).await?;
     Ok((StatusCode::CREATED, Json(room.info())).into_response())
 }

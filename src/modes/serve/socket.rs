@@ -22,6 +22,7 @@ use super::frames::{ClientFrame, Item, Kind};
 use super::gate::BODY_LIMIT;
 use super::outbox::Outbox;
 use super::seat::{Order, Seat, What};
+use super::sessions::NewSession;
 use crate::coding::hosts::Hosts;
 use crate::rpc::PROTOCOL;
 
@@ -135,16 +136,19 @@ impl Client {
             session_id,
             command,
             after,
+            once,
+            open,
             protocol,
         } = frame;
         let what = match (r#type.as_deref(), command) {
             (Some("hello"), None) => return self.greet(&id, protocol),
+            (Some("open"), None) => return self.open(id, open.unwrap_or_default()),
             (Some("subscribe"), None) => What::Subscribe { after },
             (Some("unsubscribe"), None) => What::Unsubscribe,
-            (None, Some(command)) => What::Command(command),
+            (None, Some(command)) => What::Command { command, once },
             _ => {
                 return Err(Fault::malformed(
-                    "a frame has a `command`, or the `type` `subscribe`, `unsubscribe` or `hello`",
+                    "a frame has a `command`, or the `type` `subscribe`, `unsubscribe`, `open` or `hello`",
                 ));
             }
         };
@@ -164,12 +168,28 @@ impl Client {
             "name": env!("CARGO_PKG_NAME"),
             "version": env!("CARGO_PKG_VERSION"),
         });
-        let answer = json!({"type": "response", "id": id, "command": "hello", "success": true, "data": data});
-        self.out.push(Item {
-            kind: Kind::Response,
-            session: None,
-            number: None,
-            payload: answer.to_string(),
+        self.out.push(answer(id, "hello", &data));
+        Ok(())
+    }
+
+    /// Opens a session beside the frames that follow.
+    fn open(&self, id: Value, mut wanted: Map<String, Value>) -> Result<(), Fault> {
+        let join = wanted.shift_remove("join") == Some(Value::Bool(true));
+        let wanted = serde_json::from_value::<NewSession>(Value::Object(wanted))
+            .map_err(|error| Fault::malformed(format!("`open` was not understood: {error}")))?;
+        let wanted = wanted.checked()?;
+        let (hosts, out) = (self.hosts.clone(), self.out.clone());
+        tokio::spawn(async move {
+            let room = if join {
+                hosts.join(wanted).await
+            } else {
+                hosts.open(wanted).await
+            };
+            let item = match room {
+                Ok(room) => answer(&id, "open", &json!(room.info())),
+                Err(error) => Item::error(None, &id, &error.into()),
+            };
+            out.push(item);
         });
         Ok(())
     }
@@ -190,6 +210,18 @@ impl Client {
         let serving = sit(self.hosts.clone(), name, self.out.clone(), received);
         let _serving = AbortOnDropHandle::new(tokio::spawn(serving));
         self.seats.insert(session, Taken { orders, _serving });
+    }
+}
+
+/// An answer that is about no session.
+fn answer(id: &Value, command: &str, data: &Value) -> Item {
+    let payload =
+        json!({"type": "response", "id": id, "command": command, "success": true, "data": data});
+    Item {
+        kind: Kind::Response,
+        session: None,
+        number: None,
+        payload: payload.to_string(),
     }
 }
 

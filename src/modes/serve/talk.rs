@@ -117,7 +117,13 @@ pub(super) async fn prompt(
     let room = server.hosts.find(&id).await?;
     let guest = Guest::new(room, &id);
     guest.order(Value::Null, What::Listen);
-    guest.order(json!("prompt"), What::Command(command));
+    guest.order(
+        json!("prompt"),
+        What::Command {
+            command,
+            once: None,
+        },
+    );
     let mut first = Vec::new();
     let answer: Value = loop {
         let Some(item) = guest.out.next().await else {

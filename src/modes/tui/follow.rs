@@ -8,6 +8,7 @@ use super::overlays;
 use super::overlays::picker::Picker;
 use super::slash;
 use crate::agent::{self, AgentMessage, RunOutcome, UserMessage};
+use crate::base::text;
 use crate::coding::context::AddedCommand;
 use crate::coding::host::{Event, ModelInfo, Op, SessionContents, SessionInfo};
 use crate::coding::session::StoredMessage;
@@ -90,6 +91,9 @@ impl App {
             Event::UnsentFound { text } => self.take_unsent(text, now),
             Event::Jobs { jobs } => self.jobs_told(jobs, now),
             Event::JobOutput { id, text, skipped } => self.job_said(id, text, *skipped),
+            Event::Connection { state, detail } => {
+                self.footer.line = Some((*state, text::single_line(detail)));
+            }
             Event::ShutDown => self.effects.push(Effect::Quit),
             event => self.follow_accounts(event, now),
         }

@@ -1,7 +1,7 @@
 //! The last line: where, which model, how full, what it cost.
 
 use crate::base::text;
-use crate::coding::host::ModelInfo;
+use crate::coding::host::{LineState, ModelInfo};
 use crate::coding::permission::Mode;
 use crate::llm::{ThinkingLevel, Usage};
 use crate::term::face::Token;
@@ -32,6 +32,8 @@ pub struct Footer {
     pub jobs: usize,
     /// Words of plug-ins.
     pub plugins: String,
+    /// The line to an agent elsewhere.
+    pub line: Option<(LineState, String)>,
 }
 
 impl Footer {
@@ -68,6 +70,15 @@ impl Footer {
 
     fn right(&self) -> Vec<Span> {
         let mut spans = Vec::new();
+        if let Some((state, place)) = &self.line {
+            let place = text::truncate(place, PLUGIN_COLUMNS);
+            let (text, token) = match state {
+                LineState::Connected => (format!("on {place}  "), Token::Footer),
+                LineState::Connecting => (format!("connecting to {place}  "), Token::Working),
+                LineState::Lost => (format!("no line: {place}  "), Token::Warning),
+            };
+            spans.push(Span::new(text, token));
+        }
         if !self.plugins.is_empty() {
             let text = text::truncate(&self.plugins, PLUGIN_COLUMNS);
             spans.push(Span::new(format!("{text}  "), Token::Footer));
@@ -152,6 +163,18 @@ mod tests {
         ] {
             assert_eq!(tokens(count), shown);
         }
+    }
+
+    #[test]
+    fn a_line_that_is_away_is_said() {
+        let mut footer = Footer {
+            model_hint: "m/m".into(),
+            line: Some((LineState::Connected, "box".into())),
+            ..Footer::default()
+        };
+        assert_eq!(footer.row(20).text(), "         on box  m/m");
+        footer.line = Some((LineState::Lost, "it is silent".into()));
+        assert_eq!(footer.row(28).text(), "  no line: it is silent  m/m");
     }
 
     #[test]

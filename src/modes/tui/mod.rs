@@ -40,4 +40,4 @@ mod welcome;
 
 pub use app::{App, AppOptions, Effect, Viewer};
 pub use looks::{Looks, NewBinding, ThemeChoice, check_files};
-pub use run::{Options, run};
+pub use run::{Elsewhere, Options, run, run_over};

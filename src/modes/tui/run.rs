@@ -60,22 +60,51 @@ pub struct Options {
     /// Open the session picker at once.
     pub pick_session: bool,
     pub accounting: Option<File>,
+    /// The agent runs elsewhere.
+    pub elsewhere: Option<Elsewhere>,
 }
 
-/// Runs the interface until the user leaves.
+/// What is different when the agent runs elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// Its files are on this machine.
+    pub files_are_here: bool,
+    /// What is typed to come back.
+    pub way_back: String,
+}
+
+/// Runs the interface with an agent of its own until the user leaves.
 pub async fn run(mut setup: HostSetup, options: Options) -> anyhow::Result<()> {
+    setup.answers_questions = true;
+    let here = setup.clone();
+    run_with(move || Ok(Host::start(setup)?), &here, options).await
+}
+
+/// Runs the interface with an agent that is there already, until the user leaves.
+pub async fn run_over(
+    (host, events): (Host, Subscription<Event>),
+    setup: &HostSetup,
+    options: Options,
+) -> anyhow::Result<()> {
+    run_with(move || Ok((host, events)), setup, options).await
+}
+
+async fn run_with(
+    start: impl FnOnce() -> anyhow::Result<(Host, Subscription<Event>)>,
+    setup: &HostSetup,
+    options: Options,
+) -> anyhow::Result<()> {
     let kind = terminal_kind(&options.environment);
     let looks = Looks::new(&options.folders, &kind);
     let (colours, highlighted) = mpsc::unbounded_channel();
     let highlighter = Highlighter::new(move |lines| drop(colours.send(lines)));
-    let app = new_app(&setup, &options, &looks, highlighter);
+    let app = new_app(setup, &options, &looks, highlighter);
     let terminal_options = TerminalOptions {
         mouse: options.settings.mouse,
         ..TerminalOptions::default()
     };
-    setup.answers_questions = true;
     // What the setup names must exist before the screen is taken: the error belongs on a plain line.
-    let (host, events) = Host::start(setup)?;
+    let (host, events) = start()?;
     let display = ["DISPLAY", "WAYLAND_DISPLAY"]
         .iter()
         .any(|name| options.environment.contains_key(*name));
@@ -127,12 +156,7 @@ pub async fn run(mut setup: HostSetup, options: Options) -> anyhow::Result<()> {
         {}
     };
     let _ = tokio::time::timeout(LAST_WORK, ended).await;
-    leave_behind(
-        &options.settings,
-        &transcript,
-        app.session.path.as_deref(),
-        &app.session.id,
-    );
+    leave_behind(&options, &transcript, &app.session);
     left?;
     match panics.first() {
         Some(panic) => Err(anyhow::anyhow!(
@@ -158,6 +182,11 @@ fn new_app(setup: &HostSetup, options: &Options, looks: &Looks, highlighter: Hig
         cwd: setup.cwd.display().to_string(),
         model_hint: named.cloned().unwrap_or_default(),
     });
+    if let Some(elsewhere) = &options.elsewhere
+        && !elsewhere.files_are_here
+    {
+        app.editor.set_elsewhere();
+    }
     for problems in [&options.problems, &theme_problems, &keymap_problems] {
         app.report(problems);
     }
@@ -421,7 +450,11 @@ impl Screen {
                 self.repaint();
             }
             Effect::ExternalEditor(text) => self.edit_externally(&text),
-            Effect::EditFile { path, line } => self.edit_file(&path, line),
+            Effect::EditFile { path, line } if self.has_files() => self.edit_file(&path, line),
+            Effect::EditFile { path, .. } => {
+                let text = format!("`{path}` is on the other machine: it cannot be opened here");
+                self.app.toast(&text, true, now);
+            }
             Effect::View { text, with } => self.view_externally(&text, with),
             Effect::Notify(text) => {
                 if self.options.settings.notifications {

@@ -3,6 +3,7 @@
 mod doors;
 mod hosts;
 mod http;
+mod relay;
 mod sessions;
 mod socket;
 mod wire;

@@ -1,5 +1,6 @@
 //! The real program in a real pseudo-terminal, seen through a terminal emulator.
 
+mod attach;
 mod program;
 mod proxied;
 mod stalled;

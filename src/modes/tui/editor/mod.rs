@@ -38,6 +38,8 @@ pub struct Editor {
     /// Where paths are completed from.
     files: Option<Arc<Vec<String>>>,
     files_asked: bool,
+    /// The files are on another machine.
+    elsewhere: bool,
     /// Not set before they were asked for.
     models: Option<Vec<String>>,
     models_asked: bool,
@@ -76,6 +78,7 @@ impl Editor {
             history: History::default(),
             files: None,
             files_asked: false,
+            elsewhere: false,
             models: None,
             models_asked: false,
             prompts: Vec::new(),
@@ -158,6 +161,11 @@ impl Editor {
         self.folder = folder.into();
         self.files = None;
         self.files_asked = false;
+    }
+
+    /// The files are on another machine.
+    pub fn set_elsewhere(&mut self) {
+        self.elsewhere = true;
     }
 
     pub fn set_files(&mut self, files: Arc<Vec<String>>) {
@@ -260,7 +268,13 @@ impl Editor {
             return missing;
         }
         let before = self.area.before_cursor().to_owned();
-        let list = |name: &str| list_folder(&self.folder, name);
+        let list = |name: &str| {
+            // The files are elsewhere: `@` knows them, the disk here does not.
+            if self.elsewhere {
+                return Vec::new();
+            }
+            list_folder(&self.folder, name)
+        };
         let found = complete::path(&complete::word(&before), list)?;
         let shared = complete::common_prefix(&found.candidates).to_owned();
         if shared.len() > found.range.len() || found.candidates.len() == 1 {

@@ -5,10 +5,11 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
-use super::Screen;
+use super::{Options, Screen};
 use crate::base::foreground;
 use crate::base::text::sanitize;
-use crate::coding::settings::{ExitOutput, Settings};
+use crate::coding::host::SessionInfo;
+use crate::coding::settings::ExitOutput;
 use crate::modes::tui::app::Viewer;
 
 impl Screen {
@@ -24,6 +25,12 @@ impl Screen {
     pub(super) fn view_externally(&mut self, text: &str, with: Viewer) {
         let program = self.program(with);
         self.run_on(&program, text);
+    }
+
+    /// Whether the agent's files are on this machine.
+    pub(super) fn has_files(&self) -> bool {
+        let elsewhere = self.options.elsewhere.as_ref();
+        elsewhere.is_none_or(|elsewhere| elsewhere.files_are_here)
     }
 
     /// Opens a file of the working directory at a line; what changed in it is looked at again.
@@ -102,20 +109,19 @@ fn edit(program: &str, text: &str) -> std::io::Result<String> {
 }
 
 /// What stays in the terminal: the answer or the transcript, and how to come back.
-pub(super) fn leave_behind(
-    settings: &Settings,
-    transcript: &[String],
-    path: Option<&str>,
-    id: &str,
-) {
+pub(super) fn leave_behind(options: &Options, transcript: &[String], session: &SessionInfo) {
     let mut out = std::io::stdout().lock();
-    if settings.exit_output != ExitOutput::Nothing {
+    if options.settings.exit_output != ExitOutput::Nothing {
         for text in transcript.iter().filter(|text| !text.trim().is_empty()) {
             let _ = writeln!(out, "{}\n", sanitize(text).trim_end());
         }
     }
-    let stored = path.is_some_and(|path| std::path::Path::new(path).exists());
-    if stored {
-        let _ = writeln!(out, "to go on: osier --resume {id}");
+    if let Some(elsewhere) = &options.elsewhere {
+        let _ = writeln!(out, "it goes on over there: {}", elsewhere.way_back);
+        return;
+    }
+    let path = session.path.as_deref();
+    if path.is_some_and(|path| Path::new(path).exists()) {
+        let _ = writeln!(out, "to go on: osier --resume {}", session.id);
     }
 }

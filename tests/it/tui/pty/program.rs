@@ -53,6 +53,11 @@ impl Setup {
         self
     }
 
+    /// What holds `home` and `work`.
+    pub(super) fn folder(&self) -> PathBuf {
+        self.place.path().to_owned()
+    }
+
     /// Plays the script in this file of the working directory.
     pub(super) fn model(self, file: &str) -> Self {
         self.argument("--model").argument(&format!("script/{file}"))

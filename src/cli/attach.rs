@@ -1,0 +1,200 @@
+//! `osier attach`: the interface here, the agent in a server that goes on without it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::net::UnixStream;
+
+use super::exit::Exit;
+use crate::base::process::{Invocation, spawn_detached};
+use crate::coding::folders::Folders;
+use crate::coding::host::HostSetup;
+use crate::modes::serve::read_token;
+use crate::modes::tui;
+use crate::rpc::remote::{Joining, Target, attach};
+
+/// Holds the token of a server where none is in its address.
+const TOKEN: &str = "OSIER_SERVE_TOKEN";
+
+/// What was typed behind `osier attach`.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(super) struct AttachArgs {
+    /// `unix:PATH`, `https://HOST`, `ssh://[USER@]HOST[:PORT]/DIR`; a server in the background here when left out
+    #[arg(value_name = "WHERE")]
+    pub target: Option<String>,
+
+    /// Join this session: an id, the start of one, or a name
+    #[arg(short, long, value_name = "ID", conflicts_with = "new")]
+    pub session: Option<String>,
+
+    /// Begin a new session, whatever is open there
+    #[arg(long)]
+    pub new: bool,
+
+    /// Work in this directory over there
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+
+    /// The model a new session starts with
+    #[arg(short, long, value_name = "MODEL")]
+    pub model: Option<String>,
+
+    /// The file with the server's token; `OSIER_SERVE_TOKEN` works too
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
+
+    /// The words that start ssh, such as `ssh -F FILE`
+    #[arg(long, value_name = "COMMAND", default_value = "ssh")]
+    pub ssh: String,
+
+    /// How osier is called over there
+    #[arg(long, value_name = "PROGRAM", default_value = "osier")]
+    pub program: String,
+}
+
+/// Runs the interface until the user leaves; the session goes on.
+///
+/// # Errors
+/// One sentence about what cannot be used.
+pub(super) fn run(
+    args: &AttachArgs,
+    setup: HostSetup,
+    mut options: tui::Options,
+    runtime: &tokio::runtime::Runtime,
+) -> Result<Exit, String> {
+    let typed = args.target.as_deref().map(Target::parse).transpose();
+    let (target, given) = match typed.map_err(|error| error.to_string())? {
+        Some(found) => found,
+        None => (Target::Unix(socket_here(&setup.folders)), None),
+    };
+    if args.target.is_none() {
+        runtime.block_on(start_here(&setup.folders))?;
+    }
+    let token = match (given, &args.token_file) {
+        (Some(token), _) => Some(token),
+        (None, Some(file)) => Some(read_token(file)?),
+        (None, None) => token_of(&target, &setup),
+    };
+    let dir = args.dir.clone();
+    let joining = Joining {
+        session: args.session.clone(),
+        fresh: args.new,
+        cwd: dir.or_else(|| target.is_here().then(|| setup.cwd.clone())),
+        model: args.model.clone(),
+        token,
+        ssh: args.ssh.split_whitespace().map(str::to_owned).collect(),
+        program: args.program.clone(),
+        ca_file: setup.settings.ca_file.as_deref().map(Arc::from),
+    };
+    let words: Vec<&str> = args.target.as_deref().into_iter().collect();
+    options.elsewhere = Some(tui::Elsewhere {
+        files_are_here: target.is_here(),
+        way_back: ["osier attach"]
+            .iter()
+            .chain(&words)
+            .copied()
+            .collect::<Vec<_>>()
+            .join(" "),
+    });
+    let outcome = runtime.block_on(async {
+        let (host, events) = attach(target, joining);
+        tui::run_over((host, events), &setup, options).await
+    });
+    outcome
+        .map(|()| Exit::Success)
+        .map_err(|error| format!("{error:#}"))
+}
+
+/// The token of a server on this machine is known.
+fn token_of(target: &Target, setup: &HostSetup) -> Option<String> {
+    let named = setup
+        .environment
+        .get(TOKEN)
+        .filter(|token| !token.is_empty());
+    let file = setup.folders.data.join("serve.token");
+    let own = || {
+        let known = matches!(target, Target::Http(_)) && target.is_here() && file.is_file();
+        known.then(|| read_token(&file).ok()).flatten()
+    };
+    named.cloned().or_else(own)
+}
+
+/// Where the server in the background listens.
+pub(super) fn socket_here(folders: &Folders) -> PathBuf {
+    folders.data.join("serve.sock")
+}
+
+/// Sees to it that a server listens there.
+async fn start_here(folders: &Folders) -> Result<UnixStream, String> {
+    let path = socket_here(folders);
+    if let Ok(stream) = UnixStream::connect(&path).await {
+        return Ok(stream);
+    }
+    let failed = |error: io::Error| format!("no server can be started in the background: {error}");
+    std::fs::create_dir_all(&folders.data).map_err(failed)?;
+    let program = std::env::current_exe().map_err(failed)?;
+    let socket = path.clone();
+    let words = [
+        "serve".as_ref(),
+        "--detached".as_ref(),
+        "--unix".as_ref(),
+        socket.as_os_str(),
+    ];
+    let run = Invocation::new(program, words);
+    let log = folders.logs().join("serve.log");
+    // One that another has started meanwhile is as good.
+    let _ = spawn_detached(&run, &log).map_err(failed)?;
+    UnixStream::connect(&path).await.map_err(|error| {
+        let log = log.display();
+        format!("the server in the background cannot be reached: {error}; `{log}` may say why")
+    })
+}
+
+/// `osier rpc --connect`: standard input and output become a line to a server here, for an ssh that comes from
+/// elsewhere.
+///
+/// # Errors
+/// One sentence about the server.
+pub(super) fn bridge(
+    path: &Path,
+    folders: &Folders,
+    runtime: tokio::runtime::Runtime,
+) -> Result<Exit, String> {
+    let bridged = runtime.block_on(async {
+        let stream = if path.as_os_str().is_empty() {
+            start_here(folders).await?
+        } else {
+            let failed = |error| format!("`{}` cannot be reached: {error}", path.display());
+            UnixStream::connect(path).await.map_err(failed)?
+        };
+        let (mut from, mut to) = stream.into_split();
+        let (mut input, mut output) = (tokio::io::stdin(), tokio::io::stdout());
+        // Whichever end goes first takes the other along.
+        tokio::select! {
+            _ = tokio::io::copy(&mut input, &mut to) => {}
+            _ = copy_at_once(&mut from, &mut output) => {}
+        }
+        Ok(Exit::Success)
+    });
+    // A thread that still waits for input must not hold the end up.
+    runtime.shutdown_background();
+    bridged
+}
+
+/// Copies, and lets nothing wait in a buffer.
+async fn copy_at_once(
+    from: &mut (impl tokio::io::AsyncRead + Unpin),
+    to: &mut (impl tokio::io::AsyncWrite + Unpin),
+) -> io::Result<()> {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let mut piece = vec![0; 64 * 1024];
+    loop {
+        let read = from.read(&mut piece).await?;
+        if read == 0 {
+            return Ok(());
+        }
+        to.write_all(&piece[..read]).await?;
+        to.flush().await?;
+    }
+}

@@ -1,0 +1,166 @@
+//! A call for somebody: with the keys here, to the models that are configured here, counted for who asked.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use futures_util::{Stream, StreamExt as _};
+
+use super::users::{User, Users, UsersError};
+use crate::agent::Transport;
+use crate::coding::host::{HostSetup, KeyState};
+use crate::coding::models::{ModelError, Models};
+use crate::llm::http::{ProxyFrame, ProxyRequest, ServedModel};
+use crate::llm::{Api, EventStream, Request, StreamEvent, TurnStatus, Usage};
+
+/// What makes the calls. Shared by all who ask.
+#[derive(Debug)]
+pub struct Relay {
+    users: Arc<Users>,
+    models: Models,
+    transport: Arc<dyn Transport>,
+}
+
+/// Why a call is not made.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Refusal {
+    #[error("`{0}` is not served here")]
+    UnknownModel(String),
+    #[error("${spent:.2} of ${limit:.2} are used in this month")]
+    Spent { spent: f64, limit: f64 },
+    #[error("{0}")]
+    Users(String),
+    #[error("{}", .0.message())]
+    Failed(TurnStatus),
+}
+
+impl From<UsersError> for Refusal {
+    fn from(error: UsersError) -> Self {
+        Self::Users(error.to_string())
+    }
+}
+
+impl Relay {
+    /// With the models and keys of `setup`.
+    pub fn new(setup: &HostSetup, users: Users) -> Result<Self, ModelError> {
+        let (models, _) = Models::load(setup)?;
+        let transport = models.transport();
+        Ok(Self {
+            users: Arc::new(users),
+            models,
+            transport,
+        })
+    }
+
+    /// Whose token it is.
+    pub fn user(&self, token: &str) -> Result<Option<User>, UsersError> {
+        self.users.find(token)
+    }
+
+    /// The models that can be called, the one to start with first.
+    pub fn models(&self) -> Vec<ServedModel> {
+        let chosen = self.models.chosen();
+        let listed = self.models.list().into_iter();
+        let mut served: Vec<ServedModel> = listed
+            .filter(|info| info.key != KeyState::Absent)
+            .filter_map(|info| self.models.find(&info.reference()).ok())
+            .filter(|(model, _)| model.api != Api::Scripted)
+            .map(|(model, _)| ServedModel::of(&model))
+            .collect();
+        let is_other =
+            |served: &ServedModel| (&served.provider, &served.id) != (&chosen.provider, &chosen.id);
+        served.sort_by_key(is_other);
+        served
+    }
+
+    /// Makes a call. Dropping the stream gives it up; what was used until then is counted.
+    pub async fn call(&self, user: Option<User>, request: ProxyRequest) -> Result<Frames, Refusal> {
+        let reference = format!("{}/{}", request.provider, request.model);
+        let served = self.models().into_iter();
+        let is_served = served
+            .map(|served| format!("{}/{}", served.provider, served.id))
+            .any(|known| known == reference);
+        let found = self.models.find(&reference).ok().filter(|_| is_served);
+        let Some((model, _)) = found else {
+            return Err(Refusal::UnknownModel(reference));
+        };
+        if let Some(user) = &user
+            && let Some(limit) = user.limit
+        {
+            let spent = self.users.spent(user)?;
+            if spent >= limit {
+                return Err(Refusal::Spent { spent, limit });
+            }
+        }
+        let call = Request {
+            model,
+            context: request.context,
+            options: request.options.into(),
+            api_key: None,
+            signing: None,
+        };
+        let events = self.transport.stream(call).await;
+        Ok(Frames {
+            events: events.map_err(Refusal::Failed)?,
+            counted: user.map(|user| Counted {
+                users: Arc::clone(&self.users),
+                user,
+                model: reference,
+                usage: Usage::default(),
+            }),
+        })
+    }
+}
+
+/// The answer, frame by frame.
+pub struct Frames {
+    events: EventStream,
+    counted: Option<Counted>,
+}
+
+impl std::fmt::Debug for Frames {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Frames").finish_non_exhaustive()
+    }
+}
+
+impl Stream for Frames {
+    type Item = ProxyFrame;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<ProxyFrame>> {
+        loop {
+            let Poll::Ready(event) = self.events.poll_next_unpin(cx) else {
+                return Poll::Pending;
+            };
+            let Some(event) = event else {
+                return Poll::Ready(None);
+            };
+            if let Some(counted) = &mut self.counted {
+                match &event {
+                    StreamEvent::Usage(usage)
+                    | StreamEvent::Done { usage, .. }
+                    | StreamEvent::Failed { usage, .. } => counted.usage = *usage,
+                    _ => {}
+                }
+            }
+            if let Some(frame) = ProxyFrame::of(&event) {
+                return Poll::Ready(Some(frame));
+            }
+        }
+    }
+}
+
+/// What a call has used so far; it is written down when the call ends, however that is.
+struct Counted {
+    users: Arc<Users>,
+    user: User,
+    model: String,
+    usage: Usage,
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        // A disk that is full must not keep the answer from its reader.
+        let _ = self.users.count(&self.user, &self.model, &self.usage);
+    }
+}

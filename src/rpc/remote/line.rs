@@ -1,0 +1,390 @@
+//! The task that holds the line: joins a session, passes ops and events on, and makes the line again.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use futures_util::stream::{SplitSink, SplitStream};
+use futures_util::{SinkExt as _, StreamExt as _};
+use serde_json::{Value, json};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
+
+use super::answers::Asked;
+use super::dial::{Dialled, Stream, dial};
+use super::{Joining, Target};
+use crate::agent::Severity;
+use crate::coding::host::{Elsewhere, Event, LineState, Op};
+use crate::rpc::PROTOCOL;
+
+/// First pause before the line is made again; each is twice the one before.
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+const LONGEST_PAUSE: Duration = Duration::from_secs(15);
+/// How often the other end is asked for a sign of life, and how long it may give none.
+const ASKED_EVERY: Duration = Duration::from_secs(5);
+const SILENCE: Duration = Duration::from_secs(20);
+/// Ops that may wait while the line is away.
+const WAITING: usize = 1000;
+
+type Socket = WebSocketStream<Box<dyn Stream>>;
+
+/// What the task knows.
+pub(super) struct Line {
+    target: Target,
+    joining: Joining,
+    host: Elsewhere,
+    /// The session that was joined.
+    session: Option<String>,
+    /// Number of the last event that was passed on.
+    heard: Option<u64>,
+    /// What is not answered yet, in order.
+    waiting: VecDeque<Sent>,
+    asked: Asked,
+    /// Questions that are open.
+    questions: Vec<String>,
+    last: u64,
+}
+
+/// A command on its way.
+struct Sent {
+    id: u64,
+    op: Value,
+    /// The name under which it is not done twice.
+    once: Option<String>,
+}
+
+/// How a line has ended.
+enum Ended {
+    /// The mode has left.
+    Left,
+    /// The session over there has ended.
+    Closed,
+    Lost(String),
+}
+
+impl Line {
+    pub(super) fn new(target: Target, joining: Joining, host: Elsewhere) -> Self {
+        Self {
+            target,
+            joining,
+            host,
+            session: None,
+            heard: None,
+            waiting: VecDeque::new(),
+            asked: Asked::new(),
+            questions: Vec::new(),
+            last: 0,
+        }
+    }
+
+    pub(super) async fn run(mut self) {
+        let mut pause = FIRST_PAUSE;
+        self.tell(LineState::Connecting, self.target.short());
+        loop {
+            let dialled = tokio::select! {
+                dialled = dial(&self.target, &self.joining) => dialled,
+                () = Self::left(&mut self.host, &mut self.waiting, &mut self.last, &mut self.asked) => break,
+            };
+            let reason = match dialled {
+                Ok(dialled) => {
+                    let began = Instant::now();
+                    match self.talk(dialled).await {
+                        Ended::Left | Ended::Closed => break,
+                        Ended::Lost(reason) => {
+                            if began.elapsed() > LONGEST_PAUSE {
+                                pause = FIRST_PAUSE;
+                            }
+                            reason
+                        }
+                    }
+                }
+                Err(error) => {
+                    if error.is_final() {
+                        self.notice(Severity::Error, error.to_string());
+                        pause = LONGEST_PAUSE;
+                    }
+                    error.to_string()
+                }
+            };
+            self.asked.forget();
+            self.tell(LineState::Lost, reason);
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                () = Self::left(&mut self.host, &mut self.waiting, &mut self.last, &mut self.asked) => break,
+            }
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+        self.host.publish(Event::ShutDown);
+    }
+
+    /// Keeps what is told the host while the line is away; returns when the mode has left.
+    async fn left(
+        host: &mut Elsewhere,
+        waiting: &mut VecDeque<Sent>,
+        last: &mut u64,
+        asked: &mut Asked,
+    ) {
+        while let Some(op) = host.next().await {
+            match op {
+                Op::ShutDown => return,
+                op if waiting.len() < WAITING => {
+                    if let Some(sent) = prepare(&op, last, asked) {
+                        waiting.push_back(sent);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Joins the session and passes everything on until the line ends.
+    async fn talk(&mut self, dialled: Dialled) -> Ended {
+        let Dialled { socket, child } = dialled;
+        let (mut sink, mut stream) = socket.split();
+        let ended = match self.join(&mut sink, &mut stream).await {
+            Ok(()) => self.pass_on(&mut sink, &mut stream).await,
+            Err(ended) => ended,
+        };
+        // Whoever is there still hears that this one goes.
+        let _ = tokio::time::timeout(Duration::from_millis(200), sink.close()).await;
+        drop(child);
+        ended
+    }
+
+    async fn join(
+        &mut self,
+        sink: &mut SplitSink<Socket, Message>,
+        stream: &mut SplitStream<Socket>,
+    ) -> Result<(), Ended> {
+        say(
+            sink,
+            &json!({"id": "hello", "type": "hello", "protocol": PROTOCOL}),
+        )
+        .await?;
+        if self.session.is_none() {
+            let cwd = self.target.folder().map(std::path::Path::to_owned);
+            let cwd = cwd.or_else(|| self.joining.cwd.clone());
+            let open = json!({
+                "cwd": cwd, "session": self.joining.session, "model": self.joining.model,
+                "join": !self.joining.fresh && self.joining.session.is_none(),
+            });
+            say(sink, &json!({"id": "open", "type": "open", "open": open})).await?;
+            let opened = loop {
+                let frame = hear(stream).await?;
+                let payload = &frame["payload"];
+                match (frame["type"].as_str(), payload["id"].as_str()) {
+                    (Some("response"), Some("open")) => break payload["data"].clone(),
+                    (Some("error"), _) => {
+                        let message = payload["message"].as_str().unwrap_or("it was refused");
+                        self.notice(Severity::Error, message.to_owned());
+                        return Err(Ended::Lost(message.to_owned()));
+                    }
+                    _ => {}
+                }
+            };
+            self.session = opened["id"].as_str().map(str::to_owned);
+            self.heard = None;
+        }
+        let session = &self.session;
+        let hello = json!({"type": "hello", "events": "all", "client": "osier attach"});
+        say(
+            sink,
+            &json!({"id": "all", "sessionId": session, "command": hello}),
+        )
+        .await?;
+        let subscribe = json!({"id": "subscribe", "type": "subscribe", "sessionId": session, "after": self.heard});
+        say(sink, &subscribe).await
+    }
+
+    async fn pass_on(
+        &mut self,
+        sink: &mut SplitSink<Socket, Message>,
+        stream: &mut SplitStream<Socket>,
+    ) -> Ended {
+        let again: Vec<Value> = self.waiting.iter().map(|sent| self.frame(sent)).collect();
+        for frame in again {
+            if let Err(ended) = say(sink, &frame).await {
+                return ended;
+            }
+        }
+        let mut heard = Instant::now();
+        let mut asking = tokio::time::interval(ASKED_EVERY);
+        loop {
+            let done = tokio::select! {
+                op = self.host.next() => match op {
+                    None | Some(Op::ShutDown) => Err(Ended::Left),
+                    Some(op) => match prepare(&op, &mut self.last, &mut self.asked) {
+                        Some(sent) => {
+                            let frame = self.frame(&sent);
+                            self.waiting.push_back(sent);
+                            say(sink, &frame).await
+                        }
+                        None => Ok(()),
+                    },
+                },
+                message = stream.next() => {
+                    heard = Instant::now();
+                    match message {
+                        Some(Ok(Message::Text(text))) => self.take(&text),
+                        Some(Ok(Message::Close(_))) | None => {
+                            Err(Ended::Lost("the server has closed the line".to_owned()))
+                        }
+                        Some(Ok(_)) => Ok(()),
+                        Some(Err(error)) => Err(Ended::Lost(error.to_string())),
+                    }
+                }
+                _ = asking.tick() => {
+                    if heard.elapsed() > SILENCE {
+                        Err(Ended::Lost("the other end is silent".to_owned()))
+                    } else {
+                        let ping = Message::Ping(Vec::new().into());
+                        sink.send(ping).await.map_err(|error| Ended::Lost(error.to_string()))
+                    }
+                }
+            };
+            if let Err(ended) = done {
+                return ended;
+            }
+        }
+    }
+
+    fn frame(&self, sent: &Sent) -> Value {
+        let command = json!({"type": "op", "op": sent.op});
+        json!({"id": sent.id, "sessionId": self.session, "once": sent.once, "command": command})
+    }
+
+    fn take(&mut self, text: &str) -> Result<(), Ended> {
+        // What a newer server says and this end cannot read is left out.
+        let Ok(mut frame) = serde_json::from_str::<Value>(text) else {
+            return Ok(());
+        };
+        let number = frame["number"].as_u64();
+        let payload = frame["payload"].take();
+        match frame["type"].as_str() {
+            Some("event") => {
+                self.heard = number.or(self.heard);
+                if payload["type"] == "shut_down" {
+                    return Err(Ended::Closed);
+                }
+                self.publish(payload);
+            }
+            Some("replay_gap") if payload["type"] == "shut_down" => return Err(Ended::Closed),
+            Some("replay_gap") => self.stand(payload),
+            Some("response") => self.answered(payload),
+            Some("error") => return self.refused(&payload),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn answered(&mut self, mut payload: Value) {
+        if payload["id"] == "subscribe" {
+            let snapshot = payload["data"]["snapshot"].take();
+            if !snapshot.is_null() {
+                self.stand(snapshot);
+            }
+            return self.tell(LineState::Connected, self.target.short());
+        }
+        let id = payload["id"].as_u64();
+        self.waiting.retain(|sent| Some(sent.id) != id);
+        if payload["success"] == json!(false)
+            && let Some(error) = payload["error"].as_str()
+        {
+            self.notice(Severity::Error, error.to_owned());
+        }
+    }
+
+    fn refused(&mut self, payload: &Value) -> Result<(), Ended> {
+        let message = payload["message"].as_str().unwrap_or("it was refused");
+        let message = message.to_owned();
+        if payload["code"] == "unknown_session" {
+            // Nothing had been stored of it: another begins.
+            self.notice(
+                Severity::Warning,
+                "the session is gone over there: another is joined",
+            );
+            self.session = None;
+            return Err(Ended::Lost(message));
+        }
+        let id = payload["id"].as_u64();
+        self.waiting.retain(|sent| Some(sent.id) != id);
+        self.notice(Severity::Error, message);
+        Ok(())
+    }
+
+    /// Applies how everything stands.
+    fn stand(&mut self, mut snapshot: Value) {
+        for id in std::mem::take(&mut self.questions) {
+            self.host.publish(Event::QuestionClosed { id });
+        }
+        self.heard = snapshot["number"].as_u64();
+        if let Value::Array(events) = snapshot["events"].take() {
+            for event in events {
+                self.publish(event);
+            }
+        }
+    }
+
+    fn publish(&mut self, mut payload: Value) {
+        if !self.asked.hear(&mut payload) {
+            return;
+        }
+        // What a newer host says and this end cannot read is left out.
+        let Ok(event) = serde_json::from_value::<Event>(payload) else {
+            return;
+        };
+        match &event {
+            Event::QuestionAsked { question } => self.questions.push(question.id.clone()),
+            Event::QuestionClosed { id } => self.questions.retain(|known| known != id),
+            _ => {}
+        }
+        self.host.publish(event);
+    }
+
+    fn tell(&self, state: LineState, detail: String) {
+        self.host.publish(Event::Connection { state, detail });
+    }
+
+    fn notice(&self, severity: Severity, text: impl Into<String>) {
+        self.host.publish(Event::HostNotice {
+            severity,
+            text: text.into(),
+            request: None,
+        });
+    }
+}
+
+/// Makes an op ready for its way; `None` for what stays here.
+fn prepare(op: &Op, last: &mut u64, asked: &mut Asked) -> Option<Sent> {
+    // What is typed and not sent belongs to this end.
+    if matches!(op, Op::KeepUnsent { .. } | Op::FindUnsent) {
+        return None;
+    }
+    let mut op = serde_json::to_value(op).ok()?;
+    let asks = asked.send(&mut op);
+    let once = (!asks).then(|| uuid::Uuid::new_v4().simple().to_string());
+    *last += 1;
+    let id = *last;
+    Some(Sent { id, op, once })
+}
+
+async fn say(sink: &mut SplitSink<Socket, Message>, frame: &Value) -> Result<(), Ended> {
+    let message = Message::text(frame.to_string());
+    let sent = sink.send(message).await;
+    sent.map_err(|error| Ended::Lost(error.to_string()))
+}
+
+/// The next frame that is text.
+async fn hear(stream: &mut SplitStream<Socket>) -> Result<Value, Ended> {
+    let lost = |text: &str| Ended::Lost(text.to_owned());
+    loop {
+        let message = tokio::time::timeout(SILENCE, stream.next()).await;
+        match message.map_err(|_| lost("the other end is silent"))? {
+            Some(Ok(Message::Text(text))) => {
+                return serde_json::from_str(&text).map_err(|error| lost(&error.to_string()));
+            }
+            Some(Ok(_)) => {}
+            Some(Err(error)) => return Err(lost(&error.to_string())),
+            None => return Err(lost("the server has closed the line")),
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! `osier serve --proxy`: somebody else's osier calls models with keys that stay on the server.
+
+use serde_json::json;
+
+use super::http::Http;
+use crate::support::cli::{Home, Running};
+use crate::support::server::{Answer, Server};
+
+/// The vendor behind the server, and what it is configured as.
+fn vendor(home: &Home, server: &Server) {
+    let models = json!({"providers": {"vendor": {
+        "baseUrl": server.url(), "api": "openai-chat-completions",
+        "apiKey": "key-of-the-server-123456",
+        "models": [{"id": "one", "contextWindow": 8000, "maxTokens": 1000,
+                    "cost": {"input": 1000, "output": 1000}}],
+    }}});
+    home.config("models.json", models.to_string());
+    let settings = "discover_local_models = false\nmodel = \"vendor/one\"\n";
+    home.config("settings.toml", settings);
+}
+
+/// A server of the proxy; where it is.
+fn serve(home: &Home) -> (Running, String) {
+    let words = ["serve", "--proxy", "--listen", "127.0.0.1:0"];
+    let mut running = home.cli().args(words).start();
+    let line = running.line().expect("a line that says where it listens");
+    let url = line.split("/#").next().expect("an address").to_owned();
+    (running, url)
+}
+
+fn add(home: &Home, words: &[&str]) -> String {
+    let mut cli = home.cli().args(["serve", "users", "add"]);
+    for word in words {
+        cli = cli.arg(*word);
+    }
+    let ended = cli.run();
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+    ended.stdout.trim().to_owned()
+}
+
+#[test]
+fn the_keys_stay_and_each_persons_use_is_counted() {
+    let model = Server::start([Answer::says("from the vendor")]);
+    let home = Home::new();
+    vendor(&home, &model);
+    let ann = add(&home, &["ann", "--limit", "0.015"]);
+    let bob = add(&home, &["bob"]);
+    let (server, url) = serve(&home);
+    let there = Home::new();
+    let ask = |token: &str| {
+        let run = there
+            .cli()
+            .args(["--proxy", &url, "--max-retries", "0", "-p", "hello"]);
+        run.environment("OSIER_PROXY_TOKEN", token).run()
+    };
+    let answer = ask(&ann);
+    assert_eq!(
+        (answer.code, answer.stdout.trim()),
+        (Some(0), "from the vendor"),
+        "{}",
+        answer.stderr
+    );
+    assert_eq!(
+        model.requests()[0]["messages"].as_array().map(Vec::len),
+        Some(2)
+    );
+    // 11 tokens in and 5 out at $1000 a million: more than the limit from now on.
+    let refused = ask(&ann);
+    assert_eq!(refused.code, Some(1));
+    assert!(
+        refused.stderr.contains("are used in this month"),
+        "{}",
+        refused.stderr
+    );
+    let other = ask(&bob);
+    assert_eq!(other.code, Some(0), "{}", other.stderr);
+    let stranger = ask("osier-0123456789");
+    assert_ne!(stranger.code, Some(0));
+    let listed = home.cli().args(["serve", "users", "list"]).run().stdout;
+    assert_eq!(
+        listed,
+        "ann  this month $0.0160 of $0.01, 1 calls, 16 tokens; ever $0.0160\n\
+         bob  this month $0.0160, 1 calls, 16 tokens; ever $0.0160\n"
+    );
+
+    // A user's token opens no session, and the models are those that can be called.
+    let address = url.trim_start_matches("http://");
+    let user = Http::new(address).header("authorization", &format!("Bearer {bob}"));
+    let code = |answer: super::http::Answer| answer.code();
+    assert_eq!(
+        code(user.post("/api/sessions", &json!({}))),
+        (403, "forbidden".into())
+    );
+    assert_eq!(code(user.get("/api/sessions")), (403, "forbidden".into()));
+    let models = user.get("/api/models").json();
+    assert_eq!(models["models"][0]["id"], "one");
+    assert!(!models.to_string().contains("key-of-the-server"));
+    let unknown = json!({"provider": "vendor", "model": "two", "context": {"systemPrompt": "", "messages": [], "tools": []}});
+    assert_eq!(
+        code(user.post("/api/proxy/stream", &unknown)),
+        (404, "not_found".into())
+    );
+    let broken = user.post("/api/proxy/stream", &json!({"model": 1}));
+    assert_eq!(code(broken), (400, "malformed".into()));
+    // Somebody who was removed is not let in any more.
+    let removed = home.cli().args(["serve", "users", "rm", "bob"]).run();
+    assert_eq!(removed.stdout, "removed bob\n");
+    assert_eq!(code(user.get("/api/models")), (401, "unauthorized".into()));
+    drop(server);
+}
+
+#[test]
+fn without_the_role_nobody_is_served() {
+    let home = Home::new();
+    let server = super::Server::start(&home);
+    let call = json!({"provider": "a", "model": "b", "context": {"systemPrompt": "", "messages": [], "tools": []}});
+    let answer = server.http().post("/api/proxy/stream", &call);
+    assert_eq!(answer.code(), (404, "not_found".into()));
+}

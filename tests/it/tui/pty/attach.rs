@@ -1,0 +1,265 @@
+//! The interface here, the agent in a server: through a socket, and through the system's ssh.
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use super::program::{Program, Setup};
+use super::{ANSWER, STUCK};
+
+/// Waits in a command until the test makes the file `go`.
+const WAITS: &str = r#"{"turns": [
+  {"when": {"toolResult": ""}, "steps": [{"text": "The command has ended."}]},
+  {"repeat": true, "steps": [
+    {"tool": "bash", "arguments": {"command": "touch begun; while [ ! -e go ]; do sleep 0.02; done; echo seen"}}
+  ]}
+]}"#;
+
+/// The servers in the background of this home. They end with the test.
+struct Background(PathBuf);
+
+impl Background {
+    fn of(program: &Program) -> Self {
+        Self(program.work().with_file_name("home"))
+    }
+
+    fn processes(&self) -> Vec<String> {
+        let home = format!("OSIER_HOME={}", self.0.display());
+        processes(|folder| {
+            let environment = fs::read(folder.join("environ")).unwrap_or_default();
+            let words = command_line(folder);
+            words.contains(&"--detached".to_owned())
+                && environment
+                    .split(|byte| *byte == 0)
+                    .any(|one| one == home.as_bytes())
+        })
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        for process in self.processes() {
+            let _ = Command::new("kill").args(["-9", &process]).status();
+        }
+    }
+}
+
+/// Ids of the processes that `wanted` accepts.
+fn processes(wanted: impl Fn(&Path) -> bool) -> Vec<String> {
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    entries
+        .filter(|entry| wanted(&entry.path()))
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
+        .collect()
+}
+
+fn command_line(folder: &Path) -> Vec<String> {
+    let line = fs::read(folder.join("cmdline")).unwrap_or_default();
+    let words = line.split(|byte| *byte == 0);
+    words
+        .map(|word| String::from_utf8_lossy(word).into_owned())
+        .collect()
+}
+
+/// A run of `osier attach` whose sessions play `script`.
+fn attach(script: &str) -> Setup {
+    Program::new()
+        .file("s.json", script)
+        .home_file(
+            "settings.toml",
+            "discover_local_models = false\nmodel = \"script/s.json\"\n",
+        )
+        .argument("attach")
+}
+
+#[test]
+fn what_is_left_goes_on_and_is_joined_again() {
+    let mut program = attach(STUCK).start();
+    let background = Background::of(&program);
+    program.shows("Ask,");
+    program.shows("on serve.sock");
+    program.write("go\r");
+    program.shows("The first half");
+    program.write("\x04");
+    assert!(program.exit().success());
+    program.is_restored();
+    program.shows("it goes on over there: osier attach");
+    assert_eq!(background.processes().len(), 1);
+    let mut again = program.again(&["attach"]);
+    again.shows("The first half");
+    again.shows("▌ go");
+    again.shows("esc interrupts");
+    again.write("\x1b");
+    again.hides("esc interrupts");
+    assert_eq!(background.processes().len(), 1);
+}
+
+#[test]
+fn several_see_the_same_session() {
+    let mut one = attach(ANSWER).start();
+    let _background = Background::of(&one);
+    one.shows("on serve.sock");
+    let mut two = one.again(&["attach"]);
+    two.shows("on serve.sock");
+    one.write("from one\r");
+    one.shows("• a list");
+    two.shows("▌ from one");
+    two.shows("• a list");
+    // What is typed and not sent is one's own.
+    one.write("a draft");
+    one.shows("❯ a draft");
+    two.hides("esc interrupts");
+    two.write("from two\r");
+    two.shows("Another answer.");
+    one.shows("▌ from two");
+    one.shows("Another answer.");
+    one.shows("❯ a draft");
+    assert!(!two.screen().contains("a draft"), "{}", two.screen());
+}
+
+#[test]
+fn a_server_that_is_not_there_is_waited_for() {
+    let mut program = attach(ANSWER).argument("unix:nobody.sock").start();
+    program.shows("no line: no server listens at");
+    program.write("typed meanwhile");
+    program.shows("❯ typed meanwhile");
+    let server = program.work().join("nobody.sock");
+    let mut server = Command::new(env!("CARGO_BIN_EXE_osier"))
+        .args(["serve", "--unix"])
+        .arg(server)
+        .env("OSIER_HOME", program.work().with_file_name("home"))
+        .current_dir(program.work())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    program.shows("on nobody.sock");
+    program.write("\r");
+    program.shows("• a list");
+    let _ = server.kill();
+    let _ = server.wait();
+    program.shows("no line:");
+}
+
+/// An sshd of Debian with keys of its own.
+struct Sshd {
+    place: TempDir,
+    port: u16,
+    server: Child,
+}
+
+impl Drop for Sshd {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+impl Sshd {
+    /// `None`, with a reason, where there is none.
+    fn start() -> Option<Self> {
+        let program = Path::new("/usr/sbin/sshd");
+        if !program.is_file() || !rustix::process::geteuid().is_root() {
+            eprintln!("skipped: sshd is not installed, or this is not root");
+            return None;
+        }
+        fs::create_dir_all("/run/sshd").unwrap();
+        let place = tempfile::tempdir().unwrap();
+        let path = |name: &str| place.path().join(name).display().to_string();
+        for key in ["host", "user"] {
+            let made = Command::new("ssh-keygen")
+                .args(["-q", "-t", "ed25519", "-N", "", "-f", &path(key)])
+                .status();
+            assert!(made.unwrap().success());
+        }
+        let port = {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            listener.local_addr().unwrap().port()
+        };
+        let config = format!(
+            "ListenAddress 127.0.0.1:{port}\nHostKey {}\nAuthorizedKeysFile {}\nStrictModes no\n\
+             PermitRootLogin yes\nPasswordAuthentication no\nUsePAM no\nPidFile none\n",
+            path("host"),
+            path("user.pub"),
+        );
+        fs::write(path("sshd_config"), config).unwrap();
+        let client = format!(
+            "Host *\n  IdentityFile {}\n  UserKnownHostsFile /dev/null\n  StrictHostKeyChecking no\n  LogLevel ERROR\n",
+            path("user"),
+        );
+        fs::write(path("ssh_config"), client).unwrap();
+        let server = Command::new(program)
+            .args(["-D", "-e", "-f", &path("sshd_config")])
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        Some(Self {
+            place,
+            port,
+            server,
+        })
+    }
+
+    /// The ssh of the interface.
+    fn command(&self) -> String {
+        format!("ssh -F {}", self.place.path().join("ssh_config").display())
+    }
+
+    /// Cuts every line to it.
+    fn cut(&self) -> usize {
+        let config = self.place.path().join("ssh_config").display().to_string();
+        let lines = processes(|folder| {
+            let words = command_line(folder);
+            words.first().is_some_and(|word| word.ends_with("ssh")) && words.contains(&config)
+        });
+        for line in &lines {
+            let _ = Command::new("kill").args(["-9", line]).status();
+        }
+        lines.len()
+    }
+}
+
+#[test]
+fn a_line_that_is_cut_is_made_again_and_nothing_is_lost() {
+    let Some(sshd) = Sshd::start() else { return };
+    let setup = attach(WAITS);
+    let probe = setup.folder();
+    let home = probe.join("home").display().to_string();
+    let work = probe.join("work").display().to_string();
+    let program = format!("env OSIER_HOME={home} {}", env!("CARGO_BIN_EXE_osier"));
+    let mut program = setup
+        .argument(&format!("ssh://root@127.0.0.1:{}{work}", sshd.port))
+        .argument("--ssh")
+        .argument(&sshd.command())
+        .argument("--program")
+        .argument(&program)
+        .start();
+    let _background = Background::of(&program);
+    program.shows("Ask,");
+    program.shows("on root@127.0.0.1");
+    program.write("go on\r");
+    let begun = program.work().join("begun");
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !begun.exists() {
+        assert!(Instant::now() < deadline, "the command does not begin");
+        std::thread::yield_now();
+    }
+    assert_eq!(sshd.cut(), 1);
+    // The agent goes on while nobody is there.
+    fs::write(program.work().join("go"), "").unwrap();
+    program.shows("The command has ended.");
+    program.shows("on root@127.0.0.1");
+    program.hides("esc interrupts");
+    let screen = program.screen();
+    assert_eq!(
+        screen.matches("The command has ended.").count(),
+        1,
+        "{screen}"
+    );
+    assert_eq!(screen.matches("▌ go on").count(), 1, "{screen}");
+    assert!(screen.contains("seen"), "{screen}");
+}
