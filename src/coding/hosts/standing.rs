@@ -178,6 +178,7 @@ fn says_how_it_is(event: &Event) -> bool {
                 | Event::ModelSelected { .. }
                 | Event::McpServers { .. }
                 | Event::Jobs { .. }
+                | Event::Todo { .. }
                 | Event::Agent(
                     Of::QueueUpdate { .. }
                         | Of::ModelsChanged { .. }
@@ -215,4 +216,28 @@ fn key_of(event: &Event) -> Key {
         _ => String::new(),
     };
     (place, plugin)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::coding::todo::{TodoItem, TodoList, TodoState};
+
+    fn list(text: &str) -> Event {
+        let item = TodoItem {
+            text: text.to_owned(),
+            state: TodoState::Open,
+        };
+        Event::Todo {
+            list: TodoList { items: vec![item] },
+        }
+    }
+
+    #[test]
+    fn the_last_list_is_told_to_whoever_comes_late() {
+        let mut standing = Standing::default();
+        standing.take(&list("one"));
+        standing.take(&list("two"));
+        assert_eq!(standing.events(), [list("two")]);
+    }
 }
