@@ -1,7 +1,7 @@
 //! Many sessions over HTTP: REST and server-sent events for scripts, a WebSocket for interfaces, and a chat in
 //! the browser. On loopback or a unix socket; who comes over the network has to know the token.
 //!
-//! Nothing here knows a session from the inside: `coding::hosts` owns them, and a [`Seat`](seat::Seat) joins
+//! Nothing here knows a session from the inside: `coding::hosts` owns them, and a `Seat` joins
 //! one client to one of them with the same dispatcher that `osier rpc` has. What a client is to hear waits in
 //! its own bounded queue; whoever is too slow loses events, is told so, and gets the whole state instead.
 
