@@ -104,6 +104,10 @@ pub async fn run(
             Some(message) = outgoing.recv() => connection.send(message).await,
         }
     }
+    // What the sessions said last, before they told that they were closed.
+    while let Ok(message) = outgoing.try_recv() {
+        connection.send(message).await;
+    }
     let _ = connection.output.flush().await;
     stopped
 }
