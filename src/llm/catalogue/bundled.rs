@@ -9,10 +9,11 @@
 //! (`INPUT OUTPUT CACHE_READ CACHE_WRITE`, then `|ABOVE` and four more a tier), compat.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value};
 
-use super::providers::ProviderEntry;
+use super::providers::{PROVIDERS, ProviderEntry};
 use crate::llm::model::{Api, Compat, Modality, Model, ThinkingLevel};
 use crate::llm::usage::{Price, PriceTier, Tiers};
 
@@ -21,15 +22,38 @@ const TABLE: &str = include_str!("bundled.txt");
 /// The scripted provider that shows every part without a key.
 const DEMO: &str = "demo";
 
-/// The bundled models of `entry`, best first.
-pub(super) fn models(entry: &ProviderEntry) -> Vec<Model> {
+/// What a provider has where nothing changes how it is spoken to, by its place in `PROVIDERS`: read when it is first
+/// asked for, and one for all catalogues of a process.
+static UNCHANGED: [OnceLock<(ProviderEntry, Vec<Arc<Model>>)>; PROVIDERS.len()] =
+    [const { OnceLock::new() }; PROVIDERS.len()];
+
+/// The bundled models of `entry`, best first. Those of an entry that is as the table of providers has it are shared.
+pub(super) fn models(entry: &ProviderEntry) -> Vec<Arc<Model>> {
+    let mut rows = PROVIDERS.iter().zip(&UNCHANGED);
+    let Some((row, unchanged)) = rows.find(|(row, _)| row.name == entry.name) else {
+        return read(entry);
+    };
+    let (plain, models) = unchanged.get_or_init(|| {
+        let plain = ProviderEntry::from(row);
+        let models = read(&plain);
+        (plain, models)
+    });
+    if entry.is_spoken_to_like(plain) {
+        models.clone()
+    } else {
+        read(entry)
+    }
+}
+
+fn read(entry: &ProviderEntry) -> Vec<Arc<Model>> {
     if entry.name == DEMO {
-        return vec![tour()];
+        return vec![Arc::new(tour())];
     }
     let mut section = Section::new(entry);
     // A test reads every line; a table with one that cannot be read does not pass.
     lines(&entry.name)
         .filter_map(|line| section.take(line))
+        .map(Arc::new)
         .collect()
 }
 
@@ -196,9 +220,8 @@ pub(super) fn set_compat(compat: &mut Compat, key: &str, value: Value) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::llm::catalogue::providers::PROVIDERS;
 
-    fn all() -> Vec<Model> {
+    fn all() -> Vec<Arc<Model>> {
         let entries = PROVIDERS.iter().map(ProviderEntry::from);
         entries.flat_map(|entry| models(&entry)).collect()
     }
@@ -230,7 +253,7 @@ mod tests {
     fn the_table_is_whole() {
         let models = all();
         assert!(models.len() > 1000, "{}", models.len());
-        let mut references: Vec<String> = models.iter().map(Model::reference).collect();
+        let mut references: Vec<String> = models.iter().map(|model| model.reference()).collect();
         references.sort();
         let count = references.len();
         references.dedup();
@@ -256,6 +279,21 @@ mod tests {
         assert!(count(|model| !model.price.tiers.is_empty()) > 100);
         assert!(count(Model::can_think) > 700);
         assert!(count(Model::accepts_images) > 700);
+    }
+
+    #[test]
+    fn what_nothing_changes_is_shared() {
+        let row = &PROVIDERS[0];
+        let (plain, mut elsewhere) = (ProviderEntry::from(row), ProviderEntry::from(row));
+        let (one, other) = (models(&plain), models(&plain));
+        assert!(
+            one.iter()
+                .zip(&other)
+                .all(|(one, other)| Arc::ptr_eq(one, other))
+        );
+        elsewhere.base_url = "http://127.0.0.1:1".to_owned();
+        assert_eq!(models(&elsewhere)[0].base_url, elsewhere.base_url);
+        assert_eq!(models(&plain)[0].base_url, plain.base_url);
     }
 
     #[test]
@@ -330,6 +368,6 @@ mod tests {
                 ..Compat::default()
             },
         };
-        assert_eq!(haiku, &expected);
+        assert_eq!(**haiku, expected);
     }
 }

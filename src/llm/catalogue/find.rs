@@ -67,6 +67,14 @@ impl Catalogue {
         if let Some(model) = self.get(name) {
             return Ok(found(model, level));
         }
+        // A script is a file, whatever else has a name like it.
+        if let Some(model) = self.script(name) {
+            return Ok(Found {
+                model: Arc::new(model),
+                level,
+                listed: false,
+            });
+        }
         if let Some(model) = self.exact(wanted, preferred) {
             return Ok(found(model, None));
         }
@@ -209,8 +217,14 @@ impl Catalogue {
         let error = near
             .iter()
             .any(|(likeness, reference)| *likeness >= TYPING_ERROR && own(reference));
-        let free = entry.api == Api::Scripted && provider == "script";
-        (free || (!error && entry.api != Api::Scripted)).then(|| unlisted(entry, id))
+        (!error && entry.api != Api::Scripted).then(|| unlisted(entry, id))
+    }
+
+    /// `script/FILE`.
+    fn script(&self, name: &str) -> Option<Model> {
+        let (provider, file) = name.split_once('/')?;
+        let entry = self.provider(provider).filter(|_| !file.is_empty())?;
+        (entry.api == Api::Scripted && provider == "script").then(|| unlisted(entry, file))
     }
 
     /// The names most like `name`, with how alike they are.

@@ -222,10 +222,10 @@ impl Catalogue {
                 .filter(|model| model.provider == entry.name)
             {
                 if !models.iter().any(|have| have.id == model.id) {
-                    models.push(model.clone());
+                    models.push(Arc::new(model.clone()));
                 }
             }
-            models.into_iter().map(Arc::new).collect()
+            models
         })
     }
 }

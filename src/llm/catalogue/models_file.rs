@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -157,16 +158,16 @@ impl ModelsFile {
     }
 
     /// Lays what the file says of `entry`, changed already, over its bundled models.
-    pub(super) fn change_models(&self, entry: &ProviderEntry, models: &mut Vec<Model>) {
+    pub(super) fn change_models(&self, entry: &ProviderEntry, models: &mut Vec<Arc<Model>>) {
         let named = self.providers.iter();
         for provider in named.filter(|provider| provider.name == entry.name) {
             for model in models.iter_mut() {
-                provider.change_model(model);
+                provider.change_model(Arc::make_mut(model));
             }
             for model in &provider.models {
                 match models.iter_mut().find(|have| have.id == model.id) {
-                    Some(have) => model.change(have),
-                    None => models.push(model.build(entry)),
+                    Some(have) => model.change(Arc::make_mut(have)),
+                    None => models.push(Arc::new(model.build(entry))),
                 }
             }
         }

@@ -86,6 +86,14 @@ impl ProviderEntry {
             .with_key_of("OSIER_PROXY_TOKEN")
     }
 
+    /// Whether models of both are called in the same way.
+    pub(super) fn is_spoken_to_like(&self, other: &Self) -> bool {
+        self.api == other.api
+            && self.base_url == other.base_url
+            && self.headers == other.headers
+            && self.compat == other.compat
+    }
+
     /// The provider of a model that an osier server has.
     pub(super) fn served(model: &Model, bundled: Option<&Self>) -> Self {
         let label = bundled.map_or(&model.provider, |entry| &entry.label);

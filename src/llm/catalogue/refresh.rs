@@ -6,6 +6,7 @@
 //! and a document that mostly is not changes nothing. Kept is only what differs from the table.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -124,7 +125,10 @@ impl Published {
                 match Fact::read(fact) {
                     Told::Fact(fact) => {
                         sound += 1;
-                        let have = known.iter().find(|model| model.id == fact.id);
+                        let have = known
+                            .iter()
+                            .map(|model| &**model)
+                            .find(|model| model.id == fact.id);
                         if let Some(change) = fact.compared(have) {
                             *if have.is_some() {
                                 &mut reading.changed
@@ -164,14 +168,19 @@ impl Published {
     }
 
     /// Lays what is known of `entry` over its bundled models.
-    pub(super) fn change_models(&self, entry: &ProviderEntry, models: &mut Vec<Model>) {
+    pub(super) fn change_models(&self, entry: &ProviderEntry, models: &mut Vec<Arc<Model>>) {
         let bundled = models.len();
         for published in self.providers.get(&entry.name).into_iter().flatten() {
             if let Some(model) = models.iter_mut().find(|model| model.id == published.id) {
-                published.change(model);
+                let mut changed = Model::clone(model);
+                published.change(&mut changed);
+                // One that says nothing new stays shared.
+                if changed != **model {
+                    *model = Arc::new(changed);
+                }
             } else if published.is_plausible() {
                 let new = published.build(entry, &models[..bundled]);
-                models.push(new);
+                models.push(Arc::new(new));
             }
         }
     }
@@ -194,8 +203,8 @@ impl PublishedModel {
 
     /// A model that the table does not have. How it is spoken to is taken from the one with the most similar
     /// name.
-    fn build(&self, entry: &ProviderEntry, known: &[Model]) -> Model {
-        let shared = |model: &&Model| {
+    fn build(&self, entry: &ProviderEntry, known: &[Arc<Model>]) -> Model {
+        let shared = |model: &&Arc<Model>| {
             let pairs = model.id.bytes().zip(self.id.bytes());
             pairs.take_while(|(one, other)| one == other).count()
         };
@@ -428,7 +437,13 @@ mod tests {
         let before = bundled::models(&anthropic);
         let mut models = before.clone();
         reading.published.change_models(&anthropic, &mut models);
-        let find = |models: &[Model], id: &str| models.iter().find(|model| model.id == id).cloned();
+        let find = |models: &[Arc<Model>], id: &str| {
+            models
+                .iter()
+                .map(|model| &**model)
+                .find(|model| model.id == id)
+                .cloned()
+        };
         let (new, kin) = (
             find(&models, "claude-opus-9").unwrap(),
             find(&before, "claude-opus-5-5").unwrap(),
