@@ -12,7 +12,7 @@ use crate::coding::folders::Folders;
 use crate::coding::host::HostSetup;
 use crate::modes::serve::read_token;
 use crate::modes::tui;
-use crate::rpc::remote::{Joining, Target, attach};
+use crate::rpc::remote::{self, Joining, Target, attach};
 
 /// Holds the token of a server where none is in its address.
 const TOKEN: &str = "OSIER_SERVE_TOKEN";
@@ -63,19 +63,11 @@ pub(super) fn run(
     mut options: tui::Options,
     runtime: &tokio::runtime::Runtime,
 ) -> Result<Exit, String> {
-    let typed = args.target.as_deref().map(Target::parse).transpose();
-    let (target, given) = match typed.map_err(|error| error.to_string())? {
-        Some(found) => found,
-        None => (Target::Unix(socket_here(&setup.folders)), None),
-    };
+    let (target, given) = place(args.target.as_deref(), &setup.folders)?;
     if args.target.is_none() {
         runtime.block_on(start_here(&setup.folders))?;
     }
-    let token = match (given, &args.token_file) {
-        (Some(token), _) => Some(token),
-        (None, Some(file)) => Some(read_token(file)?),
-        (None, None) => token_of(&target, setup),
-    };
+    let token = token(&target, given, args.token_file.as_deref(), setup)?;
     let dir = args.dir.clone();
     let joining = Joining {
         session: args.session.clone(),
@@ -86,6 +78,7 @@ pub(super) fn run(
         ssh: args.ssh.split_whitespace().map(str::to_owned).collect(),
         program: args.program.clone(),
         ca_file: setup.settings.ca_file.as_deref().map(Arc::from),
+        drafts: Some(setup.folders.drafts()),
     };
     let words: Vec<&str> = args.target.as_deref().into_iter().collect();
     options.elsewhere = Some(tui::Elsewhere {
@@ -104,6 +97,58 @@ pub(super) fn run(
     outcome
         .map(|()| Exit::Success)
         .map_err(|error| format!("{error:#}"))
+}
+
+/// `osier serve stop`.
+///
+/// # Errors
+/// One sentence about what cannot be used, or is not there.
+pub(super) fn stop(
+    typed: Option<&str>,
+    token_file: Option<&Path>,
+    setup: &HostSetup,
+) -> Result<Exit, String> {
+    let (target, given) = place(typed, &setup.folders)?;
+    if matches!(target, Target::Ssh { .. }) {
+        return Err(format!(
+            "`{target}` is stopped over there: `osier serve stop`"
+        ));
+    }
+    let joining = Joining {
+        token: token(&target, given, token_file, setup)?,
+        ca_file: setup.settings.ca_file.as_deref().map(Arc::from),
+        ..Joining::default()
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("the runtime cannot start: {error}"))?;
+    let stopped = runtime.block_on(remote::stop(&target, &joining));
+    stopped
+        .map(|()| Exit::Success)
+        .map_err(|error| error.to_string())
+}
+
+/// The place that was typed and the token in it; the server in the background here when nothing was.
+fn place(typed: Option<&str>, folders: &Folders) -> Result<(Target, Option<String>), String> {
+    match typed.map(Target::parse).transpose() {
+        Ok(Some(found)) => Ok(found),
+        Ok(None) => Ok((Target::Unix(socket_here(folders)), None)),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn token(
+    target: &Target,
+    given: Option<String>,
+    file: Option<&Path>,
+    setup: &HostSetup,
+) -> Result<Option<String>, String> {
+    match (given, file) {
+        (Some(token), _) => Ok(Some(token)),
+        (None, Some(file)) => Ok(Some(read_token(file)?)),
+        (None, None) => Ok(token_of(target, setup)),
+    }
 }
 
 /// The token of a server on this machine is known.

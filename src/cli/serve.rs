@@ -81,6 +81,16 @@ pub(super) struct ServeArgs {
 
 #[derive(Debug, Clone, clap::Subcommand)]
 pub(super) enum ServeCommand {
+    /// Stop a server: what runs is stopped, everything is stored
+    Stop {
+        /// `unix:PATH` or `https://HOST`; the server in the background here when left out
+        #[arg(value_name = "WHERE")]
+        target: Option<String>,
+
+        /// The file with the server's token; `OSIER_SERVE_TOKEN` works too
+        #[arg(long, value_name = "FILE")]
+        token_file: Option<PathBuf>,
+    },
     /// Who may call models through this server
     Users {
         #[command(subcommand)]
@@ -126,8 +136,12 @@ impl ServeArgs {
 /// # Errors
 /// One sentence about what cannot be used.
 pub(super) fn run(args: &ServeArgs, setup: HostSetup) -> Result<Exit, String> {
-    if let Some(ServeCommand::Users { what }) = &args.what {
-        return users(what, &setup);
+    match &args.what {
+        Some(ServeCommand::Users { what }) => return users(what, &setup),
+        Some(ServeCommand::Stop { target, token_file }) => {
+            return super::attach::stop(target.as_deref(), token_file.as_deref(), &setup);
+        }
+        None => {}
     }
     if args.detach {
         return detach(&setup);

@@ -1,35 +1,20 @@
 //! Encrypted connections to a server whose certificate nobody signed that the system knows.
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use serde_json::json;
-use tokio_rustls::rustls::ServerConfig;
-use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 
+use crate::support::authority::certified;
 use crate::support::cli::{Ended, Home};
 use crate::support::routed::{Routed, events};
 
 /// An authority's certificate as PEM, and a server whose certificate it signed.
 fn server() -> (String, Routed) {
-    let mut params = CertificateParams::new(Vec::new()).unwrap();
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
-    let key = KeyPair::generate().unwrap();
-    let names = vec!["127.0.0.1".to_owned(), "localhost".to_owned()];
-    let leaf = CertificateParams::new(names)
-        .unwrap()
-        .signed_by(&key, &authority)
-        .unwrap();
-    let private = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
-    let config = ServerConfig::builder()
-        .with_no_client_auth()
-        .with_single_cert(vec![leaf.der().clone()], private)
-        .unwrap();
+    let (pem, config) = certified();
     let server = Routed::start_tls(config, |_, _| {
         events(&[
             json!({"choices": [{"index": 0, "delta": {"content": "in secret"}, "finish_reason": "stop"}]}),
         ])
     });
-    (authority.pem(), server)
+    (pem, server)
 }
 
 fn home(server: &Routed, settings: &str) -> Home {

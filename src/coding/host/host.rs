@@ -25,7 +25,6 @@ use super::shell::RunningShell;
 use super::status::Counted;
 use super::transcript::missing_page;
 use super::tree::TreeJob;
-use super::unsent::Unsent;
 use crate::agent::{self, Publisher, Severity, Subscription};
 use crate::coding::exchange::Imported;
 use crate::coding::hooks::{HookNews, Hooks};
@@ -41,6 +40,7 @@ use crate::coding::session::{EntryKind, Findings};
 use crate::coding::spending::Spending;
 use crate::coding::todo::TodoList;
 use crate::coding::trust::project_root;
+use crate::coding::unsent::UnsentKeeper;
 use crate::llm::{Model, ThinkingLevel};
 
 /// A running host. Cheap to clone; needs a tokio runtime.
@@ -225,7 +225,7 @@ pub(super) struct Task {
     pub(super) walk: CancellationToken,
     pub(super) questions_waiting: Waiting,
     pub(super) shelf: Shelf,
-    pub(super) unsent: Option<Unsent>,
+    pub(super) unsent: Option<UnsentKeeper>,
     /// What the agent has set out to do, as it was told last, and how often that was.
     pub(super) todo: (TodoList, u64),
     /// A summary is being written.

@@ -40,7 +40,7 @@ pub(super) struct Item {
 pub(super) struct ClientFrame {
     /// Comes back with the answer: a text or a whole number.
     pub id: Value,
-    /// `subscribe`, `unsubscribe`, `open` or `hello`; not set beside a `command`.
+    /// `subscribe`, `unsubscribe`, `open`, `stop` or `hello`; not set beside a `command`.
     pub r#type: Option<String>,
     pub session_id: Option<String>,
     /// A command of `osier rpc`, without an id of its own.

@@ -28,6 +28,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Notify;
+
 use self::access::Access;
 use self::html::Renderer;
 use self::listen::Bound;
@@ -64,6 +66,8 @@ struct Server {
     hosts: Hosts,
     access: Access,
     renderer: Renderer,
+    /// A client has asked for the end.
+    stop: Arc<Notify>,
 }
 
 /// A server that listens, before anybody is answered.
@@ -85,6 +89,7 @@ impl Serving {
                 hosts,
                 access,
                 renderer: Renderer::default(),
+                stop: Arc::default(),
             }),
             bound,
             unload_after: options.unload_after,
@@ -96,7 +101,7 @@ impl Serving {
         self.bound.url()
     }
 
-    /// Serves until a signal comes; then everything is stopped and stored.
+    /// Serves until a signal comes, or a client asks for the end; then everything is stopped and stored.
     pub async fn run(self) -> io::Result<()> {
         self.run_until(signalled()).await
     }
@@ -115,6 +120,7 @@ impl Serving {
             unload_after.map(|after| tokio::spawn(look_round(server.hosts.clone(), after)));
         let outcome = tokio::select! {
             () = stop => None,
+            () = server.stop.notified() => None,
             outcome = &mut serving => Some(outcome),
         };
         if let Some(looking) = looking {

@@ -13,7 +13,7 @@ use axum::response::Response;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Map, Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::Server;
@@ -32,19 +32,19 @@ const ASKED_EVERY: Duration = Duration::from_secs(15);
 const SILENCE: Duration = Duration::from_secs(50);
 
 pub(super) async fn open(State(server): State<Arc<Server>>, upgrade: WebSocketUpgrade) -> Response {
-    let hosts = server.hosts.clone();
     upgrade
         .max_message_size(BODY_LIMIT)
         .max_frame_size(BODY_LIMIT)
-        .on_upgrade(move |socket| serve(hosts, socket))
+        .on_upgrade(move |socket| serve(server, socket))
 }
 
-async fn serve(hosts: Hosts, socket: WebSocket) {
+async fn serve(server: Arc<Server>, socket: WebSocket) {
     let (sink, stream) = socket.split();
     let out = Outbox::new();
     let mut writing = tokio::spawn(write(sink, out.clone()));
     let mut client = Client {
-        hosts,
+        hosts: server.hosts.clone(),
+        stop: Arc::clone(&server.stop),
         out: out.clone(),
         seats: HashMap::new(),
     };
@@ -73,6 +73,7 @@ async fn write(mut sink: SplitSink<WebSocket, Message>, out: Outbox) {
 /// One connection.
 struct Client {
     hosts: Hosts,
+    stop: Arc<Notify>,
     out: Outbox,
     seats: HashMap<String, Taken>,
 }
@@ -143,12 +144,17 @@ impl Client {
         let what = match (r#type.as_deref(), command) {
             (Some("hello"), None) => return self.greet(&id, protocol),
             (Some("open"), None) => return self.open(id, open.unwrap_or_default()),
+            (Some("stop"), None) => {
+                self.out.push(answer(&id, "stop", &json!({})));
+                self.stop.notify_one();
+                return Ok(());
+            }
             (Some("subscribe"), None) => What::Subscribe { after },
             (Some("unsubscribe"), None) => What::Unsubscribe,
             (None, Some(command)) => What::Command { command, once },
             _ => {
                 return Err(Fault::malformed(
-                    "a frame has a `command`, or the `type` `subscribe`, `unsubscribe`, `open` or `hello`",
+                    "a frame has a `command`, or the `type` `subscribe`, `unsubscribe`, `open`, `stop` or `hello`",
                 ));
             }
         };

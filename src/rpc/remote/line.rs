@@ -1,6 +1,5 @@
 //! The task that holds the line: joins a session, passes ops and events on, and makes the line again.
 
-use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use futures_util::stream::{SplitSink, SplitStream};
@@ -9,8 +8,8 @@ use serde_json::{Value, json};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::answers::Asked;
 use super::dial::{Dialled, Stream, dial};
+use super::outgoing::{Outgoing, Taken};
 use super::{Joining, Target};
 use crate::agent::Severity;
 use crate::coding::host::{Elsewhere, Event, LineState, Op};
@@ -22,8 +21,6 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 /// How often the other end is asked for a sign of life, and how long it may give none.
 const ASKED_EVERY: Duration = Duration::from_secs(5);
 const SILENCE: Duration = Duration::from_secs(20);
-/// Ops that may wait while the line is away.
-const WAITING: usize = 1000;
 
 type Socket = WebSocketStream<Box<dyn Stream>>;
 
@@ -32,24 +29,11 @@ pub(super) struct Line {
     target: Target,
     joining: Joining,
     host: Elsewhere,
-    /// The session that was joined.
-    session: Option<String>,
+    outgoing: Outgoing,
     /// Number of the last event that was passed on.
     heard: Option<u64>,
-    /// What is not answered yet, in order.
-    waiting: VecDeque<Sent>,
-    asked: Asked,
     /// Questions that are open.
     questions: Vec<String>,
-    last: u64,
-}
-
-/// A command on its way.
-struct Sent {
-    id: u64,
-    op: Value,
-    /// The name under which it is not done twice.
-    once: Option<String>,
 }
 
 /// How a line has ended.
@@ -64,15 +48,12 @@ enum Ended {
 impl Line {
     pub(super) fn new(target: Target, joining: Joining, host: Elsewhere) -> Self {
         Self {
+            outgoing: Outgoing::new(target.to_string(), joining.drafts.clone()),
             target,
             joining,
             host,
-            session: None,
             heard: None,
-            waiting: VecDeque::new(),
-            asked: Asked::new(),
             questions: Vec::new(),
-            last: 0,
         }
     }
 
@@ -82,7 +63,7 @@ impl Line {
         loop {
             let dialled = tokio::select! {
                 dialled = dial(&self.target, &self.joining) => dialled,
-                () = Self::left(&mut self.host, &mut self.waiting, &mut self.last, &mut self.asked) => break,
+                () = left(&mut self.host, &mut self.outgoing) => break,
             };
             let reason = match dialled {
                 Ok(dialled) => {
@@ -105,35 +86,16 @@ impl Line {
                     error.to_string()
                 }
             };
-            self.asked.forget();
+            self.outgoing.asked.forget();
             self.tell(LineState::Lost, reason);
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
-                () = Self::left(&mut self.host, &mut self.waiting, &mut self.last, &mut self.asked) => break,
+                () = left(&mut self.host, &mut self.outgoing) => break,
             }
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
+        self.outgoing.end().await;
         self.host.publish(Event::ShutDown);
-    }
-
-    /// Keeps what is told the host while the line is away; returns when the mode has left.
-    async fn left(
-        host: &mut Elsewhere,
-        waiting: &mut VecDeque<Sent>,
-        last: &mut u64,
-        asked: &mut Asked,
-    ) {
-        while let Some(op) = host.next().await {
-            match op {
-                Op::ShutDown => return,
-                op if waiting.len() < WAITING => {
-                    if let Some(sent) = prepare(&op, last, asked) {
-                        waiting.push_back(sent);
-                    }
-                }
-                _ => {}
-            }
-        }
     }
 
     /// Joins the session and passes everything on until the line ends.
@@ -160,7 +122,7 @@ impl Line {
             &json!({"id": "hello", "type": "hello", "protocol": PROTOCOL}),
         )
         .await?;
-        if self.session.is_none() {
+        if self.outgoing.session.is_none() {
             let cwd = self.target.folder().map(std::path::Path::to_owned);
             let cwd = cwd.or_else(|| self.joining.cwd.clone());
             let open = json!({
@@ -181,10 +143,10 @@ impl Line {
                     _ => {}
                 }
             };
-            self.session = opened["id"].as_str().map(str::to_owned);
+            self.outgoing.session = opened["id"].as_str().map(str::to_owned);
             self.heard = None;
         }
-        let session = &self.session;
+        let session = &self.outgoing.session;
         let hello = json!({"type": "hello", "events": "all", "client": "osier attach"});
         say(
             sink,
@@ -200,8 +162,7 @@ impl Line {
         sink: &mut SplitSink<Socket, Message>,
         stream: &mut SplitStream<Socket>,
     ) -> Ended {
-        let again: Vec<Value> = self.waiting.iter().map(|sent| self.frame(sent)).collect();
-        for frame in again {
+        for frame in self.outgoing.again() {
             if let Err(ended) = say(sink, &frame).await {
                 return ended;
             }
@@ -212,13 +173,13 @@ impl Line {
             let done = tokio::select! {
                 op = self.host.next() => match op {
                     None | Some(Op::ShutDown) => Err(Ended::Left),
-                    Some(op) => match prepare(&op, &mut self.last, &mut self.asked) {
-                        Some(sent) => {
-                            let frame = self.frame(&sent);
-                            self.waiting.push_back(sent);
-                            say(sink, &frame).await
+                    Some(op) => match self.outgoing.take(&op) {
+                        Taken::Goes(frame) => say(sink, &frame).await,
+                        Taken::Answered(event) => {
+                            self.host.publish(event);
+                            Ok(())
                         }
-                        None => Ok(()),
+                        Taken::Nothing => Ok(()),
                     },
                 },
                 message = stream.next() => {
@@ -245,11 +206,6 @@ impl Line {
                 return ended;
             }
         }
-    }
-
-    fn frame(&self, sent: &Sent) -> Value {
-        let command = json!({"type": "op", "op": sent.op});
-        json!({"id": sent.id, "sessionId": self.session, "once": sent.once, "command": command})
     }
 
     fn take(&mut self, text: &str) -> Result<(), Ended> {
@@ -285,7 +241,7 @@ impl Line {
             return self.tell(LineState::Connected, self.target.short());
         }
         let id = payload["id"].as_u64();
-        self.waiting.retain(|sent| Some(sent.id) != id);
+        self.outgoing.answered(id);
         if payload["success"] == json!(false)
             && let Some(error) = payload["error"].as_str()
         {
@@ -302,11 +258,11 @@ impl Line {
                 Severity::Warning,
                 "the session is gone over there: another is joined",
             );
-            self.session = None;
+            self.outgoing.session = None;
             return Err(Ended::Lost(message));
         }
         let id = payload["id"].as_u64();
-        self.waiting.retain(|sent| Some(sent.id) != id);
+        self.outgoing.answered(id);
         self.notice(Severity::Error, message);
         Ok(())
     }
@@ -325,7 +281,7 @@ impl Line {
     }
 
     fn publish(&mut self, mut payload: Value) {
-        if !self.asked.hear(&mut payload) {
+        if !self.outgoing.asked.hear(&mut payload) {
             return;
         }
         // What a newer host says and this end cannot read is left out.
@@ -353,18 +309,16 @@ impl Line {
     }
 }
 
-/// Makes an op ready for its way; `None` for what stays here.
-fn prepare(op: &Op, last: &mut u64, asked: &mut Asked) -> Option<Sent> {
-    // What is typed and not sent belongs to this end.
-    if matches!(op, Op::KeepUnsent { .. } | Op::FindUnsent) {
-        return None;
+/// Keeps what is told the host while the line is away; returns when the mode has left.
+async fn left(host: &mut Elsewhere, outgoing: &mut Outgoing) {
+    while let Some(op) = host.next().await {
+        if matches!(op, Op::ShutDown) {
+            return;
+        }
+        if let Some(event) = outgoing.take_later(&op) {
+            host.publish(event);
+        }
     }
-    let mut op = serde_json::to_value(op).ok()?;
-    let asks = asked.send(&mut op);
-    let once = (!asks).then(|| uuid::Uuid::new_v4().simple().to_string());
-    *last += 1;
-    let id = *last;
-    Some(Sent { id, op, once })
 }
 
 async fn say(sink: &mut SplitSink<Socket, Message>, frame: &Value) -> Result<(), Ended> {

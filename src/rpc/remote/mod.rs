@@ -8,12 +8,15 @@
 mod answers;
 mod dial;
 mod line;
+mod outgoing;
+mod stopping;
 mod target;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use dial::DialError;
+pub use stopping::stop;
 pub use target::{Target, TargetError};
 
 use self::line::Line;
@@ -38,6 +41,8 @@ pub struct Joining {
     pub program: String,
     /// Certificates of authorities that are trusted besides the system's.
     pub ca_file: Option<Arc<std::path::Path>>,
+    /// Where what is typed and not sent is kept, here; nowhere when not set.
+    pub drafts: Option<PathBuf>,
 }
 
 /// A handle of a host over there. The line is made beside, and as long as the handle is there; leaving it

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use super::Server;
 use super::http::Http;
 use super::wire::Wire;
-use crate::support::cli::Home;
+use crate::support::cli::{Ended, Home};
 
 fn code(status: u16, code: &str) -> (u16, String) {
     (status, code.to_owned())
@@ -148,4 +148,32 @@ fn wrong_tokens_cannot_be_tried_for_ever() {
     let limited = answers.find(|answer| answer.status != 401).expect("an end");
     assert_eq!(limited.code(), code(429, "rate_limited"));
     assert!(limited.header("retry-after").is_some());
+}
+
+#[test]
+fn a_server_is_stopped_from_elsewhere() {
+    let home = Home::new();
+    let server = Server::start(&home);
+    server.open(&json!({}));
+    let place = format!("http://{}", server.address);
+    let stop = |place: &str| home.cli().args(["serve", "stop", place]).run();
+    let stranger = stop(&format!("{place}/#token=0123456789abcdef"));
+    assert_eq!(stranger.code, Some(1));
+    assert!(
+        stranger.stderr.contains("does not let you in"),
+        "{}",
+        stranger.stderr
+    );
+    // The token of this home is known.
+    assert_eq!(stop(&place), Ended::new(0, "", ""));
+    assert_eq!(server.running.end(), (Vec::new(), Some(0), String::new()));
+    let gone = stop(&place);
+    assert_eq!(gone.code, Some(1));
+    assert!(gone.stderr.contains("cannot be reached"), "{}", gone.stderr);
+    let there = stop("ssh://box");
+    assert!(
+        there.stderr.contains("is stopped over there"),
+        "{}",
+        there.stderr
+    );
 }

@@ -2,6 +2,8 @@
 //! that waits for the test.
 
 pub(crate) mod agent;
+pub(crate) mod authority;
+pub(crate) mod cable;
 pub(crate) mod cli;
 pub(crate) mod held;
 pub(crate) mod host;

@@ -1,7 +1,7 @@
 //! The interface here, the agent in a server: through a socket, and through the system's ssh.
 
 use std::fs;
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -10,6 +10,9 @@ use tempfile::TempDir;
 
 use super::program::{Program, Setup};
 use super::{ANSWER, STUCK};
+use crate::support::authority::certified;
+use crate::support::cable::Cable;
+use crate::support::cli::{Home, Running};
 
 /// Waits in a command until the test makes the file `go`.
 const WAITS: &str = r#"{"turns": [
@@ -143,6 +146,94 @@ fn a_server_that_is_not_there_is_waited_for() {
     let _ = server.kill();
     let _ = server.wait();
     program.shows("no line:");
+}
+
+#[test]
+fn what_was_typed_and_not_sent_survives_the_end_of_the_screen() {
+    let mut program = attach(ANSWER).start();
+    let _background = Background::of(&program);
+    program.shows("on serve.sock");
+    program.write("a thought that is not done");
+    program.waits_for_file("a thought that is not done");
+    program.signal("KILL");
+    program.exit();
+    let mut again = program.again(&["attach"]);
+    again.shows("❯ a thought that is not done");
+    again.write("\r");
+    again.shows("• a list");
+    again.write("\x04");
+    assert!(again.exit().success());
+    let mut last = program.again(&["attach"]);
+    last.shows("• a list");
+    last.hides("❯ a thought");
+}
+
+/// A server at a port of this machine.
+fn listening(home: &Home) -> (Running, SocketAddr, String) {
+    let mut running = home
+        .cli()
+        .args(["serve", "--listen", "127.0.0.1:0"])
+        .start();
+    let line = running.line().expect("a line that says where it listens");
+    let (address, token) = line
+        .strip_prefix("http://")
+        .and_then(|rest| rest.split_once("/#token="))
+        .unwrap_or_else(|| panic!("no address: {line}"));
+    (running, address.parse().unwrap(), token.to_owned())
+}
+
+#[test]
+fn typing_and_reading_need_no_line() {
+    let home = Home::new();
+    home.config("settings.toml", "discover_local_models = false\n");
+    let (_server, address, token) = listening(&home);
+    let (pem, config) = certified();
+    let cable = Cable::to(address, Some(config));
+    let place = format!("127.0.0.1:{}", cable.port());
+    let rows: String = (1..=60).map(|row| format!("- row {row}\\n")).collect();
+    let script = format!(
+        r#"{{"turns": [{{"steps": [{{"text": "{rows}"}}]}}, {{"repeat": true, "steps": [{{"text": "Another answer."}}]}}]}}"#
+    );
+    let mut program = Program::new()
+        .file("s.json", &script)
+        .home_file("ca.pem", &pem)
+        .home_file(
+            "settings.toml",
+            "discover_local_models = false\nca_file = \"ca.pem\"\n",
+        )
+        .argument("attach")
+        .argument(&format!("https://{place}/#token={token}"))
+        .argument("--model")
+        .argument("script/s.json")
+        .start();
+    program.shows(&format!("on {place}"));
+    program.write("go\r");
+    program.shows("row 60");
+    program.hides("esc interrupts");
+    cable.hold();
+    program.write("typed meanwhile");
+    program.shows("❯ typed meanwhile");
+    for _ in 0..4 {
+        program.write("\x1b[5~");
+    }
+    program.shows("• row 1\n");
+    program.write("\x10");
+    program.shows("Commands");
+    program.write("\x1b");
+    program.hides("Commands");
+    // What is sent waits, and is not lost.
+    program.write("\r");
+    cable.release();
+    program.shows("Another answer.");
+    program.shows("▌ typed meanwhile");
+    cable.cut();
+    program.shows("no line:");
+    program.write("and again\r");
+    program.shows("▌ and again");
+    program.shows(&format!("on {place}"));
+    program.hides("esc interrupts");
+    let screen = program.screen();
+    assert_eq!(screen.matches("▌ and again").count(), 1, "{screen}");
 }
 
 /// An sshd of Debian with keys of its own.

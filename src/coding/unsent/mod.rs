@@ -4,12 +4,16 @@
 //! One file a session in `<data>/drafts`, locked as long as its osier runs, written in place with one write.
 //! It belongs to its session; that of a session which was never stored comes back in the same directory.
 
+mod keeper;
+
 use std::fs::{DirBuilder, File};
 use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+
+pub use self::keeper::UnsentKeeper;
 
 use super::session::{SESSION_EXTENSION, SessionDirectory};
 use crate::base::text::head_bytes;
