@@ -38,6 +38,8 @@ pub struct Scroll {
 pub struct Screen<'a> {
     pub buffer: &'a Buffer,
     pub hashes: &'a [u64],
+    /// Whether any cell belongs to an image.
+    pub images: bool,
 }
 
 /// What a row looks like, as one number.
@@ -52,6 +54,8 @@ pub struct Detector {
     votes: Vec<u32>,
     /// How many cells of each row differ where it is.
     unmoved: Vec<i64>,
+    /// How many cells of each row show something.
+    inked: Vec<i64>,
     gains: Vec<i64>,
     /// What the rows before each one cost when they come free, summed up.
     losses: Vec<i64>,
@@ -104,9 +108,13 @@ impl Detector {
     fn count_unmoved(&mut self, rows: &Rows, candidates: &[Option<i16>]) {
         let height = rows.next.hashes.len().min(rows.previous.hashes.len());
         self.unmoved.clear();
+        self.inked.clear();
         if candidates.iter().any(Option::is_some) {
             self.unmoved
                 .extend((0..height).map(|row| rows.different(row, row)));
+            let cells = |row| rows.cells(rows.next.buffer, row);
+            self.inked
+                .extend((0..height).map(|row| glyph::inked(cells(row))));
         }
     }
 
@@ -147,7 +155,7 @@ impl Detector {
             sum += if fixed {
                 NEVER
             } else {
-                glyph::inked(rows.cells(rows.next.buffer, place)) - unmoved
+                self.inked[place] - unmoved
             };
             self.losses.push(sum);
         }
@@ -297,12 +305,11 @@ struct Rows<'a> {
 
 impl<'a> Rows<'a> {
     fn new(previous: Screen<'a>, next: Screen<'a>, columns: Range<usize>) -> Self {
-        let holds = |buffer: &Buffer| buffer.content.iter().any(glyph::is_skipped);
         Self {
             previous,
             next,
             columns,
-            images: holds(previous.buffer) || holds(next.buffer),
+            images: previous.images || next.images,
         }
     }
 
@@ -391,10 +398,17 @@ mod tests {
             .collect()
     }
 
+    fn whole<'a>(buffer: &'a Buffer, hashes: &'a [u64]) -> Screen<'a> {
+        Screen {
+            buffer,
+            hashes,
+            images: buffer.content.iter().any(glyph::is_skipped),
+        }
+    }
+
     fn found(previous: &Buffer, next: &Buffer) -> Option<Scroll> {
         let (before, after) = (hashes(previous), hashes(next));
-        let screen = |buffer, hashes| Screen { buffer, hashes };
-        Detector::default().detect(screen(previous, &before), screen(next, &after))
+        Detector::default().detect(whole(previous, &before), whole(next, &after))
     }
 
     fn with_footer(mut rows: Vec<String>) -> Buffer {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Response, Url};
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 use super::fault::{self, Peer};
 use super::{Clients, Way};
@@ -35,9 +35,11 @@ const ANSWER_LIMIT: usize = 32 * 1024 * 1024;
 const HEAD_BYTES: usize = 1024;
 /// Bytes of an answer that are decoded before anybody hears of them, when they are there at once.
 const BATCH_BYTES: usize = 32 * 1024;
-/// Shortest time between two batches of an answer. No reader sees more often than that, and everybody behind
-/// a call works once a batch, not once a piece.
+/// Shortest time between two looks at the connection.
 const PACE: Duration = Duration::from_millis(10);
+/// Shortest time between two batches of an answer. No reader sees more often than that, and everybody behind
+/// a call works once a batch, not once a piece. The end of an answer does not wait for it.
+const BATCH_PACE: Duration = Duration::from_millis(30);
 
 /// Turns that a connection gets to bring more before it is taken for having none.
 const TURNS: usize = 2;
@@ -80,6 +82,8 @@ struct Reading {
     length: usize,
     /// Before then nothing is read.
     due: Instant,
+    /// Before then pieces of text wait for more of them.
+    batch: Instant,
 }
 
 impl Call {
@@ -192,45 +196,27 @@ impl Call {
             saw_event: false,
             length: 0,
             due: Instant::now(),
+            batch: Instant::now(),
         }));
     }
 
+    /// Reads until there is a batch, or the end.
     async fn read(&mut self, mut reading: Box<Reading>) {
         let idle = self.clients.options.idle_timeout;
         let mut out = Vec::new();
-        let host = fault::host(reading.response.url());
-        if reading.due > Instant::now() {
-            sleep_until(reading.due).await;
-        }
-        let mut chunk = timeout(idle, reading.response.chunk()).await;
         let mut room = BATCH_BYTES;
         loop {
-            match chunk {
-                Ok(Ok(Some(bytes))) => {
-                    room = room.saturating_sub(bytes.len());
-                    reading.take(&bytes, &host, &mut out);
-                }
-                Ok(Ok(None)) => reading.finish(&host, self.request.api_key.as_ref(), &mut out),
-                Ok(Err(error)) => reading.decoder.fail(fault::cut(&error, &host), &mut out),
-                Err(_) => reading.decoder.fail(fault::silence(&host, idle), &mut out),
+            if reading.due > Instant::now() {
+                sleep_until(reading.due).await;
             }
-            if room == 0 || reading.decoder.ended() {
+            let key = self.request.api_key.as_ref();
+            reading.look((idle, key), &mut out, &mut room).await;
+            let waits = !out.is_empty() && out.iter().all(is_piece);
+            if reading.decoder.ended() || room == 0 || !waits || Instant::now() >= reading.batch {
                 break;
             }
-            // The connection hands over one chunk at a time: it gets turns to bring the next.
-            let mut next = None;
-            for _ in 0..TURNS {
-                if next.is_none() {
-                    give_way().await;
-                    next = reading.response.chunk().now_or_never();
-                }
-            }
-            let Some(next) = next else {
-                reading.due = Instant::now() + PACE;
-                break;
-            };
-            chunk = Ok(next);
         }
+        reading.batch = Instant::now() + BATCH_PACE;
         for event in out {
             self.add(event);
         }
@@ -251,6 +237,11 @@ impl Call {
     }
 }
 
+/// Whether an event only grows what is there.
+fn is_piece(event: &StreamEvent) -> bool {
+    matches!(event, StreamEvent::Delta(_) | StreamEvent::Usage(_))
+}
+
 /// Lets the tasks run that are ready now. Unlike the runtime's own way it does not look for news of the system
 /// first, which costs more than the piece that is waited for.
 async fn give_way() {
@@ -266,6 +257,52 @@ async fn give_way() {
 }
 
 impl Reading {
+    /// Takes what the connection has; waits for it while nothing of this batch is there, else until the batch
+    /// is due.
+    async fn look(
+        &mut self,
+        (idle, key): (Duration, Option<&Secret>),
+        out: &mut Vec<StreamEvent>,
+        room: &mut usize,
+    ) {
+        let host = fault::host(self.response.url());
+        let mut chunk = if out.is_empty() {
+            timeout(idle, self.response.chunk()).await
+        } else {
+            match timeout_at(self.batch, self.response.chunk()).await {
+                Ok(chunk) => Ok(chunk),
+                Err(_) => return,
+            }
+        };
+        loop {
+            match chunk {
+                Ok(Ok(Some(bytes))) => {
+                    *room = room.saturating_sub(bytes.len());
+                    self.take(&bytes, &host, out);
+                }
+                Ok(Ok(None)) => self.finish(&host, key, out),
+                Ok(Err(error)) => self.decoder.fail(fault::cut(&error, &host), out),
+                Err(_) => self.decoder.fail(fault::silence(&host, idle), out),
+            }
+            if *room == 0 || self.decoder.ended() {
+                return;
+            }
+            // The connection hands over one chunk at a time: it gets turns to bring the next.
+            let mut next = None;
+            for _ in 0..TURNS {
+                if next.is_none() {
+                    give_way().await;
+                    next = self.response.chunk().now_or_never();
+                }
+            }
+            let Some(next) = next else {
+                self.due = Instant::now() + PACE;
+                return;
+            };
+            chunk = Ok(next);
+        }
+    }
+
     fn take(&mut self, bytes: &[u8], host: &str, out: &mut Vec<StreamEvent>) {
         if !self.saw_event {
             let room = HEAD_BYTES.saturating_sub(self.head.len());

@@ -26,6 +26,8 @@ pub struct FrameWriter {
     next: Buffer,
     shown_hashes: Vec<u64>,
     next_hashes: Vec<u64>,
+    /// Whether the terminal draws images in cells that are shown, and in those that are wanted.
+    images: (bool, bool),
     /// Rows that are shown as they are wanted.
     settled: Vec<bool>,
     detector: Detector,
@@ -42,6 +44,7 @@ impl FrameWriter {
             next: Buffer::empty(Rect::ZERO),
             shown_hashes: Vec::new(),
             next_hashes: Vec::new(),
+            images: (false, false),
             settled: Vec::new(),
             detector: Detector::default(),
             queued: Vec::new(),
@@ -140,6 +143,7 @@ impl FrameWriter {
         self.shown.reset();
         let width = usize::from(self.next.area.width);
         let blank = scroll::row_hash(&self.shown.content[..width.min(self.shown.content.len())]);
+        self.images.0 = false;
         self.shown_hashes.clear();
         self.shown_hashes
             .resize(usize::from(self.next.area.height), blank);
@@ -168,6 +172,9 @@ impl FrameWriter {
             self.settled.push(same);
         }
         let changed = self.settled.iter().filter(|same| !**same).count();
+        if changed > 0 {
+            self.images.1 = self.next.content.iter().any(glyph::is_skipped);
+        }
         if changed >= SCROLL_ROWS && self.encoder.features().margins {
             self.write_scrolls(out);
             self.write_with_boxes(out);
@@ -176,15 +183,15 @@ impl FrameWriter {
             write_rows(&mut self.encoder, screens, &self.links, out);
         }
         std::mem::swap(&mut self.shown_hashes, &mut self.next_hashes);
+        self.images.0 = self.images.1;
     }
 
     /// Moves what has moved, block by block.
     fn write_scrolls(&mut self, out: &mut Vec<u8>) {
         for _ in 0..SCROLLS {
-            let screen = |buffer, hashes| scroll::Screen { buffer, hashes };
             let found = self.detector.detect(
-                screen(&self.shown, &self.shown_hashes),
-                screen(&self.next, &self.next_hashes),
+                screen(&self.shown, &self.shown_hashes, self.images.0),
+                screen(&self.next, &self.next_hashes, self.images.1),
             );
             let Some(found) = found else { return };
             let size = self.next.area.as_size();
@@ -199,10 +206,9 @@ impl FrameWriter {
     /// margins at its sides, or over the whole width, the sides drawn anew. All ways are tried.
     fn write_with_boxes(&mut self, out: &mut Vec<u8>) {
         let side_margins = self.encoder.features().side_margins;
-        let screen = |buffer, hashes| scroll::Screen { buffer, hashes };
         let found = self.detector.detect_inside(
-            screen(&self.shown, &self.shown_hashes),
-            screen(&self.next, &self.next_hashes),
+            screen(&self.shown, &self.shown_hashes, self.images.0),
+            screen(&self.next, &self.next_hashes, self.images.1),
             side_margins,
         );
         let before = found.iter().any(Option::is_some);
@@ -233,6 +239,14 @@ impl FrameWriter {
     /// A cursor outside the screen is hidden.
     fn within(&self, cursor: Option<Cursor>) -> Option<Cursor> {
         cursor.filter(|cursor| self.next.area.contains(cursor.position))
+    }
+}
+
+fn screen<'a>(buffer: &'a Buffer, hashes: &'a [u64], images: bool) -> scroll::Screen<'a> {
+    scroll::Screen {
+        buffer,
+        hashes,
+        images,
     }
 }
 

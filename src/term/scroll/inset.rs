@@ -37,10 +37,9 @@ impl Detector {
         side_margins: bool,
     ) -> [Option<super::Scroll>; 2] {
         let mut scratch = std::mem::take(&mut self.inset);
-        let buffers = (previous.buffer, next.buffer);
         let found = scratch
             .find_box(previous, next)
-            .map(|columns| self.scrolls(&mut scratch, buffers, columns, side_margins));
+            .map(|columns| self.scrolls(&mut scratch, (previous, next), columns, side_margins));
         self.inset = scratch;
         found.unwrap_or_default()
     }
@@ -48,23 +47,28 @@ impl Detector {
     fn scrolls(
         &mut self,
         scratch: &mut Scratch,
-        (previous, next): (&Buffer, &Buffer),
+        (previous, next): (Screen, Screen),
         columns: Range<usize>,
         side_margins: bool,
     ) -> [Option<super::Scroll>; 2] {
-        let width = usize::from(next.area.width);
+        let width = usize::from(next.buffer.area.width);
         for (kind, columns) in [columns.clone(), 0..width].into_iter().enumerate() {
-            hash_rows(previous, columns.clone(), &mut scratch.previous[kind]);
-            hash_rows(next, columns, &mut scratch.next[kind]);
+            hash_rows(
+                previous.buffer,
+                columns.clone(),
+                &mut scratch.previous[kind],
+            );
+            hash_rows(next.buffer, columns, &mut scratch.next[kind]);
         }
         let distances = self.candidates(&scratch.previous[0], &scratch.next[0]);
         let mut best = |kind: usize, columns: Range<usize>| {
-            let screen = |buffer, hashes| Screen { buffer, hashes };
-            let rows = Rows::new(
-                screen(previous, &scratch.previous[kind]),
-                screen(next, &scratch.next[kind]),
-                columns,
-            );
+            let (hashes, wanted) = (&scratch.previous[kind], &scratch.next[kind]);
+            let previous = Screen { hashes, ..previous };
+            let next = Screen {
+                hashes: wanted,
+                ..next
+            };
+            let rows = Rows::new(previous, next, columns);
             self.count_unmoved(&rows, &distances);
             distances
                 .iter()
