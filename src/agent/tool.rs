@@ -82,6 +82,16 @@ pub struct ToolHints {
     pub open_world: Option<bool>,
 }
 
+impl ToolHints {
+    /// Of a tool that only reads.
+    pub const READS: Self = Self {
+        read_only: Some(true),
+        destructive: None,
+        idempotent: None,
+        open_world: None,
+    };
+}
+
 /// A tool as a list shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

@@ -5,7 +5,6 @@
 //! kept the same way. Trust is about loading alone, never about what a tool may do.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -15,6 +14,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::folders::Folders;
 use crate::base::atomic_file::{self, Options, WriteError};
+use crate::base::hex::hex;
 
 /// What a project can have that runs code, relative to its root. A folder means everything in it.
 pub const FILES: [&str; 7] = [
@@ -177,12 +177,7 @@ fn hash(root: &Path, files: &[PathBuf]) -> io::Result<String> {
             hasher.update(part);
         }
     }
-    let digest = hasher.finalize();
-    let mut text = String::with_capacity(2 * digest.len());
-    for byte in digest {
-        let _ = write!(text, "{byte:02x}");
-    }
-    Ok(text)
+    Ok(hex(hasher.finalize()))
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Who may call models through this server, and what they have used: one SQLite file, which the server and
 //! `osier serve users` share. Tokens are not in it, only their digests.
 
-use std::fmt::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,6 +11,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use sha2::{Digest as _, Sha256};
 
 use crate::base::clock;
+use crate::base::hex::hex;
 use crate::llm::Usage;
 
 /// How long another process may hold the file.
@@ -235,12 +235,7 @@ fn token() -> Result<String, UsersError> {
     let mut bytes = [0_u8; 32];
     let filled = SystemRandom::new().fill(&mut bytes);
     filled.map_err(|_| UsersError::Random)?;
-    let mut token = "osier-".to_owned();
-    for byte in bytes {
-        // A text takes everything.
-        let _ = write!(token, "{byte:02x}");
-    }
-    Ok(token)
+    Ok(format!("osier-{}", hex(bytes)))
 }
 
 #[cfg(test)]

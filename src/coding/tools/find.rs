@@ -68,10 +68,7 @@ impl Tool for FindTool {
     }
 
     fn hints(&self) -> ToolHints {
-        ToolHints {
-            read_only: Some(true),
-            ..ToolHints::default()
-        }
+        ToolHints::READS
     }
 
     fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {

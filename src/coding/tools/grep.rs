@@ -80,10 +80,7 @@ impl Tool for GrepTool {
     }
 
     fn hints(&self) -> ToolHints {
-        ToolHints {
-            read_only: Some(true),
-            ..ToolHints::default()
-        }
+        ToolHints::READS
     }
 
     fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {

@@ -59,10 +59,7 @@ impl Tool for LsTool {
     }
 
     fn hints(&self) -> ToolHints {
-        ToolHints {
-            read_only: Some(true),
-            ..ToolHints::default()
-        }
+        ToolHints::READS
     }
 
     fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {

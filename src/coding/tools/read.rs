@@ -112,10 +112,7 @@ impl Tool for ReadTool {
     }
 
     fn hints(&self) -> ToolHints {
-        ToolHints {
-            read_only: Some(true),
-            ..ToolHints::default()
-        }
+        ToolHints::READS
     }
 
     /// In order with the calls that change the same file.

@@ -57,10 +57,7 @@ impl Tool for TodoTool {
     }
 
     fn hints(&self) -> ToolHints {
-        ToolHints {
-            read_only: Some(true),
-            ..ToolHints::default()
-        }
+        ToolHints::READS
     }
 
     fn run(&self, arguments: Value, _cx: ToolContext) -> BoxFuture<'_, ToolOutput> {

@@ -1,6 +1,5 @@
 //! Who may come in: the token, the names the server goes by, and how often a wrong token may be tried.
 
-use std::fmt::Write as _;
 use std::io;
 use std::net::IpAddr;
 use std::path::Path;
@@ -12,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 use super::fault::{Code, Fault};
 use super::limits::Buckets;
 use crate::base::atomic_file::{self, Options};
+use crate::base::hex::hex;
 use crate::coding::relay::{Relay, User};
 
 /// Wrong tokens that one address may try before it has to wait, and how many more a second.
@@ -160,10 +160,7 @@ pub fn make_token() -> io::Result<String> {
     let mut bytes = [0_u8; 32];
     let filled = SystemRandom::new().fill(&mut bytes);
     filled.map_err(|_| io::Error::other("the system gives no random numbers"))?;
-    Ok(bytes.iter().fold(String::new(), |mut token, byte| {
-        let _ = write!(token, "{byte:02x}");
-        token
-    }))
+    Ok(hex(bytes))
 }
 
 /// The token in a file, which is made when it is not there. The error is one sentence.

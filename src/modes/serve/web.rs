@@ -16,6 +16,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::Server;
 
+use crate::base::hex::hex;
+
 const HTML: &str = "text/html; charset=utf-8";
 const CSS: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
@@ -131,8 +133,7 @@ fn send(kind: &'static str, body: impl Into<Bytes>, headers: &HeaderMap) -> Resp
 /// Names a content.
 fn tag(body: &[u8]) -> String {
     let digest = Sha256::digest(body);
-    let digits = digest.iter().take(12).map(|byte| format!("{byte:02x}"));
-    format!("\"{}\"", digits.collect::<String>())
+    format!("\"{}\"", hex(&digest[..12]))
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod code;
 mod coloured;
 mod containers;
 mod inline;
+mod literal;
 mod long_line;
 mod math;
 mod mermaid;

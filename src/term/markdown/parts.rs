@@ -160,6 +160,7 @@ impl Markdown {
             number: number.filter(|_| boundary.sibling),
             after_blank: blank_before(&self.source, place),
             flow: None,
+            markup: false,
         })
     }
 }

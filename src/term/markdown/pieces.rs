@@ -17,9 +17,9 @@ use crate::base::text;
 use crate::term::row::Row;
 
 /// Bytes of open text from which on it is cut.
-const LONG: usize = 8 * 1024;
+pub(super) const LONG: usize = 8 * 1024;
 /// Bytes of a piece, about.
-const PIECE: usize = 4 * 1024;
+pub(super) const PIECE: usize = 4 * 1024;
 /// How often another place is tried, so many bytes before the last, when no row begins with plain text.
 const TRIES: usize = 8;
 const STEP: usize = 61;
@@ -102,6 +102,9 @@ impl Markdown {
     }
 
     fn find_cut(&mut self) -> Option<(usize, Rest)> {
+        if self.splitter.literal().is_some() {
+            return self.find_literal_cut();
+        }
         let open = self.tail.as_ref().or(self.units.last())?;
         let start = open.source.start;
         let length = self.source.len() - start;
@@ -131,6 +134,7 @@ impl Markdown {
                     number: None,
                     after_blank: false,
                     flow: Some(Flow { continues }),
+                    markup: false,
                 };
                 (start + length, rest)
             })
@@ -316,6 +320,15 @@ mod tests {
             ("no space", words(12_000, "")),
             ("wide", "漢字仮名".repeat(5000)),
             ("markup", bold),
+            (
+                "html",
+                format!("<div>\n{}", words(12_000, "\n<p> *not* emphasis ")),
+            ),
+            ("a comment", format!("<!-- {}", words(12_000, "\n"))),
+            (
+                "indented code",
+                format!("    first\n    {}", words(12_000, "\n      ")),
+            ),
             (
                 "after others",
                 format!("# Title\n\ntext\n{}", words(12_000, " ")),

@@ -65,6 +65,8 @@ pub(super) struct Block<'a> {
     pub(super) after_blank: bool,
     /// It goes on in the middle of a paragraph.
     pub(super) flows: bool,
+    /// It is markup as a whole.
+    pub(super) markup: bool,
     /// Tokens of the code blocks inside, in their order.
     pub(super) tokens: &'a [Vec<LineTokens>],
     pub(super) rows: Vec<Row>,
@@ -79,6 +81,11 @@ pub(super) fn render(
     resolve: impl FnMut(&str) -> Option<String>,
 ) -> (Vec<Row>, Vec<Nested>) {
     let mut renderer = Renderer::new(source, block);
+    if renderer.block.markup {
+        renderer.html = true;
+        renderer.html_lines(source);
+        return (renderer.block.rows, Vec::new());
+    }
     for (event, range) in parse(&math::with_dollars(source), resolve) {
         renderer.event(event, range);
     }
@@ -143,16 +150,7 @@ struct Renderer<'s, 'b> {
 
 impl<'s, 'b> Renderer<'s, 'b> {
     fn new(source: &'s str, block: Block<'b>) -> Self {
-        let root = Prefix {
-            first: None,
-            rest: Span::default(),
-            base: Face::default(),
-            previous: None,
-        };
-        let context = block.context.cloned().unwrap_or(Context {
-            prefixes: vec![root],
-            lists: Vec::new(),
-        });
+        let context = block.context.cloned().unwrap_or_default();
         Self {
             source,
             block,

@@ -6,6 +6,7 @@
 //! parser's business; a block that holds more than one by the parser's view is no harm.
 
 use super::containers::Container;
+use super::literal::Literal;
 use super::scan::{
     Fence, HtmlEnd, Line, Marker, columns, footnote, html, is_delimiter_row, is_heading, is_rule,
     is_underline,
@@ -157,6 +158,16 @@ impl Splitter {
     /// Whether the last line may be a table's header that waits for the line below it.
     pub(super) fn may_become_table(&self) -> bool {
         matches!(self.leaf, Leaf::Paragraph { header: 1.. })
+    }
+
+    /// What the lines of the open block are at the top level, where they are shown as they are.
+    pub(super) fn literal(&self) -> Option<Literal> {
+        match self.leaf {
+            _ if !self.containers.is_empty() => None,
+            Leaf::Html(_) => Some(Literal::Markup),
+            Leaf::Indented => Some(Literal::Indented),
+            _ => None,
+        }
     }
 
     /// The open fence.

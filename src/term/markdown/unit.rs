@@ -48,6 +48,8 @@ pub(super) struct Rest {
     pub(super) number: Option<u64>,
     pub(super) after_blank: bool,
     pub(super) flow: Option<Flow>,
+    /// It is nothing but markup, though it does not begin like that.
+    pub(super) markup: bool,
 }
 
 /// A part that goes on in the middle of a paragraph: its first line bears no marks of containers.
@@ -265,6 +267,7 @@ impl Unit {
             context: rest.map(|rest| &rest.context),
             after_blank: rest.is_some_and(|rest| rest.after_blank),
             flows: rest.is_some_and(|rest| rest.flow.is_some()),
+            markup: rest.is_some_and(|rest| rest.markup),
             tokens: &text.tokens,
             ..Block::default()
         };

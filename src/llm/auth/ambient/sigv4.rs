@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use ring::digest::{SHA256, digest};
 use ring::hmac;
 
+use crate::base::hex::hex;
 use crate::llm::provider::Secret;
 
 /// The only way of signing there is.
@@ -114,14 +115,6 @@ fn encoded(path: &str) -> String {
         }
     }
     encoded
-}
-
-fn hex(bytes: &[u8]) -> String {
-    let mut hex = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        let _ = write!(hex, "{byte:02x}");
-    }
-    hex
 }
 
 #[cfg(test)]

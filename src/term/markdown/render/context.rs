@@ -120,6 +120,22 @@ pub(in super::super) struct Context {
     pub(super) lists: Vec<List>,
 }
 
+/// The document's own: nothing is open.
+impl Default for Context {
+    fn default() -> Self {
+        let root = Prefix {
+            first: None,
+            rest: Span::default(),
+            base: Face::default(),
+            previous: None,
+        };
+        Self {
+            prefixes: vec![root],
+            lists: Vec::new(),
+        }
+    }
+}
+
 impl Context {
     /// Containers that are open.
     pub(in super::super) fn depth(&self) -> usize {
