@@ -158,7 +158,7 @@ fn a_server_is_stopped_from_elsewhere() {
     let place = format!("http://{}", server.address);
     let stop = |place: &str| home.cli().args(["serve", "stop", place]).run();
     let stranger = stop(&format!("{place}/#token=0123456789abcdef"));
-    assert_eq!(stranger.code, Some(1));
+    assert_eq!(stranger.code, Some(2));
     assert!(
         stranger.stderr.contains("does not let you in"),
         "{}",
@@ -168,7 +168,7 @@ fn a_server_is_stopped_from_elsewhere() {
     assert_eq!(stop(&place), Ended::new(0, "", ""));
     assert_eq!(server.running.end(), (Vec::new(), Some(0), String::new()));
     let gone = stop(&place);
-    assert_eq!(gone.code, Some(1));
+    assert_eq!(gone.code, Some(2));
     assert!(gone.stderr.contains("cannot be reached"), "{}", gone.stderr);
     let there = stop("ssh://box");
     assert!(

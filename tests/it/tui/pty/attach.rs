@@ -217,10 +217,10 @@ fn typing_and_reading_need_no_line() {
         program.write("\x1b[5~");
     }
     program.shows("• row 1\n");
-    program.write("\x10");
-    program.shows("Commands");
+    program.write("\x1bx");
+    program.shows("╭ Actions");
     program.write("\x1b");
-    program.hides("Commands");
+    program.hides("╭ Actions");
     // What is sent waits, and is not lost.
     program.write("\r");
     cable.release();
