@@ -9,7 +9,7 @@ use tokio::net::UnixStream;
 use super::exit::Exit;
 use crate::base::process::{Invocation, spawn_detached};
 use crate::coding::folders::Folders;
-use crate::coding::host::HostSetup;
+use crate::coding::host::{HostSetup, Opening};
 use crate::modes::serve::read_token;
 use crate::modes::tui;
 use crate::rpc::remote::{self, Joining, Target, attach};
@@ -91,8 +91,8 @@ pub(super) fn run(
             .join(" "),
     });
     let outcome = runtime.block_on(async {
-        let (host, events) = attach(target, joining);
-        tui::run_over((host, events), setup, options).await
+        let first = attach(target.clone(), joining.clone());
+        tui::run_over(first, others(target, joining), setup, options).await
     });
     outcome
         .map(|()| Exit::Success)
@@ -149,6 +149,23 @@ fn token(
         (None, Some(file)) => Ok(Some(read_token(file)?)),
         (None, None) => Ok(token_of(target, setup)),
     }
+}
+
+/// How other sessions over there are joined: each on a line of its own.
+fn others(target: Target, joining: Joining) -> tui::Open {
+    tui::Open::new(move |wanted, opening| {
+        if opening != Opening::Itself {
+            let text = "only the server can make a copy: `/clone` in the session itself";
+            return Err(text.to_owned());
+        }
+        let joining = Joining {
+            fresh: wanted.session.is_none(),
+            session: wanted.session,
+            cwd: wanted.cwd.or_else(|| joining.cwd.clone()),
+            ..joining.clone()
+        };
+        Ok(attach(target.clone(), joining))
+    })
 }
 
 /// The token of a server on this machine is known.

@@ -41,6 +41,8 @@ pub struct Settings {
     /// How pictures are shown.
     pub images: Images,
     pub notifications: bool,
+    /// Whether the title of the terminal says what is shown and how it stands.
+    pub title: bool,
     pub max_retries: u32,
     /// Whether a window that is nearly full is compacted without being asked.
     pub auto_compact: bool,
@@ -110,6 +112,7 @@ impl Default for Settings {
             reduced_motion: false,
             images: Images::Auto,
             notifications: true,
+            title: true,
             max_retries: 5,
             auto_compact: true,
             discover_local_models: true,
@@ -251,6 +254,13 @@ pub const SETTINGS: &[Setting] = &[
         accepts: "true or false",
         description: "Tell the terminal when a turn ends while it is not focused.",
         take: |settings, value| value.as_bool().map(|value| settings.notifications = value),
+    },
+    Setting {
+        name: "title",
+        default: "true",
+        accepts: "true or false",
+        description: "Let the terminal's title name the session that is shown, and what waits.",
+        take: |settings, value| value.as_bool().map(|value| settings.title = value),
     },
     Setting {
         name: "max_retries",

@@ -28,7 +28,8 @@ pub enum Opening {
 }
 
 impl Opening {
-    fn choice(self, target: String) -> SessionChoice {
+    /// The choice of the session `target` as this.
+    pub fn choice(self, target: String) -> SessionChoice {
         match self {
             Self::Itself => SessionChoice::Resume(target),
             Self::Copy => SessionChoice::Copy(target),

@@ -51,6 +51,35 @@ pub struct Wanted {
     pub permissions: Option<Mode>,
 }
 
+impl Wanted {
+    /// What the host of `session` starts with: `template`, save for what is wanted otherwise.
+    ///
+    /// # Errors
+    /// The directory cannot be worked in.
+    pub fn setup(
+        &self,
+        template: &HostSetup,
+        session: SessionChoice,
+    ) -> Result<HostSetup, OpenError> {
+        let cwd = self.cwd.as_ref().unwrap_or(&template.cwd);
+        let failed = |source| OpenError::Directory {
+            cwd: cwd.clone(),
+            source,
+        };
+        let cwd = cwd.canonicalize().map_err(failed)?;
+        std::fs::read_dir(&cwd).map_err(failed)?;
+        let (settings, _) = Settings::load_for(&template.folders, &cwd);
+        Ok(HostSetup {
+            cwd,
+            settings,
+            session,
+            model: self.model.clone().or_else(|| template.model.clone()),
+            permissions: self.permissions.or(template.permissions),
+            ..template.clone()
+        })
+    }
+}
+
 impl Hosts {
     /// No session yet; each will be opened with `template`.
     pub fn new(template: HostSetup) -> Self {
@@ -222,7 +251,7 @@ impl Hosts {
         if self.lock().closing {
             return Err(OpenError::Closing);
         }
-        let setup = self.setup(&wanted, session)?;
+        let setup = wanted.setup(&self.0.template, session)?;
         let (host, events) = Host::start(setup)?;
         let room = Room::new(host, ids);
         let mut watch = room.watch();
@@ -249,26 +278,6 @@ impl Hosts {
                 None => return Err(OpenError::Closing),
             }
         }
-    }
-
-    fn setup(&self, wanted: &Wanted, session: SessionChoice) -> Result<HostSetup, OpenError> {
-        let template = &self.0.template;
-        let cwd = wanted.cwd.as_ref().unwrap_or(&template.cwd);
-        let failed = |source| OpenError::Directory {
-            cwd: cwd.clone(),
-            source,
-        };
-        let cwd = cwd.canonicalize().map_err(failed)?;
-        std::fs::read_dir(&cwd).map_err(failed)?;
-        let (settings, _) = Settings::load_for(&template.folders, &cwd);
-        Ok(HostSetup {
-            cwd,
-            settings,
-            session,
-            model: wanted.model.clone().or_else(|| template.model.clone()),
-            permissions: wanted.permissions.or(template.permissions),
-            ..template.clone()
-        })
     }
 
     /// The room holds another session from now on.

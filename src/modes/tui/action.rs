@@ -3,7 +3,7 @@
 use super::command::Command;
 use super::looks::NewBinding;
 use super::tree::TreeMemory;
-use crate::coding::host::{DiffRange, Op, Reviewed, TreeOp};
+use crate::coding::host::{DiffRange, Op, Opening, Reviewed, TreeOp};
 use crate::coding::questions::Answer;
 
 /// One intent.
@@ -28,6 +28,23 @@ pub enum Action {
         /// What would happen to the files follows, to be taken or left; else it is told when they differ.
         files: bool,
     },
+    /// Opens a stored session; one that is open already is shown.
+    OpenSession {
+        target: String,
+        /// Where it works; here when not set.
+        cwd: Option<String>,
+        opening: Opening,
+        /// Beside the sessions that are open, in any case.
+        beside: bool,
+    },
+    /// Shows the open session with this number.
+    ShowSessionNumber(usize),
+    /// Closes the open session with this number, when nothing is cut off by that or the person agrees.
+    CloseSession(usize),
+    /// Closes it and stops what it does.
+    CloseSessionAnyway(usize),
+    /// Leaves and stops what other sessions do.
+    LeaveAnyway,
     /// Asks what to do with a session that another osier has.
     OfferInUse {
         target: String,

@@ -24,6 +24,7 @@ use super::activity::Activity;
 use super::asking::Asking;
 use super::attached::{Attached, dropped_pictures};
 use super::command::Command;
+use super::deck::{DeckRequest, Roster};
 use super::editor::Editor;
 use super::footer::Footer;
 use super::looks::NewBinding;
@@ -79,6 +80,8 @@ pub enum Effect {
     PickTheme,
     /// Read settings, themes and keymaps again.
     ReloadLooks,
+    /// Something about the sessions that are open.
+    Deck(DeckRequest),
     Quit,
 }
 
@@ -126,6 +129,8 @@ pub struct App {
     pub(super) search: Search,
     /// The settings as they were listed last.
     pub(super) settings: Vec<SettingInfo>,
+    /// How the open sessions stand, as it was told last.
+    pub(super) roster: Roster,
     /// What the tree view looked like when it was last open.
     pub(super) tree: TreeMemory,
     /// A move in the tree is on its way; whether its files were asked for.
@@ -198,6 +203,7 @@ impl App {
             todo: TodoView::default(),
             search: Search::default(),
             settings: Vec::new(),
+            roster: Roster::default(),
             tree: TreeMemory::default(),
             move_files: None,
             pending_keys: Vec::new(),

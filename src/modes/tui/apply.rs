@@ -6,6 +6,7 @@ use super::action::Action;
 use super::activity::TOAST_TIME;
 use super::app::{App, Effect};
 use super::command::Command;
+use super::deck::DeckRequest;
 use super::editor::Missing;
 use super::overlays;
 use super::slash;
@@ -68,6 +69,16 @@ impl App {
                 self.layers.pop();
             }
             Action::OfferInUse { target } => self.offer_in_use(&target),
+            Action::OpenSession {
+                target,
+                cwd,
+                opening,
+                beside,
+            } => self.open_session((target, cwd), opening, beside),
+            Action::ShowSessionNumber(number) => self.show_number(number, now),
+            Action::CloseSession(number) => self.close_session(number, now),
+            Action::CloseSessionAnyway(number) => self.want(DeckRequest::Close(number)),
+            Action::LeaveAnyway => self.effects.push(Effect::Quit),
             Action::Move { op, files } => {
                 self.move_files = Some(files);
                 self.ops.push(Op::Tree(op));
@@ -120,7 +131,7 @@ impl App {
             Action::SetTheme(name) => self.effects.push(Effect::LoadTheme(name)),
             Action::ReloadLooks => self.effects.push(Effect::ReloadLooks),
             Action::Toast { text, error } => self.activity.toast(text, error, now),
-            Action::Quit => self.effects.push(Effect::Quit),
+            Action::Quit => self.quit(),
         }
     }
 
@@ -131,7 +142,7 @@ impl App {
             Command::Interrupt => self.interrupt(),
             Command::RecallQueue => self.tell(AgentOp::RecallQueue),
             Command::ClearOrExit => self.clear_or_exit(now),
-            Command::Exit if self.editor.is_empty() => self.effects.push(Effect::Quit),
+            Command::Exit if self.editor.is_empty() => self.quit(),
             Command::Suspend => self.effects.push(Effect::Suspend),
             Command::Redraw => self.effects.push(Effect::Repaint),
             Command::ExternalEditor => {
@@ -147,7 +158,7 @@ impl App {
             Command::CycleModel => self.ops.push(Op::CycleModel { backward: false }),
             Command::CycleModelBackward => self.ops.push(Op::CycleModel { backward: true }),
             Command::CycleThinking => self.ops.push(Op::CycleThinkingLevel),
-            Command::NewSession => self.ops.push(Op::NewSession),
+            Command::NewSession => self.new_session(),
             Command::ToggleThinking => {
                 self.transcript.toggle_thinking();
             }
@@ -162,7 +173,11 @@ impl App {
                 let missing = self.editor.complete_path();
                 self.ask_for(missing);
             }
-            command => return self.read_command(command, now) || self.open_panel(command, now),
+            command => {
+                return self.deck_command(command, now)
+                    || self.read_command(command, now)
+                    || self.open_panel(command, now);
+            }
         }
         true
     }
@@ -245,7 +260,7 @@ impl App {
             .exit_armed
             .is_some_and(|since| now.saturating_duration_since(since) < EXIT_WINDOW);
         if armed {
-            self.effects.push(Effect::Quit);
+            self.quit();
             return;
         }
         self.exit_armed = Some(now);

@@ -65,6 +65,12 @@ impl Asking {
         rows
     }
 
+    /// The oldest question, on a line.
+    pub(super) fn first(&self) -> Option<String> {
+        let first = self.waiting.first();
+        first.map(|waiting| describe(&waiting.question))
+    }
+
     fn take(&mut self, id: &str) -> Option<Waiting> {
         let place = self
             .waiting
@@ -127,7 +133,7 @@ impl App {
             return;
         }
         if !self.focused {
-            let text = format!("osier waits: {}", describe(question));
+            let text = format!("waits for you: {}", describe(question));
             self.effects
                 .push(Effect::Notify(text::truncate(&text, 200).into_owned()));
         }

@@ -3,7 +3,7 @@
 
 mod table;
 
-pub use table::COMMANDS;
+pub use table::commands;
 
 /// A bindable action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -23,6 +23,23 @@ pub enum Command {
     Permissions,
     SessionPicker,
     NewSession,
+    // The open sessions.
+    OpenSessions,
+    NewBeside,
+    NextSession,
+    PreviousSession,
+    NextWaiting,
+    PreviousWaiting,
+    CloseSession,
+    Session1,
+    Session2,
+    Session3,
+    Session4,
+    Session5,
+    Session6,
+    Session7,
+    Session8,
+    Session9,
     Jobs,
     Tools,
     Themes,
@@ -73,6 +90,7 @@ pub enum Command {
     SessionName,
     SessionDelete,
     SessionRestore,
+    SessionBeside,
     // Sending.
     Submit,
     FollowUp,
@@ -150,23 +168,27 @@ pub struct CommandInfo {
 impl Command {
     /// The command called `name` in keymaps.
     pub fn from_name(name: &str) -> Option<Self> {
-        COMMANDS
-            .iter()
+        commands()
             .find(|info| info.name == name)
             .map(|info| info.command)
     }
 
     pub fn info(self) -> &'static CommandInfo {
+        const NONE: CommandInfo = CommandInfo {
+            command: Command::Cancel,
+            name: "",
+            description: "",
+            in_palette: false,
+        };
         // The test below holds the table complete.
-        COMMANDS
-            .iter()
+        commands()
             .find(|info| info.command == self)
-            .unwrap_or(&COMMANDS[0])
+            .unwrap_or(&NONE)
     }
 
     /// Every name, for checking keymaps.
     pub fn names() -> Vec<&'static str> {
-        COMMANDS.iter().map(|info| info.name).collect()
+        commands().map(|info| info.name).collect()
     }
 }
 
@@ -180,9 +202,9 @@ mod tests {
         let mut names = Command::names();
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), COMMANDS.len());
-        assert_eq!(COMMANDS.len(), Command::Cancel as usize + 1);
-        for info in COMMANDS {
+        assert_eq!(names.len(), commands().count());
+        assert_eq!(commands().count(), Command::Cancel as usize + 1);
+        for info in commands() {
             assert_eq!(Edit::from_name(info.name), None, "{}", info.name);
             assert_eq!(Command::from_name(info.name), Some(info.command));
         }

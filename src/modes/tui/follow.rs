@@ -270,8 +270,8 @@ impl App {
         let long = since.is_some_and(|since| now.saturating_duration_since(since) > NOTIFY_AFTER);
         if long && !self.focused && *outcome != RunOutcome::Interrupted {
             let text = match outcome.error() {
-                None => "osier is done".to_owned(),
-                Some(error) => format!("osier stopped: {error}"),
+                None => "it is done".to_owned(),
+                Some(error) => format!("it stopped: {error}"),
             };
             self.effects.push(Effect::Notify(text));
         }

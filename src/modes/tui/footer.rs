@@ -32,6 +32,8 @@ pub struct Footer {
     pub jobs: usize,
     /// Words of plug-ins.
     pub plugins: String,
+    /// The open sessions, when there are several: which is shown, and how the others stand.
+    pub sessions: Vec<Span>,
     /// The line to an agent elsewhere.
     pub line: Option<(LineState, String)>,
 }
@@ -41,13 +43,15 @@ impl Footer {
     /// the context is, then the place.
     pub fn row(&self, width: u16) -> Row {
         let right = self.right();
-        let right_width: usize = right.iter().map(|span| text::width(&span.text)).sum();
+        let columns =
+            |spans: &[Span]| -> usize { spans.iter().map(|span| text::width(&span.text)).sum() };
         let width = usize::from(width);
-        let room = width.saturating_sub(right_width + 2);
+        let right_width = columns(&right);
+        let mut row = Row::new(self.sessions.clone());
+        let room = width.saturating_sub(right_width + columns(&self.sessions) + 2);
         let left = self.left(room);
-        let left_width = text::width(&left);
-        let gap = width.saturating_sub(left_width + right_width);
-        let mut row = Row::new(vec![Span::new(left, Token::Footer)]);
+        row.push(left, Token::Footer);
+        let gap = width.saturating_sub(row.width() + right_width);
         row.push(" ".repeat(gap), Token::Footer);
         row.spans.extend(right);
         row

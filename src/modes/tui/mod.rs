@@ -13,6 +13,7 @@ mod attached;
 mod beside;
 mod changes;
 pub mod command;
+mod deck;
 mod draw;
 pub mod editor;
 mod exchange;
@@ -41,5 +42,6 @@ mod usage;
 mod welcome;
 
 pub use app::{App, AppOptions, Effect, Viewer};
+pub use deck::{DeckRequest, Entry, Roster, State};
 pub use looks::{Looks, NewBinding, ThemeChoice, check_files};
-pub use run::{Elsewhere, Options, run, run_over};
+pub use run::{Elsewhere, Open, Options, run, run_over};

@@ -38,11 +38,35 @@ fn levels() -> Vec<&'static str> {
 /// Every slash command in alphabetical order.
 pub const SLASH_COMMANDS: &[SlashCommand] = &[
     SlashCommand {
+        name: "beside",
+        argument: "[ID]",
+        description: "start a new session, or resume one, beside this one, which goes on",
+        values: none,
+        run: |argument| {
+            Ok(vec![match argument {
+                "" => Action::Run(Command::NewBeside),
+                target => Action::OpenSession {
+                    target: target.to_owned(),
+                    cwd: None,
+                    opening: Opening::Itself,
+                    beside: true,
+                },
+            }])
+        },
+    },
+    SlashCommand {
         name: "clone",
         argument: "",
         description: "go on in a new session with a copy of this branch",
         values: none,
         run: |_| Ok(vec![Action::Tell(Op::Tree(TreeOp::Clone))]),
+    },
+    SlashCommand {
+        name: "close",
+        argument: "",
+        description: "close this open session; it stays stored",
+        values: none,
+        run: |_| Ok(vec![Action::Run(Command::CloseSession)]),
     },
     SlashCommand {
         name: "compact",
@@ -231,7 +255,7 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
     SlashCommand {
         name: "new",
         argument: "",
-        description: "start a new session",
+        description: "start a new session; beside this one while something goes on here",
         values: none,
         run: |_| Ok(vec![Action::Run(Command::NewSession)]),
     },
@@ -308,10 +332,12 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
         run: |argument| {
             Ok(vec![match argument {
                 "" => Action::Run(Command::SessionPicker),
-                target => Action::Tell(Op::ResumeSession {
+                target => Action::OpenSession {
                     target: target.to_owned(),
+                    cwd: None,
                     opening: Opening::Itself,
-                }),
+                    beside: false,
+                },
             }])
         },
     },
@@ -335,6 +361,13 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
         description: "the open session: its file, counts, cost, checkpoints and forks",
         values: none,
         run: |_| Ok(vec![Action::ShowSession]),
+    },
+    SlashCommand {
+        name: "sessions",
+        argument: "[NUMBER]",
+        description: "the open sessions: what each does, and going to one",
+        values: none,
+        run: arguments::open_session,
     },
     SlashCommand {
         name: "settings",

@@ -26,6 +26,24 @@ impl TerminalKind {
         format!("\x1b]2;{}\x1b\\", clean(title)).into_bytes()
     }
 
+    /// Has the terminal remember the title it has.
+    pub fn keep_title(&self) -> Vec<u8> {
+        self.on_title("\x1b[22;2t")
+    }
+
+    /// Brings back the title that was remembered.
+    pub fn restore_title(&self) -> Vec<u8> {
+        self.on_title("\x1b[23;2t")
+    }
+
+    fn on_title(&self, sequence: &str) -> Vec<u8> {
+        if self.has_strings() {
+            sequence.as_bytes().to_vec()
+        } else {
+            Vec::new()
+        }
+    }
+
     /// Shows progress; empty where that would be taken for a notification.
     pub fn progress(&self, progress: Progress) -> Vec<u8> {
         if !self.progress || self.host != Host::Emulator {

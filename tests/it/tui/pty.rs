@@ -4,6 +4,7 @@ mod attach;
 mod pictures;
 mod program;
 mod proxied;
+mod several;
 mod stalled;
 mod sweep;
 mod tmux;

@@ -344,7 +344,7 @@ async fn a_terminal_without_focus_is_told() {
     let mut screen = start().await;
     screen.event(InputEvent::FocusLost);
     let _answer = asked(&mut screen, permission()).await;
-    let text = "osier waits: the tool `bash`: Run this command? $ rm -r target".to_owned();
+    let text = "waits for you: the tool `bash`: Run this command? $ rm -r target".to_owned();
     assert_eq!(screen.effects, [Effect::Notify(text)]);
 }
 

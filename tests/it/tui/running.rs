@@ -207,5 +207,5 @@ async fn a_long_run_is_told_only_to_someone_who_looks_elsewhere() {
         screen.settled().await;
         assert_eq!(screen.effects.len(), told, "{:?}", screen.effects);
     }
-    assert_eq!(screen.effects, [Effect::Notify("osier is done".to_owned())]);
+    assert_eq!(screen.effects, [Effect::Notify("it is done".to_owned())]);
 }

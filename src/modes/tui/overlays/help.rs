@@ -9,7 +9,7 @@ use crate::base::text;
 use crate::coding::context::AddedCommand;
 use crate::coding::plugins::link::PluginKey;
 use crate::modes::tui::action::Action;
-use crate::modes::tui::command::{COMMANDS, Command};
+use crate::modes::tui::command::{Command, commands};
 use crate::modes::tui::layout::centred;
 use crate::modes::tui::plugins;
 use crate::modes::tui::slash::SLASH_COMMANDS;
@@ -53,7 +53,7 @@ pub struct Help {
 /// The page for these bindings.
 pub fn page(keymap: &Keymap, added: &[AddedCommand], plugin_keys: &[PluginKey]) -> Help {
     let mut lines = vec![Line::Heading("Keys")];
-    for info in COMMANDS {
+    for info in commands() {
         let keys = keys(keymap, info.name);
         if !keys.is_empty() {
             lines.push(Line::Entry(keys, info.description.to_owned()));
@@ -66,7 +66,7 @@ pub fn page(keymap: &Keymap, added: &[AddedCommand], plugin_keys: &[PluginKey]) 
             .map(|(keys, what)| Line::Entry(keys, what)),
     );
     lines.extend([Line::Blank, Line::Heading("Keys while browsing")]);
-    for info in COMMANDS {
+    for info in commands() {
         let keys = keymap.keys_for("transcript", info.name).join(", ");
         if !keys.is_empty() {
             lines.push(Line::Entry(keys, info.description.to_owned()));

@@ -1,7 +1,7 @@
 //! A session that another osier has: what can be done with it here.
 
 use super::picker::Picker;
-use crate::coding::host::{Op, Opening};
+use crate::coding::host::Opening;
 use crate::modes::tui::action::Action;
 use crate::term::widgets::select::Item;
 
@@ -32,11 +32,13 @@ pub fn picker(target: &str) -> Picker {
     let target = target.to_owned();
     let take = move |key: &str| {
         let chosen = CHOICES.iter().find(|(label, ..)| *label == key);
-        let op = chosen.map(|(_, opening, _)| Op::ResumeSession {
+        let action = chosen.map(|(_, opening, _)| Action::OpenSession {
             target: target.clone(),
+            cwd: None,
             opening: *opening,
+            beside: false,
         });
-        op.map(Action::Tell).into_iter().collect()
+        action.into_iter().collect()
     };
     let title = "This session is open in another osier";
     Picker::new(

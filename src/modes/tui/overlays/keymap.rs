@@ -2,7 +2,7 @@
 
 use super::picker::Picker;
 use crate::modes::tui::action::Action;
-use crate::modes::tui::command::COMMANDS;
+use crate::modes::tui::command::commands;
 use crate::modes::tui::hints::describe;
 use crate::term::face::{Emphasis, Face, Token};
 use crate::term::keymap::{Bound, Keymap};
@@ -68,7 +68,7 @@ fn entries(keymap: &Keymap) -> Vec<Entry> {
             }),
         }
     }
-    for info in COMMANDS.iter().filter(|info| info.in_palette) {
+    for info in commands().filter(|info| info.in_palette) {
         if entries.iter().all(|entry| entry.action != info.name) {
             entries.push(Entry {
                 context: "global".to_owned(),

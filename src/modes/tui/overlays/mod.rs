@@ -11,6 +11,7 @@ pub mod hooks;
 pub mod in_use;
 pub mod jobs;
 pub mod keymap;
+pub mod leaving;
 pub mod login;
 pub mod model;
 pub mod palette;

@@ -4,7 +4,7 @@ use super::picker::Picker;
 use crate::base::text;
 use crate::coding::context::AddedCommand;
 use crate::modes::tui::action::Action;
-use crate::modes::tui::command::{COMMANDS, Command};
+use crate::modes::tui::command::{Command, commands};
 use crate::modes::tui::slash::SLASH_COMMANDS;
 use crate::term::keymap::Keymap;
 use crate::term::widgets::select::Item;
@@ -13,16 +13,13 @@ pub const ID: &str = "palette";
 
 /// The picker over commands and slash commands.
 pub fn picker(keymap: &Keymap, added: &[AddedCommand]) -> Picker {
-    let commands = COMMANDS
-        .iter()
-        .filter(|info| info.in_palette)
-        .map(|info| Item {
-            key: info.name.to_owned(),
-            label: info.description.to_owned(),
-            detail: keys(keymap, info.name),
-            keywords: info.name.to_owned(),
-            dimmed: false,
-        });
+    let commands = commands().filter(|info| info.in_palette).map(|info| Item {
+        key: info.name.to_owned(),
+        label: info.description.to_owned(),
+        detail: keys(keymap, info.name),
+        keywords: info.name.to_owned(),
+        dimmed: false,
+    });
     let with_argument = SLASH_COMMANDS
         .iter()
         .filter(|command| !command.argument.is_empty());

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use tokio::sync::mpsc;
 
-use super::Screen;
+use super::screen::Screen;
 use crate::base::watch::Watcher;
 use crate::coding::host::Op;
 use crate::coding::settings::{self, Settings};
@@ -23,6 +23,7 @@ const OF_THE_SCREEN: &[&str] = &[
     "reduced_motion",
     "images",
     "notifications",
+    "title",
 ];
 
 impl Screen {
@@ -30,27 +31,27 @@ impl Screen {
     pub(super) fn preview_theme(&mut self, name: Option<&str>) {
         let name = name.unwrap_or(&self.options.settings.theme);
         let (theme, _) = self.looks.theme(name);
-        self.app.set_theme(theme);
+        self.deck.front.app.set_theme(theme);
     }
 
     /// Takes a theme and writes it into the settings.
     pub(super) fn keep_theme(&mut self, name: &str) {
         if !self.looks.has_theme(name) {
             let text = format!("there is no theme `{name}`");
-            return self.app.toast(&text, true, Instant::now());
+            return self.deck.front.app.toast(&text, true, Instant::now());
         }
         let (theme, problems) = self.looks.theme(name);
         name.clone_into(&mut self.options.settings.theme);
-        self.app.set_theme(theme);
-        self.app.report(&problems);
+        self.deck.front.app.set_theme(theme);
+        self.deck.front.app.report(&problems);
         self.write_setting("theme", Some(&settings::quoted(name)));
     }
 
     /// Shows every setting as it stands.
     pub(super) fn list_settings(&mut self) {
-        let place = PathBuf::from(&self.app.session.cwd);
+        let place = PathBuf::from(&self.deck.front.app.session.cwd);
         let settings = settings::list(&self.options.folders, &place);
-        self.app.show_settings(settings);
+        self.deck.front.app.show_settings(settings);
     }
 
     /// Writes a setting and takes it over at once.
@@ -58,7 +59,9 @@ impl Screen {
         self.write_setting(name, value);
         self.reload_looks();
         if !OF_THE_SCREEN.contains(&name) {
-            self.host.send(Op::Reload);
+            for card in self.deck.cards() {
+                card.host.send(Op::Reload);
+            }
         }
         self.list_settings();
     }
@@ -77,9 +80,9 @@ impl Screen {
                     ),
                     action => format!("`{keys}` is `{action}` ({})", path.display()),
                 };
-                self.app.toast(&text, false, now);
+                self.deck.front.app.toast(&text, false, now);
             }
-            Err(error) => self.app.toast(&error, true, now),
+            Err(error) => self.deck.front.app.toast(&error, true, now),
         }
         self.reload_looks();
     }
@@ -95,17 +98,17 @@ impl Screen {
                     Some(value) => format!("`{name} = {value}` is in {shown}"),
                     None => format!("`{name}` is no longer in {shown}"),
                 };
-                self.app.toast(&text, false, now);
+                self.deck.front.app.toast(&text, false, now);
             }
-            Err(error) => self.app.toast(&error, true, now),
+            Err(error) => self.deck.front.app.toast(&error, true, now),
         }
     }
 
     /// The terminal told its colours, or others than before.
     pub(super) fn follow_colours(&mut self) {
         let (theme, _) = self.looks.theme(&self.options.settings.theme);
-        if theme != *self.app.theme {
-            self.app.set_theme(theme);
+        if theme != *self.deck.front.app.theme {
+            self.deck.front.app.set_theme(theme);
         }
     }
 
@@ -122,7 +125,7 @@ impl Screen {
     }
 
     pub(super) fn reload_looks(&mut self) {
-        let place = PathBuf::from(&self.app.session.cwd);
+        let place = PathBuf::from(&self.deck.front.app.session.cwd);
         let (settings, mut problems) = Settings::load_for(&self.options.folders, &place);
         let (theme, found) = self.looks.theme(&settings.theme);
         problems.extend(found);
@@ -132,13 +135,25 @@ impl Screen {
         let before = &self.options.settings;
         let preferred = (settings.show_thinking, settings.reduced_motion);
         // What was folded by hand stays when another setting changes.
-        if preferred != (before.show_thinking, before.reduced_motion) {
-            self.app.prefer(preferred.0, preferred.1);
-        }
+        let is_other = preferred != (before.show_thinking, before.reduced_motion);
         self.options.settings = settings;
-        self.app.set_theme(theme);
-        self.app.set_keymap(keymap);
-        self.app.report(&problems);
+        self.place = place;
+        for card in self.deck.cards() {
+            if is_other {
+                card.app.prefer(preferred.0, preferred.1);
+            }
+            card.app.set_keymap(keymap.clone());
+        }
+        self.deck.front.app.set_theme(theme);
+        self.deck.front.app.report(&problems);
+    }
+
+    /// Takes over what the project of the session in front has set, when it is another than before.
+    pub(super) fn follow_project(&mut self) {
+        let place = &self.deck.front.app.session.cwd;
+        if !place.is_empty() && self.place != *place {
+            self.reload_looks();
+        }
     }
 
     /// Follows theme, keymap and settings files while they are edited.

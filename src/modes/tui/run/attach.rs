@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Finished, Screen};
+use super::effects::Finished;
+use super::screen::Screen;
 use crate::agent::Attachment;
 use crate::base::process::run_printing;
 use crate::coding::attachment;

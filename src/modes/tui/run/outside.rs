@@ -5,9 +5,10 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
-use super::{Options, Screen};
+use super::Options;
+use super::screen::Screen;
 use crate::base::foreground;
-use crate::base::text::sanitize;
+use crate::base::text::{sanitize, single_line};
 use crate::coding::host::SessionInfo;
 use crate::coding::settings::ExitOutput;
 use crate::modes::tui::app::Viewer;
@@ -17,7 +18,7 @@ impl Screen {
     pub(super) fn edit_externally(&mut self, text: &str) {
         let editor = self.program(Viewer::Editor);
         if let Some(text) = self.run_on(&editor, text) {
-            self.app.edited(text.trim_end_matches('\n'));
+            self.deck.front.app.edited(text.trim_end_matches('\n'));
         }
     }
 
@@ -36,7 +37,7 @@ impl Screen {
     /// Opens a file of the working directory at a line; what changed in it is looked at again.
     pub(super) fn edit_file(&mut self, path: &str, line: usize) {
         let editor = self.program(Viewer::Editor);
-        let path = Path::new(&self.app.session.cwd).join(path);
+        let path = Path::new(&self.deck.front.app.session.cwd).join(path);
         let path = path.to_string_lossy().into_owned();
         let command = format!("{editor} {}", at_line(&editor, line));
         let run = || foreground::run("sh", ["-c", &command, "osier", &path]);
@@ -46,9 +47,9 @@ impl Screen {
             Err(error) => Some(error.to_string()),
         };
         if let Some(error) = error {
-            self.app.toast(&error, true, Instant::now());
+            self.deck.front.app.toast(&error, true, Instant::now());
         }
-        self.app.look_at_changes_again();
+        self.deck.front.app.look_at_changes_again();
         self.repaint();
     }
 
@@ -71,11 +72,11 @@ impl Screen {
             Ok(Ok(text)) => Some(text),
             Ok(Err(error)) => {
                 let text = format!("`{program}` failed: {error}");
-                self.app.toast(&text, true, now);
+                self.deck.front.app.toast(&text, true, now);
                 None
             }
             Err(error) => {
-                self.app.toast(&error.to_string(), true, now);
+                self.deck.front.app.toast(&error.to_string(), true, now);
                 None
             }
         };
@@ -109,7 +110,7 @@ fn edit(program: &str, text: &str) -> std::io::Result<String> {
 }
 
 /// What stays in the terminal: the answer or the transcript, and how to come back.
-pub(super) fn leave_behind(options: &Options, transcript: &[String], session: &SessionInfo) {
+pub(super) fn leave_behind(options: &Options, transcript: &[String], sessions: &[SessionInfo]) {
     let mut out = std::io::stdout().lock();
     if options.settings.exit_output != ExitOutput::Nothing {
         for text in transcript.iter().filter(|text| !text.trim().is_empty()) {
@@ -120,8 +121,13 @@ pub(super) fn leave_behind(options: &Options, transcript: &[String], session: &S
         let _ = writeln!(out, "it goes on over there: {}", elsewhere.way_back);
         return;
     }
-    let path = session.path.as_deref();
-    if path.is_some_and(|path| Path::new(path).exists()) {
-        let _ = writeln!(out, "to go on: osier --resume {}", session.id);
+    for session in sessions {
+        let path = session.path.as_deref();
+        if path.is_some_and(|path| Path::new(path).exists()) {
+            let name = session.name.as_deref().filter(|_| sessions.len() > 1);
+            let name = name.map(|name| format!("  ({})", single_line(&sanitize(name))));
+            let name = name.unwrap_or_default();
+            let _ = writeln!(out, "to go on: osier --resume {}{name}", session.id);
+        }
     }
 }

@@ -3,7 +3,8 @@
 use ratatui::buffer::{Buffer, CellDiffOption};
 use ratatui::layout::Position;
 
-use super::{Finished, Screen};
+use super::effects::Finished;
+use super::screen::Screen;
 use crate::coding::settings::Images;
 use crate::term::input::TerminalReply;
 use crate::term::picture::{Canvas, Pictures, Placed, Protocol, USUAL_CELL};
@@ -77,13 +78,15 @@ impl Screen {
     pub(super) fn start_pictures(&mut self) {
         let results = self.results.clone();
         let deliver = move |drawn| drop(results.send(Finished::Picture(drawn)));
-        self.app.pictures = Pictures::new(deliver);
+        self.deck.front.app.pictures = Pictures::new(deliver);
     }
 
     /// Has the terminal forget what it was sent.
     pub(super) fn take_pictures_back(&mut self) {
         self.forget_pictures();
-        self.terminal.output().send(self.app.pictures.take_bytes());
+        self.terminal
+            .output()
+            .send(self.deck.front.app.pictures.take_bytes());
     }
 
     /// What pictures are drawn for now.
@@ -109,18 +112,24 @@ impl Screen {
             protocol,
             cell: self.painted.cell.unwrap_or(USUAL_CELL),
             depth,
-            ground: self.app.theme.background_rgb().unwrap_or_default(),
+            ground: self
+                .deck
+                .front
+                .app
+                .theme
+                .background_rgb()
+                .unwrap_or_default(),
             passes_through: kind.host == Host::Tmux,
         })
     }
 
     /// Queues what the terminal is sent of pictures with the frame that was just drawn.
     pub(super) fn send_pictures(&mut self) {
-        let bytes = self.app.pictures.take_bytes();
+        let bytes = self.deck.front.app.pictures.take_bytes();
         if !bytes.is_empty() {
             self.writer.queue(bytes);
         }
-        let placed = self.app.take_placed();
+        let placed = self.deck.front.app.take_placed();
         if placed.is_empty() && self.painted.strips.is_empty() {
             return;
         }
@@ -133,7 +142,7 @@ impl Screen {
     /// The terminal may have lost what it was sent.
     pub(super) fn forget_pictures(&mut self) {
         self.painted.forget();
-        self.app.pictures.forget_all();
+        self.deck.front.app.pictures.forget_all();
     }
 }
 

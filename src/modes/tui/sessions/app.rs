@@ -14,6 +14,17 @@ impl App {
     /// Opens the list of stored sessions.
     pub(crate) fn open_sessions(&mut self) {
         self.layers.push_modal(ID, SessionsView::new());
+        self.mark_open_sessions();
+    }
+
+    /// Tells the list which sessions are open here.
+    pub(crate) fn mark_open_sessions(&mut self) {
+        let entries = self.roster.entries.iter();
+        let open = entries.filter_map(|entry| Some((entry.path.clone()?.into(), entry.number)));
+        let (open, joins) = (open.collect(), self.footer.line.is_some());
+        if let Some(view) = self.sessions_view() {
+            view.set_open(open, joins);
+        }
     }
 
     /// Asks what to do with a session that another osier has.

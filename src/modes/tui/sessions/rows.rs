@@ -25,6 +25,7 @@ const PREVIEW_HEIGHT: u16 = 20;
 /// Keys told below the list, with a word for each: the first ones where there is little room.
 const HINTS: &[(&str, &str)] = &[
     ("accept", "open"),
+    ("session_beside", "beside"),
     ("session_words", "names/words"),
     ("session_scope", "here/all"),
     ("session_sort", "sort"),
@@ -165,10 +166,16 @@ impl SessionsView {
             let _ = write!(detail, "${:.2}  ", session.cost);
         }
         detail.push_str(&age(session.active, now));
-        let (state, token) = match found.state {
-            SessionState::Free => ("", Token::Muted),
-            SessionState::Here => ("◂ here  ", Token::Success),
-            SessionState::Elsewhere { .. } => ("▶ runs elsewhere  ", Token::Warning),
+        let (state, token) = match (self.number_of(&session.path), found.state) {
+            (_, SessionState::Here) => ("◂ here  ".to_owned(), Token::Success),
+            (Some(number), _) => (format!("◂ open, {number}  "), Token::Success),
+            (None, SessionState::Free) => (String::new(), Token::Muted),
+            (None, SessionState::Elsewhere { .. }) if self.joins => {
+                ("▶ open there  ".to_owned(), Token::Success)
+            }
+            (None, SessionState::Elsewhere { .. }) => {
+                ("▶ runs elsewhere  ".to_owned(), Token::Warning)
+            }
         };
         let armed = self.armed.as_deref() == Some(session.path.as_path());
         let named = session.name.as_deref().is_some_and(|name| !name.is_empty());
@@ -177,7 +184,7 @@ impl SessionsView {
             (false, true) => Face::from(Token::Text).emphasised(Emphasis::BOLD),
             (false, false) => Token::Text.into(),
         };
-        let room = width.saturating_sub(text::width(&detail) + text::width(state) + 6);
+        let room = width.saturating_sub(text::width(&detail) + text::width(&state) + 6);
         let title = text::single_line(&text::sanitize(session.title()));
         let title = text::truncate(&title, room);
         let gap = room.saturating_sub(text::width(&title)) + 2;

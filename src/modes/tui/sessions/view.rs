@@ -45,8 +45,12 @@ pub struct SessionsView {
     pub(super) page: usize,
     pub(super) preview: Option<(PathBuf, Preview)>,
     asked: Option<PathBuf>,
-    /// Opens the selected session as soon as what was typed is answered.
-    hurried: bool,
+    /// Opens the selected session, beside the open ones or not, as soon as what was typed is answered.
+    hurried: Option<bool>,
+    /// The sessions that are open here, with their numbers.
+    open: Vec<(PathBuf, usize)>,
+    /// What runs elsewhere is in the server one is attached to: it is joined.
+    pub(super) joins: bool,
     /// A new name is being typed.
     pub(super) naming: Option<LineInput>,
     /// Pressed again, the key deletes this session.
@@ -79,7 +83,9 @@ impl SessionsView {
             page: 10,
             preview: None,
             asked: None,
-            hurried: false,
+            hurried: None,
+            open: Vec::new(),
+            joins: false,
             naming: None,
             armed: None,
             deleted: Vec::new(),
@@ -146,10 +152,10 @@ impl SessionsView {
         let last = found.sessions.len().saturating_sub(1);
         self.selected = place.unwrap_or(self.selected).min(last);
         self.found = found;
-        if std::mem::take(&mut self.hurried) {
-            return self.accept();
+        match self.hurried.take() {
+            Some(beside) => self.accept(beside),
+            None => Vec::new(),
         }
-        Vec::new()
     }
 
     /// Takes how far reading all sessions is; whether a question has newer answers.
@@ -200,31 +206,45 @@ impl SessionsView {
     }
 
     /// Opens the selected session, now or when what is typed is answered.
-    fn accept(&mut self) -> Vec<Action> {
+    fn accept(&mut self, beside: bool) -> Vec<Action> {
         if !self.found.current {
-            self.hurried = true;
+            self.hurried = Some(beside);
             return Vec::new();
         }
         let Some(found) = self.selected() else {
             return Vec::new();
         };
-        match found.state {
-            SessionState::Here => vec![Action::CloseLayer],
-            SessionState::Elsewhere { .. } => {
-                let target = found.session.path.to_string_lossy().into_owned();
-                vec![Action::CloseLayer, Action::OfferInUse { target }]
-            }
-            SessionState::Free => {
-                let target = found.session.path.to_string_lossy().into_owned();
-                vec![
-                    Action::CloseLayer,
-                    Action::Tell(Op::ResumeSession {
-                        target,
-                        opening: Opening::Itself,
-                    }),
-                ]
-            }
-        }
+        let path = &found.session.path;
+        let target = if self.joins {
+            // A server takes no paths.
+            found.session.id.clone()
+        } else {
+            path.to_string_lossy().into_owned()
+        };
+        let is_elsewhere = matches!(found.state, SessionState::Elsewhere { .. });
+        let action = match self.number_of(path) {
+            None if is_elsewhere && !self.joins => Action::OfferInUse { target },
+            _ => Action::OpenSession {
+                target,
+                cwd: Some(found.session.cwd.clone()),
+                opening: Opening::Itself,
+                beside: beside || is_elsewhere,
+            },
+        };
+        vec![Action::CloseLayer, action]
+    }
+
+    /// Takes the sessions that are open here, with their numbers; `joins` is whether others that run can be
+    /// joined.
+    pub(super) fn set_open(&mut self, open: Vec<(PathBuf, usize)>, joins: bool) {
+        self.open = open;
+        self.joins = joins;
+    }
+
+    /// The number of the open session that is stored there.
+    pub(super) fn number_of(&self, path: &Path) -> Option<usize> {
+        let found = self.open.iter().find(|(open, _)| open == path);
+        found.map(|(_, number)| *number)
     }
 
     fn begin_naming(&mut self) {
@@ -290,7 +310,8 @@ impl SessionsView {
             Command::PageDown => self.select(here + self.page),
             Command::First => self.select(0),
             Command::Last => self.select(usize::MAX),
-            Command::Accept => cx.actions.extend(self.accept()),
+            Command::Accept => cx.actions.extend(self.accept(false)),
+            Command::SessionBeside => cx.actions.extend(self.accept(true)),
             Command::SessionWords => {
                 self.query.in_words = !self.query.in_words;
                 self.ask_anew();
@@ -326,7 +347,7 @@ impl SessionsView {
     fn insert(&mut self, text: &str) {
         self.status = None;
         self.armed = None;
-        self.hurried = false;
+        self.hurried = None;
         if let Some(line) = &mut self.naming {
             line.insert(text);
         } else {
@@ -355,7 +376,7 @@ impl Component<Command, Action> for SessionsView {
 
     fn on_command(&mut self, command: Command, cx: &mut Cx<'_, Action>) -> Handled {
         self.status = None;
-        self.hurried = false;
+        self.hurried = None;
         if self.naming.is_some() {
             self.on_naming(command);
             return Handled::Yes;

@@ -2,6 +2,7 @@
 
 use crate::coding::host::{DiffRange, Op, TreeOp};
 use crate::modes::tui::action::Action;
+use crate::modes::tui::command::Command;
 
 /// A step of the conversation, of the files, or of both.
 pub(super) fn step(argument: &str, op: TreeOp, files: Op) -> Result<Vec<Action>, String> {
@@ -11,6 +12,19 @@ pub(super) fn step(argument: &str, op: TreeOp, files: Op) -> Result<Vec<Action>,
         "files" => Action::Tell(files),
         other => return Err(format!("`{other}`: say `files`, `both`, or nothing")),
     }])
+}
+
+/// The list of the open sessions, or the one with a number.
+pub(super) fn open_session(argument: &str) -> Result<Vec<Action>, String> {
+    if argument.is_empty() {
+        return Ok(vec![Action::Run(Command::OpenSessions)]);
+    }
+    match argument.parse() {
+        Ok(number) => Ok(vec![Action::ShowSessionNumber(number)]),
+        Err(_) => Err(format!(
+            "`{argument}` is no number of an open session: `/sessions` lists them"
+        )),
+    }
 }
 
 /// Which changes are meant; entries by their ids.

@@ -83,6 +83,14 @@ impl Transcript {
         cells.any(|cell| cell.apply_highlight(highlighted))
     }
 
+    /// Lets go of what was laid out: it is made again when it is shown.
+    pub fn forget_layout(&mut self) {
+        let away = self.away.iter_mut().flat_map(|away| away.cells.iter_mut());
+        for cell in self.near.cells.iter_mut().chain(away) {
+            cell.release();
+        }
+    }
+
     /// Moves by `rows`, up when negative. Reaching the end follows it again, and what is shorter than
     /// the screen is always at its end.
     pub fn scroll(&mut self, rows: isize) {

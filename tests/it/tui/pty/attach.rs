@@ -103,6 +103,35 @@ fn what_is_left_goes_on_and_is_joined_again() {
 }
 
 #[test]
+fn sessions_of_the_server_stand_beside_one_another() {
+    let mut program = attach(ANSWER).start();
+    let background = Background::of(&program);
+    program.shows("on serve.sock");
+    program.write("hello\r");
+    program.shows("• a list");
+    program.hides("esc interrupts");
+    program.write("\x1bN");
+    program.shows("2/2");
+    program.shows("Ask, or type");
+    program.write("second\r");
+    program.shows("• a list");
+    program.write("\x1b1");
+    program.shows("▌ hello");
+    program.shows("1/2");
+    program.write("\x04");
+    assert!(program.exit().success());
+    // Both are open over there: the one that was used last is joined, the other one from the list.
+    let mut again = program.again(&["attach"]);
+    again.shows("▌ second");
+    again.write("\x1bs");
+    again.shows("▶ open there");
+    again.write("hello\r");
+    again.shows("▌ hello");
+    again.shows("2/2");
+    assert_eq!(background.processes().len(), 1);
+}
+
+#[test]
 fn several_see_the_same_session() {
     let mut one = attach(ANSWER).start();
     let _background = Background::of(&one);
