@@ -21,6 +21,9 @@ const OF_THE_SCREEN: &[&str] = &[
     "exit_output",
     "show_thinking",
     "reduced_motion",
+    "screen_reader",
+    "footer_left",
+    "footer_right",
     "images",
     "notifications",
 ];
@@ -103,7 +106,8 @@ impl Screen {
 
     /// The terminal told its colours, or others than before.
     pub(super) fn follow_colours(&mut self) {
-        let (theme, _) = self.looks.theme(&self.options.settings.theme);
+        let (mut theme, _) = self.looks.theme(&self.options.settings.theme);
+        theme.mark_selected(self.app.theme.marks_selected());
         if theme != *self.app.theme {
             self.app.set_theme(theme);
         }
@@ -123,7 +127,8 @@ impl Screen {
 
     pub(super) fn reload_looks(&mut self) {
         let place = PathBuf::from(&self.app.session.cwd);
-        let (settings, mut problems) = Settings::load_for(&self.options.folders, &place);
+        let (mut settings, mut problems) = Settings::load_for(&self.options.folders, &place);
+        settings.read_aloud(settings::wants_reading(&self.options.environment));
         let (theme, found) = self.looks.theme(&settings.theme);
         problems.extend(found);
         let (keymap, found) = self.looks.keymap(&settings.keymap);
@@ -135,6 +140,7 @@ impl Screen {
         if preferred != (before.show_thinking, before.reduced_motion) {
             self.app.prefer(preferred.0, preferred.1);
         }
+        self.app.take_settings(&settings);
         self.options.settings = settings;
         self.app.set_theme(theme);
         self.app.set_keymap(keymap);
