@@ -29,7 +29,7 @@ use tokio::time::{Instant, sleep_until};
 pub use detached::spawn_detached;
 pub use group::ChildGroup;
 pub use piped::{Piped, Pipes, spawn_piped};
-pub use quiet::{QuietError, QuietOutput, run_captured, run_printing, run_quietly};
+pub use quiet::{QuietError, QuietOutput, run_bounded, run_captured, run_printing, run_quietly};
 
 /// Silence on the pipe after which an ended child's output is complete.
 const IDLE: Duration = Duration::from_millis(100);

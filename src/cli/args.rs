@@ -159,6 +159,10 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "N")]
     pub max_retries: Option<u32>,
 
+    /// A screen for screen readers; also the setting `screen_reader` and OSIER_SCREEN_READER=1
+    #[arg(long)]
+    pub screen_reader: bool,
+
     /// Log every request and answer to standard error
     #[arg(long)]
     pub verbose: bool,

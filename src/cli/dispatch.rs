@@ -24,7 +24,7 @@ use crate::coding::mcp;
 use crate::coding::models::Models;
 #[cfg(target_os = "linux")]
 use crate::coding::sandbox;
-use crate::coding::settings::Settings;
+use crate::coding::settings::{READING, Settings, wants_reading};
 use crate::coding::trust::Trust;
 use crate::llm::Secret;
 use crate::modes::print::{LogOptions, Sinks};
@@ -528,7 +528,12 @@ fn run_screen(meant: Meant, setup: HostSetup, stdin_piped: bool) -> Result<Exit,
         .map_err(|error| format!("{error:#}"))
 }
 
-fn screen_options(meant: Meant, stdin_piped: bool) -> Result<tui::Options, String> {
+fn screen_options(mut meant: Meant, stdin_piped: bool) -> Result<tui::Options, String> {
+    if meant.args.run.screen_reader {
+        let asked = (READING.to_owned(), "1".to_owned());
+        meant.environment.extend([asked]);
+    }
+    meant.settings.read_aloud(wants_reading(&meant.environment));
     let prompts = collect_prompts(&meant, stdin_piped)?;
     let accounting = accounting_file(meant.args.run.accounting.as_deref())?;
     Ok(tui::Options {

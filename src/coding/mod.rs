@@ -41,4 +41,5 @@ pub mod tools;
 pub mod tour;
 pub mod trust;
 pub mod unsent;
+pub mod working_tree;
 pub mod writer;

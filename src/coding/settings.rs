@@ -3,6 +3,7 @@
 
 mod edit;
 mod list;
+mod screen;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,6 +21,7 @@ use crate::llm::{HttpOptions, ThinkingLevel};
 
 pub use edit::{quoted, set, write};
 pub use list::{SettingInfo, Source, list, literal};
+pub use screen::{ExitOutput, FooterPart, Images, READING, wants_reading};
 
 /// Every setting, resolved.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,11 +40,16 @@ pub struct Settings {
     pub exit_output: ExitOutput,
     pub show_thinking: bool,
     pub reduced_motion: bool,
+    /// Whether the screen is laid out to be read aloud.
+    pub screen_reader: bool,
     /// How pictures are shown.
     pub images: Images,
     pub notifications: bool,
     /// Whether the title of the terminal says what is shown and how it stands.
     pub title: bool,
+    /// The last line, from its ends.
+    pub footer_left: Vec<FooterPart>,
+    pub footer_right: Vec<FooterPart>,
     pub max_retries: u32,
     /// Whether a window that is nearly full is compacted without being asked.
     pub auto_compact: bool,
@@ -76,27 +83,6 @@ pub struct Settings {
     pub sandbox_write: Vec<String>,
 }
 
-/// How pictures are shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Images {
-    /// As well as the terminal can.
-    Auto,
-    Kitty,
-    Iterm,
-    Sixel,
-    /// In coloured half-blocks.
-    Blocks,
-    Off,
-}
-
-/// What stays in the scrollback on exit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExitOutput {
-    Nothing,
-    Answer,
-    Transcript,
-}
-
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -110,9 +96,12 @@ impl Default for Settings {
             exit_output: ExitOutput::Answer,
             show_thinking: true,
             reduced_motion: false,
+            screen_reader: false,
             images: Images::Auto,
             notifications: true,
             title: true,
+            footer_left: FooterPart::LEFT.to_vec(),
+            footer_right: FooterPart::RIGHT.to_vec(),
             max_retries: 5,
             auto_compact: true,
             discover_local_models: true,
@@ -231,6 +220,13 @@ pub const SETTINGS: &[Setting] = &[
         take: |settings, value| value.as_bool().map(|value| settings.reduced_motion = value),
     },
     Setting {
+        name: "screen_reader",
+        default: "false",
+        accepts: "true or false",
+        description: "For screen readers: one column, words instead of signs and lines, the cursor on what is selected. Also `--screen-reader` and `OSIER_SCREEN_READER=1`.",
+        take: |settings, value| value.as_bool().map(|value| settings.screen_reader = value),
+    },
+    Setting {
         name: "images",
         default: "\"auto\"",
         accepts: "auto, kitty, iterm, sixel, blocks or off",
@@ -261,6 +257,20 @@ pub const SETTINGS: &[Setting] = &[
         accepts: "true or false",
         description: "Let the terminal's title name the session that is shown, and what waits.",
         take: |settings, value| value.as_bool().map(|value| settings.title = value),
+    },
+    Setting {
+        name: "footer_left",
+        default: screen::LEFT,
+        accepts: screen::PARTS,
+        description: "What the last line shows from the left, in this order.",
+        take: |settings, value| screen::parts(value).map(|parts| settings.footer_left = parts),
+    },
+    Setting {
+        name: "footer_right",
+        default: screen::RIGHT,
+        accepts: screen::PARTS,
+        description: "What the last line shows to the right edge, in this order.",
+        take: |settings, value| screen::parts(value).map(|parts| settings.footer_right = parts),
     },
     Setting {
         name: "max_retries",

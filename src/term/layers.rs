@@ -141,6 +141,18 @@ impl<C: Copy, A> Layers<C, A> {
         }
     }
 
+    /// Draws the topmost layer alone.
+    pub fn render_top(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
+        if let Some(layer) = self.stack.last_mut() {
+            layer.component.render(area, buffer, view);
+        }
+    }
+
+    /// What was typed into the topmost layer to narrow its list.
+    pub fn typed(&self) -> Option<&str> {
+        self.stack.last()?.component.typed()
+    }
+
     /// Has what the topmost layer shows coloured.
     pub fn request_highlight(&mut self, highlighter: &mut Highlighter) {
         if let Some(layer) = self.stack.last_mut() {

@@ -10,6 +10,7 @@ pub mod highlight;
 pub mod input;
 pub mod keymap;
 pub mod layers;
+pub mod linear;
 pub mod markdown;
 pub mod picture;
 pub mod row;

@@ -316,7 +316,14 @@ async fn modes_and_rules_are_told_and_changed() {
     let seen = open.until(told).await;
     let rules = Vec::new();
     let mode = Mode::Plan;
-    assert_eq!(seen.last(), Some(&Event::Permissions { mode, rules }));
+    assert_eq!(
+        seen.last(),
+        Some(&Event::Permissions {
+            mode,
+            rules,
+            sandbox: SandboxMode::ReadOnly
+        })
+    );
     let pattern = "bash(make *)".to_owned();
     let grant = Grant::Project { pattern };
     open.host.send(Op::AddPermission { grant });
@@ -342,7 +349,8 @@ async fn modes_and_rules_are_told_and_changed() {
         seen.last(),
         Some(&Event::Permissions {
             mode,
-            rules: Vec::new()
+            rules: Vec::new(),
+            sandbox: SandboxMode::ReadOnly,
         })
     );
 }
@@ -367,7 +375,7 @@ async fn a_project_is_asked_about_once_and_may_only_tighten() {
         .until(|event| matches!(event, Event::ProjectTrusted))
         .await;
     let told = seen.iter().rev().find_map(|event| match event {
-        Event::Permissions { mode, rules } => Some((*mode, rules.len())),
+        Event::Permissions { mode, rules, .. } => Some((*mode, rules.len())),
         _ => None,
     });
     assert_eq!(told, Some((Mode::Ask, 1)));

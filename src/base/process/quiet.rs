@@ -52,7 +52,7 @@ pub async fn run_printing<A: Into<OsString>>(
     args: impl IntoIterator<Item = A>,
     (limit, timeout): (usize, Duration),
 ) -> Result<QuietOutput, QuietError> {
-    run(&Invocation::new(program, args), None, (limit, timeout)).await
+    run_bounded(&Invocation::new(program, args), None, (limit, timeout)).await
 }
 
 /// The same for a program with a directory and variables of its own.
@@ -61,10 +61,11 @@ pub async fn run_captured(
     input: Option<&[u8]>,
     timeout: Duration,
 ) -> Result<QuietOutput, QuietError> {
-    run(invocation, input, (KEPT, timeout)).await
+    run_bounded(invocation, input, (KEPT, timeout)).await
 }
 
-async fn run(
+/// The same for up to `limit` bytes that it prints.
+pub async fn run_bounded(
     invocation: &Invocation,
     input: Option<&[u8]>,
     (limit, timeout): (usize, Duration),

@@ -136,8 +136,12 @@ fn line_start(content: &str, before: usize) -> Option<usize> {
 }
 
 /// Takes pieces of diffs back, each `(path, piece)`, in the files below `root` as they are now. Those of one
-/// file are taken from its end up, so that their line numbers hold.
-pub(super) fn take_back(root: &Path, pieces: &[(String, String)]) -> Restored {
+/// file are taken from its end up, so that their line numbers hold. A file that is not `kept` stays.
+pub(super) fn take_back(
+    root: &Path,
+    pieces: &[(String, String)],
+    is_kept: &dyn Fn(&Path) -> bool,
+) -> Restored {
     let mut restored = Restored::default();
     let mut order: Vec<usize> = (0..pieces.len()).collect();
     order.sort_by_key(|place| {
@@ -147,7 +151,7 @@ pub(super) fn take_back(root: &Path, pieces: &[(String, String)]) -> Restored {
     });
     for place in order {
         let (path, piece) = &pieces[place];
-        match take(root, path, piece) {
+        match take(root, path, piece, is_kept) {
             Ok(kind) => {
                 let is_new = restored.changes.iter().all(|change| change.path != *path);
                 if is_new {
@@ -171,7 +175,12 @@ pub(super) fn take_back(root: &Path, pieces: &[(String, String)]) -> Restored {
     restored
 }
 
-fn take(root: &Path, relative: &str, piece: &str) -> Result<ChangeKind, String> {
+fn take(
+    root: &Path,
+    relative: &str,
+    piece: &str,
+    is_kept: &dyn Fn(&Path) -> bool,
+) -> Result<ChangeKind, String> {
     let hunk = Hunk::parse(piece).ok_or("the diff is cut there: use `/restore` for the file")?;
     check_parents(root, Path::new(relative))?;
     let path = root.join(relative);
@@ -183,6 +192,11 @@ fn take(root: &Path, relative: &str, piece: &str) -> Result<ChangeKind, String> 
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(error.to_string()),
     };
+    if now.is_some() && !is_kept(Path::new(relative)) {
+        return Err(
+            "it is ignored or too large to be kept, so that could not be undone".to_owned(),
+        );
+    }
     let content = match &now {
         None if hunk.removes => hunk.old.clone(),
         None => return Err("the file is gone".to_owned()),

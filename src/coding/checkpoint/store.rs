@@ -151,8 +151,15 @@ impl CheckpointStore {
     }
 
     /// Takes pieces of diffs back, each `(path, piece)` as `hunks` gives them, in the files as they are now.
-    pub fn take_back(&self, pieces: &[(String, String)]) -> Restored {
-        hunk::take_back(&self.root, pieces)
+    /// Those that `present`, the state they are in, does not keep stay: that could not be undone.
+    pub fn take_back(
+        &self,
+        present: StateId,
+        pieces: &[(String, String)],
+    ) -> Result<Restored, CheckpointError> {
+        let present = State::load(&self.objects, present).map_err(CheckpointError::Lost)?;
+        let is_kept = |path: &Path| matches!(present.paths.get(path), Some(Held::File { .. }));
+        Ok(hunk::take_back(&self.root, pieces, &is_kept))
     }
 
     /// The files in which two states differ.

@@ -25,7 +25,7 @@ pub enum CheckpointOp {
     },
     /// Takes the last `RestoreFiles` back; once more, and it holds again.
     UndoRestore,
-    /// How files changed over a part of the session. Answered by `CheckpointEvent::FileDiffs`.
+    /// How files changed over a part of the session, or against git. Answered by `CheckpointEvent::FileDiffs`.
     ReadFileDiffs { request: u64, range: DiffRange },
     /// Takes the rejected pieces of diffs back, and, with `tell`, tells the model what was rejected and what
     /// was said of the others, as one prompt. Answered by `CheckpointEvent::FilesRestored` when any was
@@ -67,7 +67,7 @@ pub enum FilesAt {
     Entry { entry_id: String },
 }
 
-/// A part of the session over which files are compared.
+/// Over what files are compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(
@@ -80,6 +80,8 @@ pub enum DiffRange {
     Session,
     /// From the last prompt until now.
     LastPrompt,
+    /// From the commit that is checked out, as git knows it, until now.
+    Head,
     /// What the prompt at or above an entry led to: up to the next prompt, or to the end of its branch.
     Turn { entry_id: String },
     /// Between two entries, of one branch or of two; without `from` the session's first record, without
@@ -131,6 +133,9 @@ pub enum CheckpointEvent {
 pub struct FileDiff {
     #[serde(flatten)]
     pub change: FileChange,
+    /// Its path before, where the file was renamed; git alone tells that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
     /// Unified, of bounded length; empty for what is no text.
     pub diff: String,
 }

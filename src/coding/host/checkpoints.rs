@@ -50,6 +50,13 @@ impl Changed {
 impl Task {
     /// Does what is asked about files.
     pub(super) fn apply_checkpoint(&self, op: CheckpointOp) {
+        if let CheckpointOp::ReadFileDiffs {
+            request,
+            range: DiffRange::Head,
+        } = op
+        {
+            return self.compare_with_head(request);
+        }
         let Some(session) = &self.session else {
             return self.notice(Severity::Error, "no session is open: start one with `/new`");
         };
@@ -296,6 +303,8 @@ impl SessionFiles {
                 Some((prompt, end)) => (state(Some(&prompt)), state(Some(&end))),
                 None => (None, None),
             },
+            // Git knows it.
+            DiffRange::Head => (None, None),
             DiffRange::Between { from, to } => {
                 let new = match to {
                     Some(to) => state(Some(to)),
@@ -308,7 +317,11 @@ impl SessionFiles {
             return Ok(None);
         };
         let diffs = self.files.diffs(old, new)?.into_iter();
-        let files = diffs.map(|(change, diff)| FileDiff { change, diff });
+        let files = diffs.map(|(change, diff)| FileDiff {
+            change,
+            from: None,
+            diff,
+        });
         Ok(Some(files.collect()))
     }
 }

@@ -18,6 +18,7 @@ use crate::coding::permission::{Mode, RuleInfo};
 use crate::coding::plugins::lines::StyledLine;
 use crate::coding::plugins::link::PluginKey;
 use crate::coding::questions::Question;
+use crate::coding::sandbox::SandboxMode;
 use crate::coding::session::{SearchHit, StoredMessage};
 use crate::coding::spending::Spending;
 use crate::coding::todo::TodoList;
@@ -189,6 +190,9 @@ pub enum Event {
     Permissions {
         mode: Mode,
         rules: Vec<RuleInfo>,
+        /// What confines commands.
+        #[serde(default)]
+        sandbox: SandboxMode,
     },
     /// The project's files that can run code are loaded from now on.
     ProjectTrusted,

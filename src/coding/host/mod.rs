@@ -45,6 +45,7 @@ mod tree_op;
 mod unsent;
 mod usage;
 mod wires;
+mod working_tree;
 mod workspace;
 
 pub use checkpoint_op::{CheckpointEvent, CheckpointOp, DiffRange, FileDiff, FilesAt, Reviewed};

@@ -27,7 +27,7 @@ impl SessionFiles {
             let files = self.files.clone();
             let work = move || -> Result<Changed, CheckpointError> {
                 let before = files.capture()?.id;
-                let restored = files.take_back(&rejected);
+                let restored = files.take_back(before, &rejected)?;
                 Ok(Changed::new(restored, before, files.capture()?.id))
             };
             let done = match tokio::task::spawn_blocking(work).await {

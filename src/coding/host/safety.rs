@@ -14,7 +14,7 @@ use crate::base::path;
 use crate::coding::guard::Guard;
 use crate::coding::permission::{Mode, Permissions};
 use crate::coding::questions::{Answer, Grant, Question, QuestionKind, Questions, Subject};
-use crate::coding::sandbox::Confinement;
+use crate::coding::sandbox::{Confinement, SandboxMode};
 use crate::coding::settings::Settings;
 use crate::coding::trust::{Standing, Trust};
 
@@ -71,12 +71,16 @@ impl Task {
         self.publish(Event::Permissions {
             mode: self.permissions.mode(),
             rules: self.permissions.list(),
+            sandbox: self.confinement.mode(),
         });
     }
 
     /// A session has opened: what differs from the defaults is told.
     pub(super) fn tell_opened_permissions(&self) {
-        if self.permissions.mode() != Mode::default() || !self.permissions.list().is_empty() {
+        let is_usual = self.permissions.mode() == Mode::default()
+            && self.permissions.list().is_empty()
+            && self.confinement.mode() == SandboxMode::Off;
+        if !is_usual {
             self.tell_permissions();
         }
     }

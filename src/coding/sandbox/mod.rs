@@ -23,6 +23,7 @@ pub const HELPER: &str = "__sandbox";
 
 /// What children may do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SandboxMode {
     #[default]

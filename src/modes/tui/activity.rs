@@ -43,6 +43,8 @@ pub enum Work {
 pub struct Activity {
     pub work: Work,
     reduced_motion: bool,
+    /// Nothing changes by itself: it would be read again.
+    linear: bool,
     toast: Option<Toast>,
 }
 
@@ -56,6 +58,10 @@ struct Toast {
 impl Activity {
     pub fn set_reduced_motion(&mut self, reduced_motion: bool) {
         self.reduced_motion = reduced_motion;
+    }
+
+    pub fn set_linear(&mut self, linear: bool) {
+        self.linear = linear;
     }
 
     pub fn new(reduced_motion: bool) -> Self {
@@ -85,7 +91,7 @@ impl Activity {
             .as_ref()
             .map(|toast| toast.until)
             .filter(|until| *until > now);
-        let tick = self.since().map(|since| {
+        let tick = self.since().filter(|_| !self.linear).map(|since| {
             let elapsed = now.saturating_duration_since(since);
             if self.reduced_motion {
                 return since + Duration::from_secs(elapsed.as_secs() + 1);
@@ -123,14 +129,18 @@ impl Activity {
             } else {
                 spinner::frame(elapsed)
             };
-            row.push(mark, Token::Working);
-            self.label(since, elapsed, &mut row);
+            if self.linear {
+                row.push(self.words(), Token::Working);
+            } else {
+                row.push(mark, Token::Working);
+                self.label(since, elapsed, &mut row);
+            }
         }
         if let Some(toast) = self.toast.as_ref().filter(|toast| toast.until > now) {
             if let Some(time) = row
                 .spans
                 .last_mut()
-                .filter(|time| time.face == Token::Working.into())
+                .filter(|time| time.face == Token::Working.into() && !self.linear)
             {
                 time.text = format!("{:<TIME_COLUMNS$}", time.text).into();
             }
@@ -164,6 +174,21 @@ impl Activity {
             Work::Working { since } | Work::Retrying { since, .. } | Work::Shell { since } => {
                 Some(*since)
             }
+        }
+    }
+
+    /// The same without anything that counts.
+    fn words(&self) -> String {
+        match &self.work {
+            Work::Idle => String::new(),
+            Work::Working { .. } => "Working, esc interrupts ".to_owned(),
+            Work::Shell { .. } => "Running, esc stops it ".to_owned(),
+            Work::Retrying {
+                attempt,
+                attempts,
+                reason,
+                ..
+            } => format!("Trying again, {attempt} of {attempts}, esc gives up: {reason} "),
         }
     }
 

@@ -4,6 +4,8 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
+use ratatui::layout::Rect;
+
 use crate::agent::{Severity, ToolInfo};
 use crate::base::problem::Problem;
 use crate::coding::host::{ModelInfo, Op, SessionInfo};
@@ -153,6 +155,10 @@ pub struct App {
     /// Keys belong to the transcript, not to the editor.
     pub(super) browsing: bool,
     pub(super) pointer: Pointer,
+    /// Where the text of the editor was drawn.
+    pub(super) editor_area: Rect,
+    /// The screen is laid out to be read aloud.
+    pub(super) linear: bool,
     /// Something visible changed since the last draw.
     pub(super) dirty: bool,
 }
@@ -217,6 +223,8 @@ impl App {
             focused: true,
             browsing: false,
             pointer: Pointer::default(),
+            editor_area: Rect::default(),
+            linear: false,
             dirty: true,
         }
     }
@@ -280,6 +288,7 @@ impl App {
 
     pub fn set_theme(&mut self, theme: Theme) {
         *self.theme = theme;
+        self.theme.mark_selected(self.linear);
         self.dirty = true;
     }
 

@@ -102,8 +102,13 @@ impl App {
     /// Applies what has to do with what the agent may do.
     pub(super) fn follow_safety(&mut self, event: &Event) {
         match event {
-            Event::Permissions { mode, rules } => {
+            Event::Permissions {
+                mode,
+                rules,
+                sandbox,
+            } => {
                 self.footer.permissions = *mode;
+                self.footer.sandbox = *sandbox;
                 self.rules.clone_from(rules);
                 let picker = self.permissions_picker();
                 self.renew(overlays::permissions::ID, picker);

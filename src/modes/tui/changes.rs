@@ -48,8 +48,12 @@ impl App {
         files: &[FileDiff],
         now: Instant,
     ) {
-        if known && !files.is_empty() {
-            let mut view = DiffView::new(range.clone(), files.to_vec());
+        let before = self.diff_view().map(|view| view.range().clone());
+        // Whoever goes from one range to the next can go on from one in which nothing changed.
+        let goes_on = before.is_some_and(|before| before != *range);
+        if goes_on || known && !files.is_empty() {
+            let has_git = self.footer.branch.is_some();
+            let mut view = DiffView::new(range.clone(), has_git, files.to_vec());
             if let Some(before) = self.diff_view() {
                 view = view.going_on(before);
             }

@@ -8,6 +8,7 @@ use ratatui::style::Color;
 
 use super::app::App;
 use super::layout::{self, Areas, QUEUE_ROWS};
+use super::linear;
 use super::overlays;
 use super::welcome;
 use crate::base::text;
@@ -92,7 +93,7 @@ impl App {
         self.draw_completion(areas, buffer, links);
         self.draw_next_keys(areas, buffer, links);
         if self.layers.is_empty() {
-            return (!self.browsing).then_some(cursor);
+            return self.main_cursor(buffer, areas, cursor);
         }
         let view = View {
             theme: &self.theme,
@@ -101,6 +102,12 @@ impl App {
             now,
             focused: self.focused,
         };
+        if self.linear {
+            let cursor = linear::draw_layer(&mut self.layers, buffer, &view);
+            self.layers.request_highlight(&mut self.highlighter);
+            self.draw_toast(screen, buffer, links, now);
+            return cursor;
+        }
         self.layers.render(screen, buffer, &view);
         self.layers.request_highlight(&mut self.highlighter);
         self.draw_toast(screen, buffer, links, now);
@@ -131,10 +138,10 @@ impl App {
         self.paint(&[row], areas.status, buffer, links);
     }
 
-    /// The changes cover the line where things are told for a moment: then they are told on the last row.
+    /// The changes, and every layer of a linear screen, cover the line where things are told for a moment: then they are told on the last row.
     fn draw_toast(&self, screen: Rect, buffer: &mut Buffer, links: &Links, now: Instant) {
         if let Some(row) = self.activity.toast_row(now, screen.width)
-            && self.layers.top() == Some(overlays::diff::ID)
+            && (self.linear || self.layers.top() == Some(overlays::diff::ID))
         {
             let line = Rect {
                 y: screen.bottom().saturating_sub(1),
@@ -234,6 +241,7 @@ impl App {
             width: areas.editor.width.saturating_sub(mark_width),
             ..areas.editor
         };
+        self.editor_area = area;
         let (rows, cursor) = self.editor.rows(area.width, area.height);
         paint_rows(&rows, area, buffer, links, |face| self.theme.style(face));
         let (border, mark) = if is_shell {
@@ -243,6 +251,9 @@ impl App {
         };
         let (above, below) = self.editor.hidden_rows();
         let mut rule = "─".repeat(usize::from(areas.rule.width));
+        if self.linear {
+            "Message:".clone_into(&mut rule);
+        }
         if above + below > 0 {
             let note = format!("── {above} rows above, {below} below ");
             let rest = usize::from(areas.rule.width).saturating_sub(text::width(&note));

@@ -1,8 +1,10 @@
-//! The last line: where, which model, how full, what it cost.
+//! The last line: where, which model, how full, what it cost. The settings say which parts stand where.
 
 use crate::base::text;
 use crate::coding::host::{LineState, ModelInfo};
 use crate::coding::permission::Mode;
+use crate::coding::sandbox::SandboxMode;
+use crate::coding::settings::FooterPart;
 use crate::llm::{ThinkingLevel, Usage};
 use crate::term::face::Token;
 use crate::term::row::{Row, Span};
@@ -11,7 +13,7 @@ use crate::term::row::{Row, Span};
 const PLUGIN_COLUMNS: usize = 30;
 
 /// What the footer knows. Owned by the app, changed by events.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Footer {
     /// Working directory with `~` for the home.
     pub cwd: String,
@@ -36,110 +38,272 @@ pub struct Footer {
     pub sessions: Vec<Span>,
     /// The line to an agent elsewhere.
     pub line: Option<(LineState, String)>,
+    /// What confines commands.
+    pub sandbox: SandboxMode,
+    /// The parts that are wanted, from each end.
+    pub left: Vec<FooterPart>,
+    pub right: Vec<FooterPart>,
+    /// Words instead of signs.
+    pub linear: bool,
+}
+
+impl Default for Footer {
+    fn default() -> Self {
+        Self {
+            cwd: String::new(),
+            branch: None,
+            session_name: None,
+            read_only: false,
+            model: None,
+            model_hint: String::new(),
+            level: ThinkingLevel::default(),
+            permissions: Mode::default(),
+            sandbox: SandboxMode::default(),
+            total: Usage::default(),
+            context_tokens: 0,
+            jobs: 0,
+            plugins: String::new(),
+            sessions: Vec::new(),
+            line: None,
+            left: FooterPart::LEFT.to_vec(),
+            right: FooterPart::RIGHT.to_vec(),
+            linear: false,
+        }
+    }
+}
+
+/// What shows a part; nothing when there is nothing to say.
+type Show = fn(&Footer) -> Vec<Span>;
+
+/// How each part is shown, and how long it stays where there is little room.
+const SHOWN: &[(FooterPart, Show, u8)] = &[
+    (FooterPart::Sessions, Footer::sessions, 9),
+    (FooterPart::Cwd, Footer::cwd, 3),
+    (FooterPart::Branch, Footer::branch, 2),
+    (FooterPart::Session, Footer::session, 1),
+    (FooterPart::Connection, Footer::connection, 8),
+    (FooterPart::Plugins, Footer::plugins, 0),
+    (FooterPart::Jobs, Footer::jobs, 5),
+    (FooterPart::Permissions, Footer::permissions, 9),
+    (FooterPart::Sandbox, Footer::sandbox, 4),
+    (FooterPart::Tokens, Footer::tokens, 1),
+    (FooterPart::Cost, Footer::cost, 3),
+    (FooterPart::Context, Footer::context, 7),
+    (FooterPart::Model, Footer::model, 10),
+    (FooterPart::Thinking, Footer::thinking, 6),
+];
+
+/// A part that has something to say.
+struct Piece {
+    spans: Vec<Span>,
+    rank: u8,
+    part: FooterPart,
+}
+
+fn spans_width(spans: &[Span]) -> usize {
+    spans.iter().map(|span| text::width(&span.text)).sum()
 }
 
 impl Footer {
-    /// One row, never wider than `width`. What matters most stays longest: the model, then how full
-    /// the context is, then the place.
+    /// One row, never wider than `width`. The right side stays whole as long as it can, then what matters least
+    /// goes first; the left side has what is left of the room, and loses its beginning.
     pub fn row(&self, width: u16) -> Row {
-        let right = self.right();
-        let columns =
-            |spans: &[Span]| -> usize { spans.iter().map(|span| text::width(&span.text)).sum() };
         let width = usize::from(width);
-        let right_width = columns(&right);
-        let mut row = Row::new(self.sessions.clone());
-        let room = width.saturating_sub(right_width + columns(&self.sessions) + 2);
-        let left = self.left(room);
-        row.push(left, Token::Footer);
-        let gap = width.saturating_sub(row.width() + right_width);
+        let mut right = self.pieces(&self.right);
+        let mut spans = self.joined(&right, "  ");
+        while spans_width(&spans) > width && right.len() > 1 {
+            let least = (0..right.len()).min_by_key(|place| right[*place].rank);
+            right.remove(least.unwrap_or_default());
+            spans = self.joined(&right, "  ");
+        }
+        let right_width = spans_width(&spans);
+        let room = width.saturating_sub(right_width + if right_width > 0 { 2 } else { 0 });
+        let left = self.joined(&self.pieces(&self.left), " · ");
+        let left = if room < 8 {
+            Vec::new()
+        } else {
+            cut(left, room)
+        };
+        let gap = width.saturating_sub(spans_width(&left) + right_width);
+        let mut row = Row::new(left);
         row.push(" ".repeat(gap), Token::Footer);
-        row.spans.extend(right);
+        row.spans.extend(spans);
         row
     }
 
-    fn left(&self, room: usize) -> String {
-        let mut parts = self.cwd.clone();
-        if let Some(branch) = &self.branch {
-            parts = format!("{parts} ({branch})");
-        }
-        if let Some(name) = &self.session_name {
-            parts = format!("{parts} · {name}");
-        }
-        if room < 8 {
-            String::new()
-        } else {
-            text::truncate_start(&parts, room).into_owned()
-        }
+    fn pieces(&self, parts: &[FooterPart]) -> Vec<Piece> {
+        let shown = parts.iter().filter_map(|part| {
+            let (_, show, rank) = SHOWN.iter().find(|(known, ..)| known == part)?;
+            let spans = show(self);
+            (!spans.is_empty()).then_some(Piece {
+                spans,
+                rank: *rank,
+                part: *part,
+            })
+        });
+        shown.collect()
     }
 
-    fn right(&self) -> Vec<Span> {
-        let mut spans = Vec::new();
-        if let Some((state, place)) = &self.line {
-            let place = text::truncate(place, PLUGIN_COLUMNS);
-            let (text, token) = match state {
-                LineState::Connected => (format!("on {place}  "), Token::Footer),
-                LineState::Connecting => (format!("connecting to {place}  "), Token::Working),
-                LineState::Lost => (format!("no line: {place}  "), Token::Warning),
-            };
-            spans.push(Span::new(text, token));
-        }
-        if !self.plugins.is_empty() {
-            let text = text::truncate(&self.plugins, PLUGIN_COLUMNS);
-            spans.push(Span::new(format!("{text}  "), Token::Footer));
-        }
-        if self.jobs > 0 {
-            let jobs = if self.jobs == 1 { "job" } else { "jobs" };
-            spans.push(Span::new(format!("{} {jobs}  ", self.jobs), Token::Working));
-        }
-        if self.read_only {
-            spans.push(Span::new("read only  ", Token::Warning));
-        }
-        // The default goes without saying.
-        if self.permissions != Mode::Yolo {
-            let text = format!("{}  ", self.permissions.name());
-            spans.push(Span::new(text, Token::Warning));
-        }
-        if self.total.total_tokens() > 0 {
-            let usage = self.total;
-            let mut counts = format!(
-                "↑{} ↓{}",
-                tokens(usage.input + usage.cache_write),
-                tokens(usage.output)
-            );
-            if usage.cache_read > 0 {
-                counts = format!("{counts} ↺{}", tokens(usage.cache_read));
-            }
-            if usage.cost.total > 0.0 {
-                counts = format!("{counts} ${:.3}", usage.cost.total);
-            }
-            if usage.subscription {
-                counts.push_str(" sub");
-            }
-            spans.push(Span::new(format!("{counts}  "), Token::Footer));
-        }
-        if let Some(model) = &self.model {
-            if self.context_tokens > 0 && model.context_window > 0 {
-                let percent = self.context_tokens * 100 / model.context_window;
-                let token = match percent {
-                    0..70 => Token::Footer,
-                    70..90 => Token::Warning,
-                    _ => Token::Error,
+    /// The pieces with what stands between them; `usual` between those that do not belong together.
+    fn joined(&self, pieces: &[Piece], usual: &'static str) -> Vec<Span> {
+        let mut spans: Vec<Span> = Vec::new();
+        for (place, piece) in pieces.iter().enumerate() {
+            if let Some(above) = place.checked_sub(1).map(|above| pieces[above].part) {
+                let belongs = matches!(
+                    (above, piece.part),
+                    (FooterPart::Cwd, FooterPart::Branch)
+                        | (FooterPart::Tokens, FooterPart::Cost)
+                        | (FooterPart::Model, FooterPart::Thinking)
+                );
+                let between = match (belongs, self.linear) {
+                    (true, _) => " ",
+                    (false, true) => ", ",
+                    (false, false) => usual,
                 };
-                let text = format!("{percent}% of {}  ", tokens(model.context_window));
-                spans.push(Span::new(text, token));
+                spans.push(Span::new(between, Token::Footer));
             }
-            spans.push(Span::new(model.reference(), Token::FooterAccent));
-            if self.level != ThinkingLevel::Off {
-                spans.push(Span::new(
-                    format!(" {}", self.level.name()),
-                    Token::FooterAccent,
-                ));
-            }
-        } else {
-            spans.push(Span::new(self.model_hint.as_str(), Token::FooterAccent));
+            spans.extend(piece.spans.iter().cloned());
         }
         spans
     }
+
+    fn sessions(&self) -> Vec<Span> {
+        self.sessions.clone()
+    }
+
+    fn cwd(&self) -> Vec<Span> {
+        said(self.cwd.clone(), Token::Footer)
+    }
+
+    fn branch(&self) -> Vec<Span> {
+        let branch = self.branch.as_ref();
+        branch.map_or_else(Vec::new, |name| said(format!("({name})"), Token::Footer))
+    }
+
+    fn session(&self) -> Vec<Span> {
+        said(self.session_name.clone().unwrap_or_default(), Token::Footer)
+    }
+
+    fn connection(&self) -> Vec<Span> {
+        let Some((state, place)) = &self.line else {
+            return Vec::new();
+        };
+        let place = text::truncate(place, PLUGIN_COLUMNS);
+        match state {
+            LineState::Connected => said(format!("on {place}"), Token::Footer),
+            LineState::Connecting => said(format!("connecting to {place}"), Token::Working),
+            LineState::Lost => said(format!("no line: {place}"), Token::Warning),
+        }
+    }
+
+    fn plugins(&self) -> Vec<Span> {
+        let words = text::truncate(&self.plugins, PLUGIN_COLUMNS);
+        said(words.into_owned(), Token::Footer)
+    }
+
+    fn jobs(&self) -> Vec<Span> {
+        match self.jobs {
+            0 => Vec::new(),
+            1 => said("1 job".to_owned(), Token::Working),
+            jobs => said(format!("{jobs} jobs"), Token::Working),
+        }
+    }
+
+    /// The default goes without saying.
+    fn permissions(&self) -> Vec<Span> {
+        let mode = Some(self.permissions.name()).filter(|_| self.permissions != Mode::Yolo);
+        let words = [self.read_only.then_some("read only"), mode];
+        let words: Vec<&str> = words.into_iter().flatten().collect();
+        said(words.join("  "), Token::Warning)
+    }
+
+    /// Planning confines commands by itself.
+    fn sandbox(&self) -> Vec<Span> {
+        if self.sandbox == SandboxMode::Off || self.permissions == Mode::Plan {
+            return Vec::new();
+        }
+        said(format!("sandbox {}", self.sandbox.name()), Token::Footer)
+    }
+
+    fn tokens(&self) -> Vec<Span> {
+        let usage = self.total;
+        if usage.total_tokens() == 0 {
+            return Vec::new();
+        }
+        let signs = if self.linear {
+            ["in ", ", out ", ", cached "]
+        } else {
+            ["↑", " ↓", " ↺"]
+        };
+        let input = tokens(usage.input + usage.cache_write);
+        let mut counts = format!("{}{input}{}{}", signs[0], signs[1], tokens(usage.output));
+        if usage.cache_read > 0 {
+            counts = format!("{counts}{}{}", signs[2], tokens(usage.cache_read));
+        }
+        said(counts, Token::Footer)
+    }
+
+    fn cost(&self) -> Vec<Span> {
+        let usage = self.total;
+        let mut words = Vec::new();
+        if usage.total_tokens() > 0 && usage.cost.total > 0.0 {
+            words.push(format!("${:.3}", usage.cost.total));
+        }
+        if usage.total_tokens() > 0 && usage.subscription {
+            words.push("sub".to_owned());
+        }
+        said(words.join(" "), Token::Footer)
+    }
+
+    fn context(&self) -> Vec<Span> {
+        let window = self.model.as_ref().map_or(0, |model| model.context_window);
+        if self.context_tokens == 0 || window == 0 {
+            return Vec::new();
+        }
+        let percent = self.context_tokens * 100 / window;
+        let token = match percent {
+            0..70 => Token::Footer,
+            70..90 => Token::Warning,
+            _ => Token::Error,
+        };
+        said(format!("{percent}% of {}", tokens(window)), token)
+    }
+
+    fn model(&self) -> Vec<Span> {
+        let name = match &self.model {
+            Some(model) => model.reference(),
+            None => self.model_hint.clone(),
+        };
+        said(name, Token::FooterAccent)
+    }
+
+    fn thinking(&self) -> Vec<Span> {
+        if self.model.is_none() || self.level == ThinkingLevel::Off {
+            return Vec::new();
+        }
+        said(self.level.name().to_owned(), Token::FooterAccent)
+    }
+}
+
+/// A word of the line, unless it is empty.
+fn said(words: String, token: Token) -> Vec<Span> {
+    if words.is_empty() {
+        return Vec::new();
+    }
+    vec![Span::new(words, token)]
+}
+
+/// The end of a side that fits into `room`.
+fn cut(spans: Vec<Span>, room: usize) -> Vec<Span> {
+    let mut over = spans_width(&spans).saturating_sub(room);
+    let kept = spans.into_iter().filter_map(|span| {
+        let width = text::width(&span.text);
+        let lost = over.min(width);
+        over -= lost;
+        let end = text::truncate_start(&span.text, width - lost).into_owned();
+        (lost < width).then(|| Span::new(end, span.face))
+    });
+    kept.collect()
 }
 
 /// `999`, `1.2k`, `12k`, `1.2M`.
@@ -179,6 +343,41 @@ mod tests {
         assert_eq!(footer.row(20).text(), "         on box  m/m");
         footer.line = Some((LineState::Lost, "it is silent".into()));
         assert_eq!(footer.row(28).text(), "  no line: it is silent  m/m");
+    }
+
+    #[test]
+    fn the_parts_stand_where_they_are_wanted_and_the_least_goes_first() {
+        let known: Vec<FooterPart> = SHOWN.iter().map(|(part, ..)| *part).collect();
+        assert_eq!(known, FooterPart::ALL.map(|(_, part)| part));
+        let mut footer = Footer {
+            cwd: "~/work".into(),
+            branch: Some("main".into()),
+            session_name: Some("a name".into()),
+            model_hint: "m/m".into(),
+            jobs: 2,
+            permissions: Mode::Ask,
+            sandbox: SandboxMode::Workspace,
+            ..Footer::default()
+        };
+        footer.total.input = 1_500;
+        footer.total.cost.total = 0.25;
+        assert_eq!(
+            footer.row(80).text(),
+            "~/work (main) · a name      2 jobs  ask  sandbox workspace  ↑1.5k ↓0 $0.250  m/m"
+        );
+        assert_eq!(
+            footer.row(40).text(),
+            "     2 jobs  ask  sandbox workspace  m/m"
+        );
+        footer.left = vec![FooterPart::Model, FooterPart::Cost];
+        footer.right = vec![FooterPart::Branch];
+        assert_eq!(footer.row(30).text(), "m/m · $0.250            (main)");
+        footer.linear = true;
+        footer.left = vec![FooterPart::Tokens];
+        assert_eq!(footer.row(30).text(), "in 1.5k, out 0          (main)");
+        footer.left = vec![FooterPart::Cwd, FooterPart::Branch];
+        footer.right = Vec::new();
+        assert_eq!(footer.row(10).text(), "…rk (main)");
     }
 
     #[test]

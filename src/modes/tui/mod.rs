@@ -23,6 +23,7 @@ mod hints;
 mod jobs;
 mod keys;
 pub mod layout;
+mod linear;
 mod looks;
 mod mouse;
 pub mod overlays;

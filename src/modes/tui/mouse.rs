@@ -83,6 +83,9 @@ impl App {
             followed: self.transcript.follows(),
             ..Pointer::default()
         };
+        if self.click_editor(at, count) {
+            return;
+        }
         let unit = match count {
             1 => Unit::Cell,
             2 => Unit::Word,
@@ -99,6 +102,23 @@ impl App {
         } else {
             self.pointer.dragged = true;
         }
+    }
+
+    /// A click into the editor puts its cursor there, and the keys go to it again; a second one selects the word
+    /// where the keymap knows what to do with one.
+    fn click_editor(&mut self, at: (u16, u16), count: u8) -> bool {
+        let area = self.editor_area;
+        if !(area.top()..area.bottom()).contains(&at.1) || at.0 >= area.right() {
+            return false;
+        }
+        if self.browsing {
+            self.leave_browsing();
+        }
+        let has_regions = !self.keymap.keys_for("editor", "copy_region").is_empty();
+        let selects = count == 2 && (self.editor.modal().has_modes() || has_regions);
+        let cell = (at.0.saturating_sub(area.x), at.1 - area.y);
+        self.editor.click(cell, selects);
+        true
     }
 
     fn drag(&mut self, at: (u16, u16), now: Instant) {

@@ -186,6 +186,7 @@ fn new_app(setup: &HostSetup, options: &Options, looks: &Looks, highlighter: Hig
         cwd: setup.cwd.display().to_string(),
         model_hint: named.cloned().unwrap_or_default(),
     });
+    app.take_settings(settings);
     if let Some(elsewhere) = &options.elsewhere
         && !elsewhere.files_are_here
     {

@@ -98,9 +98,9 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
     },
     SlashCommand {
         name: "diff",
-        argument: "[last|session|ENTRY|FROM TO]",
-        description: "what changed in the files: in the session, since the last prompt, in one turn, between two entries",
-        values: || vec!["last", "session"],
+        argument: "[last|session|head|ENTRY|FROM TO]",
+        description: "what changed in the files: in the session, since the last prompt, against git's HEAD, in one turn, between two entries",
+        values: || vec!["last", "session", "head"],
         run: arguments::diff,
     },
     SlashCommand {

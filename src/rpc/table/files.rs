@@ -31,7 +31,7 @@ pub(super) const COMMANDS: &[Command] = &[
     .told(&["files_restored"]),
     row(
         "read_file_diffs",
-        "How files changed over a part of the session.",
+        "How files changed over a part of the session, or against the commit that is checked out.",
     )
     .takes(&[
         REQUEST,

@@ -95,6 +95,8 @@ pub(super) struct CodeBlock {
     pub(super) long: HashMap<usize, LongLine>,
     width: usize,
     diagram: Diagram,
+    /// A diagram is shown as it was written.
+    pub(super) keeps_source: bool,
 }
 
 /// What is shown instead of the lines of a diagram's source.
@@ -149,6 +151,7 @@ impl CodeBlock {
             long: HashMap::new(),
             width: 0,
             diagram: Diagram::default(),
+            keeps_source: false,
         }
     }
 
@@ -189,7 +192,9 @@ impl CodeBlock {
                 self.diagram = Diagram::Unknown;
             }
         }
-        self.find_diagram(source);
+        if !self.keeps_source {
+            self.find_diagram(source);
+        }
         if let Diagram::Shown(lines) = &self.diagram {
             return self.head() + lines.len();
         }
@@ -208,6 +213,12 @@ impl CodeBlock {
         });
         self.prefix = prefix;
         (self.head() + end as usize + partial).max(1)
+    }
+
+    /// Forgets the layout, a diagram too.
+    pub(super) fn forget(&mut self) {
+        self.width = 0;
+        self.diagram = Diagram::Unknown;
     }
 
     /// Looks for the diagram of a finished block.

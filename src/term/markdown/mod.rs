@@ -67,6 +67,8 @@ pub struct Markdown {
     unread: bool,
     definitions: Definitions,
     width: usize,
+    /// Without boxes and drawings.
+    linear: bool,
     /// Where the rows of each block end, as far as they are laid out for `width`.
     ends: Vec<usize>,
     /// Where the rows of the tail end; stale while `dirty`.
@@ -107,6 +109,7 @@ impl Markdown {
             unread: false,
             definitions: HashMap::new(),
             width: 0,
+            linear: false,
             ends: Vec::new(),
             tail_end: 0,
             dirty: false,
@@ -137,6 +140,17 @@ impl Markdown {
             }
         }
         self.touch();
+    }
+
+    /// Lays tables out as lines and leaves diagrams as they were written, so that they can be read aloud.
+    pub fn set_linear(&mut self, linear: bool) {
+        if self.linear == linear {
+            return;
+        }
+        self.linear = linear;
+        // Everything is laid out anew, as for another width.
+        self.width = 0;
+        self.units.iter_mut().for_each(Unit::forget);
     }
 
     /// No more text will come: what is held back shows.
@@ -447,6 +461,7 @@ impl Markdown {
             partial: partial.filter(|_| !is_code || self.splitter.fence().is_some()),
             definitions: &self.definitions,
             goes_on,
+            linear: self.linear,
             laid: &self.laid,
         };
         use_unit(unit, &shown)

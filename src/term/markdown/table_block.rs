@@ -128,8 +128,16 @@ impl TableBlock {
         self.alignments = table.alignments;
         self.header = table.rows.into_iter().next().unwrap_or_default();
         self.needs.add(&self.header);
-        self.columns = self.needs.columns(room(&self.prefix, width));
+        self.columns = self.fitting(shown);
         self.lay_again();
+    }
+
+    /// The widths of the columns; `None` when there is no box.
+    fn fitting(&self, shown: &Shown<'_>) -> Option<Vec<usize>> {
+        if shown.linear {
+            return None;
+        }
+        self.needs.columns(room(&self.prefix, self.width))
     }
 
     /// Forgets the places of all rows.
@@ -159,7 +167,7 @@ impl TableBlock {
         let bytes = self.lines.last().map_or(0, |line| line.end)
             - self.lines.first().map_or(0, |line| line.start);
         let adapts = self.closed || bytes as usize <= ADAPTS || known == 0;
-        let columns = self.needs.columns(room(&self.prefix, self.width));
+        let columns = self.fitting(shown);
         // Without a box the header stands alone only while there is no other row.
         let is_first = self.columns.is_none() && known == 0 && !self.marks.is_empty();
         if adapts && columns != self.columns || is_first {

@@ -166,6 +166,14 @@ impl Unit {
         }
     }
 
+    /// Forgets every layout: it is shown in another way.
+    pub(super) fn forget(&mut self) {
+        self.resolve_again();
+        if let Body::Code(code) = &mut self.body {
+            code.forget();
+        }
+    }
+
     /// Drops the rows and keeps the height.
     pub(super) fn release(&mut self) {
         if let Body::Text(text) = &mut self.body {
@@ -216,7 +224,10 @@ impl Unit {
         }
         match &mut self.body {
             Body::Text(text) => text.height,
-            Body::Code(code) => code.height(width, shown.document, shown.partial),
+            Body::Code(code) => {
+                code.keeps_source = shown.linear;
+                code.height(width, shown.document, shown.partial)
+            }
             Body::Table(table) => table.height(width, shown),
         }
     }
@@ -305,6 +316,8 @@ pub(super) struct Shown<'a> {
     pub(super) definitions: &'a Definitions,
     /// The same paragraph goes on in the block below.
     pub(super) goes_on: bool,
+    /// Without boxes and drawings.
+    pub(super) linear: bool,
     /// Counts the bytes that are laid out.
     pub(super) laid: &'a Cell<usize>,
 }

@@ -18,6 +18,7 @@ pub use colour::{Colour, ColourDepth, contrast};
 pub use store::{ThemeEntry, ThemeStore};
 
 use super::face::{Emphasis, Face, Ink, Token};
+use super::linear;
 
 /// What a theme is made for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -62,6 +63,8 @@ pub struct Theme {
     paints: bool,
     looks: [Look; TOKENS],
     styles: [Style; TOKENS],
+    /// What is selected bears the mark of a linear screen.
+    marks: bool,
 }
 
 /// Where a colour alone tells something, a modifier tells it without colours.
@@ -94,6 +97,15 @@ impl Theme {
         self.kind
     }
 
+    /// Whether what is selected bears the mark that a linear screen looks for.
+    pub fn mark_selected(&mut self, marks: bool) {
+        self.marks = marks;
+    }
+
+    pub fn marks_selected(&self) -> bool {
+        self.marks
+    }
+
     pub fn depth(&self) -> ColourDepth {
         self.depth
     }
@@ -119,6 +131,9 @@ impl Theme {
         }
         if face.ink != Ink::default() {
             self.dip(&mut style, face);
+        }
+        if self.marks && (face.token == Token::Selected || face.ground == Some(Token::Selected)) {
+            style.add_modifier |= linear::MARK;
         }
         if face.emphasis != Emphasis::default() {
             for (emphasis, modifier) in EMPHASES {
@@ -241,6 +256,7 @@ impl Default for Theme {
             paints: false,
             looks: [Look::default(); TOKENS],
             styles: [Style::new(); TOKENS],
+            marks: false,
         }
     }
 }

@@ -73,6 +73,11 @@ impl Select {
             .map(|(place, _)| &self.items[*place])
     }
 
+    /// How many items stand above it.
+    pub fn place(&self) -> usize {
+        self.selected
+    }
+
     pub fn select_key(&mut self, key: &str) {
         let found = self
             .shown

@@ -1,5 +1,6 @@
 //! What the session changed in the files, on the screen.
 
+use osier::coding::host::{CheckpointEvent, Event};
 use osier::llm::Script;
 use serde_json::json;
 
@@ -133,4 +134,99 @@ async fn a_wide_screen_has_the_old_file_beside_the_new_one() {
     insta::assert_snapshot!("changes_beside", screen.styled());
     screen.press("v");
     assert!(!screen.screen().contains("│    3 + LINE 3"));
+}
+
+/// Git in the project, as somebody with a name.
+fn git(work: &std::path::Path, arguments: &str) {
+    let name = ["-c", "user.name=A", "-c", "user.email=a@example.org"];
+    let ran = std::process::Command::new("git")
+        .current_dir(work)
+        .args(name)
+        .args(arguments.split(' '))
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .output()
+        .unwrap();
+    assert!(ran.status.success(), "{arguments}: {ran:?}");
+}
+
+#[tokio::test]
+async fn the_working_tree_is_compared_with_head() {
+    let mut screen = Screen::new(100, 20).start().await;
+    screen
+        .send("/diff head")
+        .shows("this is no git repository")
+        .await;
+    let work = screen.work().to_path_buf();
+    let write = |path: &str, text: &str| std::fs::write(work.join(path), text).unwrap();
+    let lines = |third: &str| -> String {
+        let lines = (1..=40).map(|line| match line {
+            3 => format!("{third}\n"),
+            line => format!("line {line}\n"),
+        });
+        lines.collect()
+    };
+    write("kept.txt", "the same\n");
+    write("long.txt", &lines("line 3"));
+    write("moved.txt", &lines("moved"));
+    write("gone.txt", "one\ntwo\n");
+    write("data.bin", "a\0b");
+    write(".gitignore", "hidden*\n");
+    write("hidden.txt", "tracked all the same\n");
+    write("run.sh", "true\n");
+    git(&work, "init -q");
+    git(&work, "add -A");
+    git(&work, "add -f hidden.txt");
+    screen
+        .send("/diff HEAD")
+        .shows("8 files changed against HEAD")
+        .await;
+    screen.press("esc");
+    git(&work, "commit -qm first");
+    screen
+        .send("/diff head")
+        .shows("no file changed against HEAD")
+        .await;
+    write("long.txt", &lines("LINE 3"));
+    git(&work, "add long.txt");
+    git(&work, "mv moved.txt new.txt");
+    std::fs::remove_file(work.join("gone.txt")).unwrap();
+    write("data.bin", "a\0c");
+    write("hidden.txt", "changed\n");
+    write("hidden-2.txt", "ignored\n");
+    write("fresh.txt", "new\n");
+    std::fs::set_permissions(
+        work.join("run.sh"),
+        std::os::unix::fs::PermissionsExt::from_mode(0o755),
+    )
+    .unwrap();
+    screen
+        .send("/diff head")
+        .shows("7 files changed against HEAD")
+        .await;
+    insta::assert_snapshot!("changes_head", screen.styled());
+    // The whole of a new file goes, and one that was removed comes back.
+    screen.press("tab").shows("+ new").await;
+    screen.press("X").shows("6 files changed").await;
+    assert!(!work.join("fresh.txt").exists());
+    screen.press("X").shows("5 files changed").await;
+    let read = |path: &str| std::fs::read_to_string(work.join(path)).unwrap();
+    assert_eq!(read("gone.txt"), "one\ntwo\n");
+    // A state of a hidden file is not kept, so that could not be undone.
+    screen.press("X").shows("could not be undone").await;
+    assert_eq!(read("hidden.txt"), "changed\n");
+    screen.press("tab").shows("LINE 3").await;
+    screen.press("X").shows("4 files changed").await;
+    assert_eq!(read("long.txt"), lines("line 3"));
+    screen.press("s").shows("since the last prompt").await;
+    screen.press("s").shows("since the session began").await;
+    screen.press("s").shows("4 files changed").await;
+    screen.press("esc").send("/restore undo");
+    screen
+        .until(|event| {
+            let restored =
+                |event: &CheckpointEvent| matches!(event, CheckpointEvent::FilesRestored { .. });
+            matches!(event, Event::Checkpoint(event) if restored(event))
+        })
+        .await;
+    assert_eq!(read("long.txt"), lines("LINE 3"));
 }

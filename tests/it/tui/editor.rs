@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use osier::llm::scripted::Script;
 use osier::modes::tui::Effect;
+use osier::term::input::{KeyModifiers, MouseButton, MouseEventKind, MouseInput};
 
 use super::support::Screen;
 
@@ -349,4 +350,123 @@ async fn the_external_editor_gets_the_text_and_its_answer_comes_back() {
     assert_eq!(screen.effects, [Effect::ExternalEditor("draft".to_owned())]);
     screen.app.edited("better\ntext");
     assert_eq!(screen.editor(), "better\ntext");
+}
+
+/// The button goes down and up.
+fn click(screen: &mut Screen, column: u16, row: u16) {
+    for kind in [
+        MouseEventKind::Down(MouseButton::Left),
+        MouseEventKind::Up(MouseButton::Left),
+    ] {
+        screen.mouse(MouseInput {
+            kind,
+            column,
+            row,
+            modifiers: KeyModifiers::NONE,
+        });
+    }
+}
+
+#[tokio::test]
+async fn a_click_puts_the_cursor_between_the_characters_that_are_seen() {
+    let mut screen = Screen::new(40, 20).start().await;
+    screen.type_text("漢字 wide, then a line that is wrapped where it ends");
+    screen.press("ctrl+j").type_text("a\tb 👩‍👩‍👧 c");
+    let rows: Vec<String> = screen.editor().lines().map(str::to_owned).collect();
+    assert_eq!(rows.len(), 3, "{rows:?}");
+    let top = 19 - 3;
+    // On either half of a wide character the cursor goes before it.
+    for (at, expected) in [
+        ((2, top), "|漢字 wide"),
+        ((3, top), "|漢字 wide"),
+        ((4, top), "漢|字 wide"),
+        ((7, top), "漢字 |wide"),
+        ((0, top), "|漢字 wide"),
+    ] {
+        click(&mut screen, at.0, at.1);
+        screen.type_text("|");
+        assert!(
+            screen.editor().starts_with(expected),
+            "{at:?} {}",
+            screen.editor()
+        );
+        screen.press("backspace");
+    }
+    // Behind the end of a row that is wrapped, of a line, and below everything.
+    click(&mut screen, 39, top);
+    assert_eq!(screen.cursor().map(|at| at.1), Some(top));
+    click(&mut screen, 39, top + 1);
+    screen.type_text("|");
+    assert!(screen.editor().contains("ends|\n"), "{}", screen.editor());
+    screen.press("backspace");
+    // A cluster of several characters is one place, a tab as well.
+    for (column, expected) in [
+        (3, "a|    b"),
+        (7, "a    |b"),
+        (10, "b |👩‍👩‍👧 c"),
+        (11, "👩‍👩‍👧| c"),
+    ] {
+        click(&mut screen, column, top + 2);
+        screen.type_text("|");
+        assert!(
+            screen.editor().contains(expected),
+            "{column} {}",
+            screen.editor()
+        );
+        screen.press("backspace");
+    }
+    // A chip is one, too.
+    screen.press("ctrl+c").paste(&"line\n".repeat(20));
+    screen.type_text(" behind");
+    assert_eq!(screen.editor(), "[paste #1 +20 lines] behind");
+    click(&mut screen, 9, 18);
+    screen.type_text("|");
+    assert_eq!(screen.editor(), "|[paste #1 +20 lines] behind");
+    click(&mut screen, 26, 18);
+    screen.press("backspace");
+    assert!(screen.editor().starts_with("|[paste #1 +20 lines] be"));
+}
+
+#[tokio::test]
+async fn a_click_finds_its_place_in_a_prompt_that_is_scrolled_and_takes_the_keys_back() {
+    let mut screen = Screen::new(40, 20)
+        .script(Script::always("ok"))
+        .start()
+        .await;
+    screen.send("first").settled().await;
+    for line in 0..30 {
+        screen.type_text(&format!("line {line}")).press("ctrl+j");
+    }
+    screen.screen();
+    screen.press("alt+v");
+    assert_eq!(screen.cursor(), None);
+    click(&mut screen, 4, 12);
+    screen.type_text("#");
+    assert!(screen.editor().contains("\nli#ne 2"), "{}", screen.editor());
+}
+
+#[tokio::test]
+async fn a_second_click_selects_the_word_where_that_is_of_use() {
+    let mut screen = Screen::new(40, 20).start().await;
+    screen.keymap("vim").type_text("some words here");
+    screen.press("esc");
+    screen.screen();
+    click(&mut screen, 8, 18);
+    click(&mut screen, 8, 18);
+    screen.press("d");
+    assert_eq!(screen.editor(), "some  here");
+    let mut screen = Screen::new(40, 20).start().await;
+    screen.keymap("emacs").type_text("some words here");
+    screen.screen();
+    click(&mut screen, 8, 18);
+    click(&mut screen, 8, 18);
+    screen.press("ctrl+w");
+    assert_eq!(screen.editor(), "some  here");
+    let mut screen = Screen::new(40, 20).start().await;
+    screen.type_text("some words here");
+    screen.screen();
+    click(&mut screen, 8, 18);
+    click(&mut screen, 8, 18);
+    screen.type_text("|");
+    assert_eq!(screen.editor(), "some w|ords here");
 }

@@ -20,6 +20,7 @@ mod frames;
 mod hooks;
 mod keys;
 mod length;
+mod linear;
 mod login;
 mod looks;
 mod overlays;

@@ -47,6 +47,37 @@ fn it_paints_without_an_answer_to_its_questions_and_takes_a_prompt() {
 }
 
 #[test]
+fn a_screen_to_be_read_aloud_has_words_and_the_cursor_where_one_is() {
+    let mut program = Program::new()
+        .file("s.json", ANSWER)
+        .model("s.json")
+        .argument("--screen-reader")
+        .start();
+    program.shows("Ask, or type / for commands");
+    program.write("hello\r");
+    program.shows("- a list");
+    program.hides("esc interrupts");
+    let screen = program.screen();
+    assert!(
+        screen.starts_with("You: hello\nAnswer:\nThe first answer.\n\n- with\n- a list\n"),
+        "{screen}"
+    );
+    program.write("/set");
+    program.shows("> /set");
+    // Another setting is changed: what the command line wanted stays.
+    program.write("tings\r");
+    program.shows("Settings");
+    program.write("mouse\r");
+    program.shows("`mouse = false`");
+    let screen = program.screen();
+    let drawn = screen
+        .chars()
+        .find(|char| matches!(*char, '\u{2500}'..='\u{28ff}'));
+    assert_eq!(drawn, None, "{screen}");
+    assert!(screen.trim_start().starts_with("Settings"), "{screen}");
+}
+
+#[test]
 fn keys_typed_before_the_first_paint_are_kept() {
     let mut program = Program::new()
         .file("s.json", ANSWER)

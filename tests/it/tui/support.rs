@@ -159,6 +159,7 @@ impl Builder {
             cwd: "~/work".to_owned(),
             model_hint: "mock/mock".to_owned(),
         });
+        app.take_settings(&self.settings);
         app.report(&problems);
         let theme = self.settings.theme.clone();
         let setup = HostSetup {

@@ -306,6 +306,12 @@ impl Editor {
         self.completion.as_mut().map(|offer| &mut offer.list)
     }
 
+    /// Whether one has gone down in that list.
+    pub fn is_choosing(&self) -> bool {
+        let list = self.completion.as_ref().map(|offer| &offer.list);
+        list.is_some_and(|list| list.place() > 0)
+    }
+
     /// Rows the text wants at `width`.
     pub fn height(&mut self, width: u16, limit: u16) -> u16 {
         self.area.height(usize::from(width), usize::from(limit)) as u16

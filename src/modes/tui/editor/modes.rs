@@ -39,6 +39,12 @@ impl Editor {
         }
     }
 
+    /// The mouse: the cursor goes there, or the word there is selected.
+    pub fn click(&mut self, at: (u16, u16), selects_word: bool) {
+        self.completion = None;
+        self.modal.click(&mut self.area, at, selects_word);
+    }
+
     /// A character that a step waits for, or that counts.
     pub fn argument(&mut self, char: char) {
         self.modal.char(&mut self.area, char);

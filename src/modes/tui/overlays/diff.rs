@@ -35,6 +35,8 @@ const MOST_ROWS: usize = 20_000;
 #[derive(Debug)]
 pub struct DiffView {
     range: DiffRange,
+    /// There is a repository to compare with.
+    has_git: bool,
     files: Vec<FileDiff>,
     /// Added and removed lines, by file.
     counts: Vec<(usize, usize)>,
@@ -54,6 +56,8 @@ pub struct DiffView {
     from_below: bool,
     review: Review,
     cursor: Option<Position>,
+    /// The cursor of a linear screen goes to the change, not to the file.
+    linear: bool,
 }
 
 /// The selected file for a width.
@@ -72,17 +76,19 @@ pub fn title(range: &DiffRange) -> &'static str {
     match range {
         DiffRange::Session => "since the session began",
         DiffRange::LastPrompt => "since the last prompt",
+        DiffRange::Head => "against HEAD",
         DiffRange::Turn { .. } => "in that turn",
         DiffRange::Between { .. } => "between those entries",
     }
 }
 
 impl DiffView {
-    pub fn new(range: DiffRange, files: Vec<FileDiff>) -> Self {
+    pub fn new(range: DiffRange, has_git: bool, files: Vec<FileDiff>) -> Self {
         let counts = files.iter().map(|file| diff::counts(&file.diff)).collect();
         let syntax = files.iter().map(|_| Syntax::default()).collect();
         Self {
             range,
+            has_git,
             files,
             counts,
             syntax,
@@ -96,6 +102,7 @@ impl DiffView {
             from_below: false,
             review: Review::default(),
             cursor: None,
+            linear: false,
         }
     }
 
@@ -129,6 +136,10 @@ impl DiffView {
             self.selected = selected;
             self.hunk = before.hunk;
             self.top = before.top;
+        } else {
+            // What was selected has gone: what came behind it stands there.
+            let last = self.files.len().saturating_sub(1);
+            self.selected = before.selected.min(last);
         }
         self.layout = before.layout;
         self.review = std::mem::take(&mut before.review);
@@ -262,6 +273,9 @@ impl DiffView {
                 .saturating_sub(1);
             let is_current = place == self.hunk && !pieces.is_empty();
             let mut shown = Row::plain(if is_current { "▎" } else { " " }, Token::Accent);
+            if is_current && self.linear {
+                shown = Row::plain(" ", Token::Selected);
+            }
             // A row of dots stands in front of all changes but the first.
             let named = starts
                 .get(place)
@@ -288,6 +302,7 @@ impl DiffView {
         let (file, (added, removed)) = (&self.files[place], self.counts[place]);
         let mark = match file.change.kind {
             ChangeKind::Create => "+",
+            ChangeKind::Modify if file.from.is_some() => "r",
             ChangeKind::Modify => "~",
             ChangeKind::Mode => "x",
             ChangeKind::Remove => "-",
@@ -297,9 +312,12 @@ impl DiffView {
             (added, removed) => format!(" +{added} -{removed}"),
         };
         let room = width.saturating_sub(text::width(&numbers) + 4);
-        let path = text::single_line(&file.change.path);
+        let path = match &file.from {
+            Some(from) => text::single_line(&format!("{from} → {}", file.change.path)),
+            None => text::single_line(&file.change.path),
+        };
         let path = text::truncate_start(&path, room).into_owned();
-        let token = if place == self.selected {
+        let token = if place == self.selected && !self.linear {
             Token::Selected
         } else {
             Token::Text
@@ -341,6 +359,7 @@ fn unshown(file: &FileDiff) -> &'static str {
         ChangeKind::Mode => "only its permissions changed",
         ChangeKind::Create => "a new file that is empty, no text, or too large to be kept",
         ChangeKind::Remove => "removed; it was empty, no text, or too large to be kept",
+        ChangeKind::Modify if file.from.is_some() => "renamed; its lines are the same or not shown",
         ChangeKind::Modify => "no text, or too large to be shown",
     }
 }
@@ -358,6 +377,7 @@ fn first_line(piece: &str) -> usize {
 
 impl Component<Command, Action> for DiffView {
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
+        self.linear = view.theme.marks_selected();
         let wide = area.width >= BESIDE && self.files.len() > 1;
         let list = if wide { LIST } else { 0 };
         let body = area.height.saturating_sub(2);
@@ -391,6 +411,13 @@ impl Component<Command, Action> for DiffView {
             paint(&rows, at(0, 1, list - 1, body), buffer);
             let bar = vec![Row::plain("│", Token::Border); usize::from(body)];
             paint(&bar, at(list - 1, 1, 1, body), buffer);
+        } else if named > 0 && self.files.is_empty() {
+            let text = format!("  nothing changed {}", title(&self.range));
+            paint(
+                &[Row::plain(text, Token::Muted)],
+                at(0, 1, area.width, 1),
+                buffer,
+            );
         } else if named > 0 {
             let mut row = self.line(self.selected, width.saturating_sub(8));
             let place = format!("{}/{}", self.selected + 1, self.files.len());
@@ -477,7 +504,8 @@ impl Component<Command, Action> for DiffView {
             Command::NextHunk => self.next_hunk(),
             Command::PreviousHunk => self.previous_hunk(),
             Command::OtherRange => cx.push(Action::ShowChanges(match self.range {
-                DiffRange::Session => DiffRange::LastPrompt,
+                DiffRange::Session if self.has_git => DiffRange::Head,
+                DiffRange::Session | DiffRange::Head => DiffRange::LastPrompt,
                 _ => DiffRange::Session,
             })),
             Command::DiffLayout => {

@@ -21,6 +21,9 @@ const OF_THE_SCREEN: &[&str] = &[
     "exit_output",
     "show_thinking",
     "reduced_motion",
+    "screen_reader",
+    "footer_left",
+    "footer_right",
     "images",
     "notifications",
     "title",
@@ -106,9 +109,11 @@ impl Screen {
 
     /// The terminal told its colours, or others than before.
     pub(super) fn follow_colours(&mut self) {
-        let (theme, _) = self.looks.theme(&self.options.settings.theme);
-        if theme != *self.deck.front.app.theme {
-            self.deck.front.app.set_theme(theme);
+        let front = &mut self.deck.front.app;
+        let (mut theme, _) = self.looks.theme(&self.options.settings.theme);
+        theme.mark_selected(front.theme.marks_selected());
+        if theme != *front.theme {
+            front.set_theme(theme);
         }
     }
 
@@ -126,7 +131,8 @@ impl Screen {
 
     pub(super) fn reload_looks(&mut self) {
         let place = PathBuf::from(&self.deck.front.app.session.cwd);
-        let (settings, mut problems) = Settings::load_for(&self.options.folders, &place);
+        let (mut settings, mut problems) = Settings::load_for(&self.options.folders, &place);
+        settings.read_aloud(settings::wants_reading(&self.options.environment));
         let (theme, found) = self.looks.theme(&settings.theme);
         problems.extend(found);
         let (keymap, found) = self.looks.keymap(&settings.keymap);
@@ -142,6 +148,7 @@ impl Screen {
             if is_other {
                 card.app.prefer(preferred.0, preferred.1);
             }
+            card.app.take_settings(&self.options.settings);
             card.app.set_keymap(keymap.clone());
         }
         self.deck.front.app.set_theme(theme);

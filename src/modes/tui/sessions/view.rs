@@ -395,6 +395,10 @@ impl Component<Command, Action> for SessionsView {
         self.cursor
     }
 
+    fn typed(&self) -> Option<&str> {
+        self.naming.is_none().then(|| self.input.text())
+    }
+
     fn as_any(&mut self) -> Option<&mut dyn std::any::Any> {
         Some(self)
     }

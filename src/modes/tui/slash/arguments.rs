@@ -34,6 +34,7 @@ pub(super) fn diff(argument: &str) -> Result<Vec<Action>, String> {
         [] => DiffRange::Session,
         [word] if word == "session" => DiffRange::Session,
         [word] if word == "last" => DiffRange::LastPrompt,
+        [word] if word.eq_ignore_ascii_case("head") => DiffRange::Head,
         [entry] => DiffRange::Turn {
             entry_id: entry.clone(),
         },
@@ -41,7 +42,7 @@ pub(super) fn diff(argument: &str) -> Result<Vec<Action>, String> {
             from: Some(from.clone()),
             to: Some(to.clone()).filter(|to| to != "now"),
         },
-        _ => return Err("say `last`, `session`, an entry, or two".to_owned()),
+        _ => return Err("say `last`, `session`, `head`, an entry, or two".to_owned()),
     };
     Ok(vec![Action::ShowChanges(range)])
 }

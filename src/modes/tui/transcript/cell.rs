@@ -25,6 +25,8 @@ pub struct Look {
     pub expand_tools: bool,
     /// Pixels of a cell, where pictures are shown.
     pub cell: Option<(u16, u16)>,
+    /// Who speaks is said in words, and nothing is drawn.
+    pub linear: bool,
 }
 
 /// The content of a cell.
@@ -146,6 +148,17 @@ impl Cell {
         }
     }
 
+    /// Who speaks, for the row above what says it of nobody.
+    pub(super) fn speaker(&self, look: Look) -> Option<&'static str> {
+        match &self.body {
+            Body::Text(_) if !self.continues => Some("Answer:"),
+            Body::Thinking { .. } if self.expanded.unwrap_or(look.show_thinking) => {
+                Some("Thinking:")
+            }
+            _ => None,
+        }
+    }
+
     /// Whether the cell is the start of a turn of the user.
     pub fn is_prompt(&self) -> bool {
         matches!(self.body, Body::User(_))
@@ -209,13 +222,15 @@ impl Cell {
 
     /// The document, when the cell is nothing but one.
     fn markdown(&mut self, look: Look) -> Option<&mut Markdown> {
-        match &mut self.body {
-            Body::Text(markdown) => Some(markdown),
+        let markdown = match &mut self.body {
+            Body::Text(markdown) => markdown,
             Body::Thinking { markdown, .. } if self.expanded.unwrap_or(look.show_thinking) => {
-                Some(markdown)
+                markdown
             }
-            _ => None,
-        }
+            _ => return None,
+        };
+        markdown.set_linear(look.linear);
+        Some(markdown)
     }
 
     fn rows(&mut self, width: u16, look: Look) -> &[Row] {
@@ -237,10 +252,13 @@ impl Cell {
             Body::Text(_) => Vec::new(),
             Body::Tool(tool) => {
                 let expanded = self.expanded.unwrap_or(look.expand_tools);
-                tool.rows(width, expanded, look.cell)
+                tool.rows(width, expanded, look)
             }
-            Body::Shell(shell) => shell.rows(width, self.expanded.unwrap_or(look.expand_tools)),
-            Body::Notice(notice) => notice_rows(notice, width),
+            Body::Shell(shell) => {
+                let expanded = self.expanded.unwrap_or(look.expand_tools);
+                shell.rows(width, expanded, look.linear)
+            }
+            Body::Notice(notice) => notice_rows(notice, width, look.linear),
             Body::Lines(lines) => {
                 let mut rows = Vec::with_capacity(lines.len());
                 for line in lines {
@@ -250,6 +268,7 @@ impl Cell {
             }
             Body::Summary { title, markdown } => {
                 let mut rows = vec![Row::plain(*title, Token::Muted)];
+                markdown.set_linear(look.linear);
                 let width = usize::from(width);
                 let height = markdown.height(width);
                 markdown.rows(width, 0..height, &mut rows);
@@ -276,12 +295,19 @@ pub(super) fn plain(
 
 /// What was typed, literally, behind a bar.
 fn user_rows(message: &UserMessage, width: u16, look: Look) -> Vec<Row> {
-    let bar = [Span::new("▌ ", Token::UserMarker)];
+    let (first, bar) = if look.linear {
+        ("You: ", "  ")
+    } else {
+        ("▌ ", "▌ ")
+    };
+    let first = [Span::new(first, Token::UserMarker)];
+    let bar = [Span::new(bar, Token::UserMarker)];
     let fill = Face::from(Token::User);
-    let mut rows = plain(&message.text, Token::User, width, &bar, &bar);
+    let mut rows = plain(&message.text, Token::User, width, &first, &bar);
     for attachment in &message.attachments {
+        let mark = if look.linear { "Attached:" } else { "⎘" };
         let label = format!(
-            "⎘ {} ({}, {} bytes)",
+            "{mark} {} ({}, {} bytes)",
             attachment.file_name, attachment.mime_type, attachment.size
         );
         rows.extend(plain(&label, Token::Muted, width, &bar, &bar));
@@ -356,12 +382,13 @@ fn thinking_row(open: bool) -> Row {
     )
 }
 
-fn notice_rows(notice: &Notice, width: u16) -> Vec<Row> {
-    let (mark, token) = match notice.severity {
-        Severity::Info => ("· ", Token::Muted),
-        Severity::Warning => ("! ", Token::Warning),
-        Severity::Error => ("✗ ", Token::Error),
+fn notice_rows(notice: &Notice, width: u16, linear: bool) -> Vec<Row> {
+    let (mark, word, token) = match notice.severity {
+        Severity::Info => ("· ", "Note: ", Token::Muted),
+        Severity::Warning => ("! ", "Warning: ", Token::Warning),
+        Severity::Error => ("✗ ", "Error: ", Token::Error),
     };
+    let mark = if linear { word } else { mark };
     let first = [Span::new(mark, token)];
     let rest = [Span::new("  ", token)];
     plain(&notice.text, token, width, &first, &rest)

@@ -115,6 +115,7 @@ impl Transcript {
                 show_thinking,
                 expand_tools: false,
                 cell: None,
+                linear: false,
             },
             viewport: (80, 24),
             open: None,
@@ -194,6 +195,11 @@ impl Transcript {
     /// Lays pictures out for cells of so many pixels; not at all without.
     pub fn set_cell(&mut self, cell: Option<(u16, u16)>) {
         self.look.cell = cell;
+    }
+
+    /// Lays everything out to be read aloud.
+    pub fn set_linear(&mut self, linear: bool) {
+        self.look.linear = linear;
     }
 
     /// Whether the end is followed.

@@ -194,9 +194,13 @@ impl Transcript {
     }
 }
 
-/// The row with a bar at its first column.
-pub(super) fn with_bar(row: &Row) -> Row {
-    let bar = Face::from(Token::Accent).emphasised(Emphasis::REVERSE);
+/// The row with a bar at its first column, or with what the cursor of a linear screen goes to.
+pub(super) fn with_bar(row: &Row, linear: bool) -> Row {
+    let bar = if linear {
+        Face::from(Token::Selected)
+    } else {
+        Face::from(Token::Accent).emphasised(Emphasis::REVERSE)
+    };
     let mut shown = row.clone();
     match shown.spans.iter_mut().find(|span| !span.text.is_empty()) {
         None => shown.spans.push(Span::new(" ", bar)),
@@ -225,9 +229,9 @@ mod tests {
             Span::new("漢字", Token::Text),
             Span::new("x", Token::Code),
         ]);
-        let shown = with_bar(&row);
+        let shown = with_bar(&row, false);
         let texts: Vec<&str> = shown.spans.iter().map(|span| &*span.text).collect();
         assert_eq!(texts, ["漢", "字", "x"]);
-        assert_eq!(with_bar(&Row::default()).text(), " ");
+        assert_eq!(with_bar(&Row::default(), false).text(), " ");
     }
 }

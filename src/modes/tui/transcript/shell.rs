@@ -66,11 +66,12 @@ impl ShellCell {
         run.is_some_and(|run| run.exit_code != Some(0))
     }
 
-    pub fn rows(&self, width: u16, expanded: bool) -> Vec<Row> {
-        let mark = if self.exclude_from_context {
-            "!! "
-        } else {
-            "! "
+    pub fn rows(&self, width: u16, expanded: bool, linear: bool) -> Vec<Row> {
+        let mark = match (linear, self.exclude_from_context) {
+            (false, true) => "!! ",
+            (false, false) => "! ",
+            (true, true) => "You ran, unseen by the model: ",
+            (true, false) => "You ran: ",
         };
         let face = Face::from(Token::ToolName).emphasised(Emphasis::BOLD);
         let first = [Span::new(mark, Token::UserMarker)];

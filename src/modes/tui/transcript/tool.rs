@@ -17,7 +17,7 @@ use crate::term::highlight::{Highlighted, Highlighter};
 use crate::term::row::{Row, Span};
 use crate::term::widgets::diff;
 
-use super::cell::{picture_rows, plain};
+use super::cell::{Look, picture_rows, plain};
 use super::output::{Painted, head_rows, tail_rows};
 use super::task;
 
@@ -288,9 +288,13 @@ impl ToolCell {
     }
 
     /// The rows at a width; with pictures where a cell is known to have so many pixels.
-    pub fn rows(&self, width: u16, expanded: bool, cell: Option<(u16, u16)>) -> Vec<Row> {
+    pub fn rows(&self, width: u16, expanded: bool, look: Look) -> Vec<Row> {
         let view = VIEWS.iter().find(|view| view.name == self.name);
-        let mut rows = self.header_rows(view, width, expanded);
+        let mut rows = if look.linear {
+            self.spoken_header(view, width, expanded)
+        } else {
+            self.header_rows(view, width, expanded)
+        };
         let indent = [Span::new("  ", Token::ToolOutput)];
         let body_width = width;
         match &self.phase {
@@ -315,7 +319,7 @@ impl ToolCell {
                 } else {
                     FOLDED_PICTURE_ROWS
                 };
-                if let Some(cell) = cell {
+                if let Some(cell) = look.cell {
                     for base64 in self.pictures() {
                         rows.extend(picture_rows(base64, cell, (width, height), &indent));
                     }
@@ -383,6 +387,39 @@ impl ToolCell {
         if let Some(ending) = self.ending() {
             let between = if subject.is_empty() { "" } else { " " };
             subject = format!("{subject}{between}· {ending}");
+        }
+        plain(&subject, Token::Tool, width, &first, &rest)
+    }
+
+    /// The header in words: what it is, how it stands, then what it is about.
+    fn spoken_header(&self, view: Option<&ToolView>, width: u16, expanded: bool) -> Vec<Row> {
+        let ending = self.ending().map(|ending| ending.replace(" · ", ", "));
+        let state = match &self.phase {
+            Phase::Streaming => "coming".to_owned(),
+            Phase::Running => "running".to_owned(),
+            Phase::Done(result) => {
+                let is_named = matches!(
+                    result.status,
+                    ToolStatus::Aborted | ToolStatus::Denied { .. } | ToolStatus::Timeout { .. }
+                );
+                let word = if result.status.is_success() {
+                    "done"
+                } else {
+                    "failed"
+                };
+                match ending {
+                    Some(ending) if is_named || ending.starts_with(word) => ending,
+                    Some(ending) => format!("{word}, {ending}"),
+                    None => word.to_owned(),
+                }
+            }
+        };
+        let (_, token) = self.mark();
+        let first = [Span::new(format!("Tool {}, {state}: ", self.name), token)];
+        let rest = [Span::new("  ", Token::Tool)];
+        let mut subject = self.subject(view);
+        if !expanded {
+            subject = fold_subject(&subject, width);
         }
         plain(&subject, Token::Tool, width, &first, &rest)
     }

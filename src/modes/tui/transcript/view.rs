@@ -12,7 +12,7 @@ use super::find::with_marks;
 use super::pick::with_bar;
 use super::selection::with_selection;
 use super::{Position, Transcript};
-use crate::term::face::Face;
+use crate::term::face::{Face, Token};
 use crate::term::frame::Links;
 use crate::term::highlight::{Highlighted, Highlighter};
 use crate::term::picture::{Part, PictureId, Pictures, Placed, Shown};
@@ -182,6 +182,10 @@ impl Transcript {
 
     /// The prompt that what stands at the top answers, when it is not on the screen itself.
     pub(super) fn prompt_above(&mut self) -> Option<usize> {
+        if self.look.linear {
+            // It would be read again with every screen.
+            return None;
+        }
         let (top, row) = self.top();
         let strip = self.strip();
         let end = strip.cells.len().min(top + 1);
@@ -210,7 +214,10 @@ impl Transcript {
         while cell < self.strip().cells.len() && painter.room() > 0 {
             let above = self.strip().gap(cell);
             for _ in skip..above {
-                painter.row(&Row::default());
+                let cell = &self.strip().cells[cell];
+                let speaker = cell.speaker(look).filter(|_| look.linear);
+                painter
+                    .row(&speaker.map_or_else(Row::default, |name| Row::plain(name, Token::Muted)));
             }
             let mut place = skip.saturating_sub(above);
             let range = place..place + painter.room();
@@ -225,7 +232,7 @@ impl Transcript {
                     .as_ref()
                     .is_some_and(|(at, rows)| *at == cell && rows.contains(&place))
                 {
-                    shown = Cow::Owned(with_bar(&shown));
+                    shown = Cow::Owned(with_bar(&shown, look.linear));
                 }
                 match shown.picture.as_deref() {
                     None => painter.row(&shown),

@@ -563,6 +563,13 @@ impl Component<Command, Action> for TreeView {
         self.cursor
     }
 
+    fn typed(&self) -> Option<&str> {
+        match &self.typing {
+            Typing::Query(line) => Some(line.text()),
+            _ => None,
+        }
+    }
+
     fn as_any(&mut self) -> Option<&mut dyn std::any::Any> {
         Some(self)
     }

@@ -6,7 +6,7 @@ use super::super::undo::Kind;
 use super::super::{Last, Motion, TextArea};
 use super::operate::cased;
 use super::walk::{after, before};
-use super::{Awaiting, Edit, Modal, Outcome};
+use super::{Awaiting, Edit, Modal, Mode, Outcome, object};
 
 pub(super) fn is_region(edit: Edit) -> bool {
     edit as usize >= Edit::Mark as usize
@@ -79,6 +79,37 @@ impl Modal {
                 typed,
                 origin,
             });
+        }
+    }
+
+    /// The mouse puts the cursor at a cell of the view, or selects the word there; what was begun is dropped, a
+    /// mark stays.
+    pub fn click(&mut self, area: &mut TextArea, (column, row): (u16, u16), selects_word: bool) {
+        self.drop_begun();
+        if matches!(self.mode, Mode::Visual | Mode::VisualLine) {
+            self.leave_visual();
+        }
+        area.click(column, row);
+        self.column = None;
+        self.settle(area);
+        if self.mode == Mode::Insert {
+            self.edited(area, true);
+        }
+        let word = object::find(&area.buffer, area.cursor, Edit::InnerWord, 1);
+        let Some(word) = word.filter(|word| selects_word && word.start < word.end) else {
+            return;
+        };
+        match self.mode {
+            Mode::Insert if self.modes => {}
+            Mode::Insert => {
+                self.anchor = Some(word.start);
+                area.cursor = word.end;
+            }
+            _ => {
+                self.mode = Mode::Visual;
+                self.anchor = Some(area.cursor);
+                self.select(area, word);
+            }
         }
     }
 

@@ -1,0 +1,158 @@
+//! What settings of the screen can be.
+
+use std::collections::BTreeMap;
+
+use toml::Value;
+
+use super::{Settings, texts};
+
+/// How pictures are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Images {
+    /// As well as the terminal can.
+    Auto,
+    Kitty,
+    Iterm,
+    Sixel,
+    /// In coloured half-blocks.
+    Blocks,
+    Off,
+}
+
+/// What stays in the scrollback on exit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExitOutput {
+    Nothing,
+    Answer,
+    Transcript,
+}
+
+/// A part of the last line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FooterPart {
+    /// The open sessions, when there are several.
+    Sessions,
+    /// The working directory.
+    Cwd,
+    /// The branch of git.
+    Branch,
+    /// The name of the session.
+    Session,
+    /// The line to an agent elsewhere.
+    Connection,
+    /// Words of plug-ins.
+    Plugins,
+    /// Background jobs that run.
+    Jobs,
+    /// How much is asked, when that is not the default; that the session is only looked at.
+    Permissions,
+    /// What confines commands.
+    Sandbox,
+    /// Tokens in, out and from the cache.
+    Tokens,
+    /// What the session has cost.
+    Cost,
+    /// How full the window is.
+    Context,
+    Model,
+    /// The level of thinking.
+    Thinking,
+}
+
+impl FooterPart {
+    pub const ALL: [(&'static str, Self); 14] = [
+        ("sessions", Self::Sessions),
+        ("cwd", Self::Cwd),
+        ("branch", Self::Branch),
+        ("session", Self::Session),
+        ("connection", Self::Connection),
+        ("plugins", Self::Plugins),
+        ("jobs", Self::Jobs),
+        ("permissions", Self::Permissions),
+        ("sandbox", Self::Sandbox),
+        ("tokens", Self::Tokens),
+        ("cost", Self::Cost),
+        ("context", Self::Context),
+        ("model", Self::Model),
+        ("thinking", Self::Thinking),
+    ];
+    pub const LEFT: [Self; 4] = [Self::Sessions, Self::Cwd, Self::Branch, Self::Session];
+    pub const RIGHT: [Self; 10] = [
+        Self::Connection,
+        Self::Plugins,
+        Self::Jobs,
+        Self::Permissions,
+        Self::Sandbox,
+        Self::Tokens,
+        Self::Cost,
+        Self::Context,
+        Self::Model,
+        Self::Thinking,
+    ];
+
+    fn from_name(name: &str) -> Option<Self> {
+        let found = Self::ALL.iter().find(|(known, _)| *known == name);
+        found.map(|(_, part)| *part)
+    }
+}
+
+/// What a side of the last line accepts.
+pub(super) const PARTS: &str = "a list of sessions, cwd, branch, session, connection, plugins, jobs, \
+                                permissions, sandbox, tokens, cost, context, model, thinking";
+
+pub(super) const LEFT: &str = r#"["sessions", "cwd", "branch", "session"]"#;
+pub(super) const RIGHT: &str = r#"["connection", "plugins", "jobs", "permissions", "sandbox", "tokens", "cost", "context", "model", "thinking"]"#;
+
+/// The parts that are named, each once.
+pub(super) fn parts(value: &Value) -> Option<Vec<FooterPart>> {
+    let names = texts(value)?;
+    let mut parts = Vec::with_capacity(names.len());
+    for name in &names {
+        let part = FooterPart::from_name(name)?;
+        if parts.contains(&part) {
+            return None;
+        }
+        parts.push(part);
+    }
+    Some(parts)
+}
+
+/// The variable by which a screen that can be read aloud is asked for.
+pub const READING: &str = "OSIER_SCREEN_READER";
+
+/// Whether the environment asks for such a screen.
+pub fn wants_reading(environment: &BTreeMap<String, String>) -> bool {
+    let value = environment.get(READING).map(String::as_str);
+    !matches!(value, None | Some("" | "0" | "false"))
+}
+
+impl Settings {
+    /// What a screen that is read aloud leaves out; `asked` when flag or environment want one.
+    pub fn read_aloud(&mut self, asked: bool) {
+        self.screen_reader |= asked;
+        self.reduced_motion |= self.screen_reader;
+        if self.screen_reader {
+            self.images = Images::Off;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_of_the_footer_are_those_that_are_told() {
+        let names: Vec<&str> = FooterPart::ALL.iter().map(|(name, _)| *name).collect();
+        assert_eq!(PARTS, format!("a list of {}", names.join(", ")));
+        let read = |text: &str| {
+            let table: toml::Table = toml::from_str(&format!("x = {text}")).unwrap();
+            parts(&table["x"])
+        };
+        assert_eq!(read(LEFT).unwrap(), FooterPart::LEFT);
+        assert_eq!(read(RIGHT).unwrap(), FooterPart::RIGHT);
+        assert_eq!(read("[\"model\", \"model\"]"), None);
+        assert_eq!(read("[\"clock\"]"), None);
+        assert_eq!(read("[]"), Some(Vec::new()));
+    }
+}
