@@ -178,7 +178,7 @@ pub const COMMANDS: &[CommandInfo] = &[
     info(
         Command::OtherRange,
         "other_range",
-        "changes since the last prompt, or of the whole session",
+        "changes of the session, against HEAD, since the last prompt",
         false,
     ),
     info(
