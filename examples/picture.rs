@@ -1,16 +1,14 @@
-//! Draws a screen of osier as SVG: the pictures of the README and of docs.
+//! Draws screens of osier as SVG: the pictures of the README and of docs.
 //!
-//!     cargo build --bins && cargo run --example picture -- OUT.svg COLUMNSxROWS [--theme NAME] [STEP ...] [-- ARGUMENT ...]
+//!     cargo build --bins --example picture
+//!     picture COLUMNSxROWS [--theme NAME] [STEP ...] [-- ARGUMENT ...]
 //!
-//! The picture of the README, in a copy of `assets/tour` beside `docs/pictures/conversation.json`:
-//!
-//!     picture conversation.svg 100x38 'type=Why does the last check fail?' 'key=\r' 'wait=of any length' \
-//!       -- --model script/conversation.json
-//!
-//! The program of the same build runs in a pseudo-terminal, with a home of its own, in the current
-//! directory. Each step is `wait=TEXT` (until the screen shows it), `type=TEXT`, or `key=BYTES` with
-//! `\e` for escape and `\r` for enter. What the terminal shows after the last step is drawn.
+//! The program of the same build runs in a pseudo-terminal, with a home of its own, in the current directory,
+//! which stands in the home of the person. Each step is `wait=TEXT` (until the screen shows it), `gone=TEXT`
+//! (until it no longer does), `type=TEXT`, `key=BYTES` with `\e` for escape, `\r` for enter and `^L` for
+//! control, or `draw=FILE.svg`: what the terminal shows then. `scripts/pictures.sh` has all of them.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{Read, Write};
 use std::num::NonZero;
@@ -23,12 +21,12 @@ use portable_pty::{Child, CommandBuilder, PtySize, native_pty_system};
 use vt100::{Color, Screen};
 
 /// Longest wait for a text.
-const PATIENCE: Duration = Duration::from_mins(2);
+const PATIENCE: Duration = Duration::from_secs(30);
 /// The screen counts as drawn when nothing arrives for so long.
 const QUIET: Duration = Duration::from_millis(300);
 
 /// Pixels of a cell, and of the room around the screen.
-const CELL: (f32, f32) = (8.4, 18.0);
+const CELL: (f32, f32) = (8.0, 16.0);
 const MARGIN: f32 = 12.0;
 const BACKGROUND: &str = "#16181d";
 const FOREGROUND: &str = "#d7dae0";
@@ -44,20 +42,11 @@ fn main() -> anyhow::Result<()> {
     for step in &asked.steps {
         terminal.take(step)?;
     }
-    terminal.rest();
-    let svg = draw(terminal.parser.screen());
-    terminal
-        .child
-        .kill()
-        .context("the program cannot be ended")?;
-    let mut file = std::fs::File::create(&asked.out)
-        .with_context(|| format!("`{}` cannot be created", asked.out.display()))?;
-    file.write_all(svg.as_bytes())?;
-    Ok(())
+    let ended = terminal.child.kill();
+    ended.context("the program cannot be ended")
 }
 
 struct Asked {
-    out: PathBuf,
     columns: NonZero<u16>,
     rows: NonZero<u16>,
     theme: String,
@@ -67,17 +56,17 @@ struct Asked {
 
 enum Step {
     Wait(String),
+    Gone(String),
     Send(String),
+    Draw(PathBuf),
 }
 
 impl Asked {
     fn from_arguments(mut arguments: impl Iterator<Item = String>) -> anyhow::Result<Self> {
-        let usage = "OUT.svg COLUMNSxROWS [--theme NAME] [STEP ...] [-- ARGUMENT ...]";
-        let out = arguments.next().context(usage)?.into();
+        let usage = "COLUMNSxROWS [--theme NAME] [STEP ...] [-- ARGUMENT ...]";
         let size = arguments.next().context(usage)?;
         let (columns, rows) = size.split_once('x').context(usage)?;
         let mut asked = Self {
-            out,
             columns: columns.parse().context(usage)?,
             rows: rows.parse().context(usage)?,
             theme: "dark".to_owned(),
@@ -85,20 +74,48 @@ impl Asked {
             arguments: Vec::new(),
         };
         while let Some(argument) = arguments.next() {
-            match argument.split_once('=') {
-                _ if argument == "--" => asked.arguments.extend(arguments.by_ref()),
-                _ if argument == "--theme" => asked.theme = arguments.next().context(usage)?,
-                Some(("wait", text)) => asked.steps.push(Step::Wait(text.to_owned())),
-                Some(("type", text)) => asked.steps.push(Step::Send(text.to_owned())),
-                Some(("key", text)) => {
-                    let bytes = text.replace("\\e", "\x1b").replace("\\r", "\r");
-                    asked.steps.push(Step::Send(bytes));
+            let step = match argument.split_once('=') {
+                _ if argument == "--" => {
+                    asked.arguments.extend(arguments.by_ref());
+                    continue;
                 }
+                _ if argument == "--theme" => {
+                    asked.theme = arguments.next().context(usage)?;
+                    continue;
+                }
+                Some(("wait", text)) => Step::Wait(text.to_owned()),
+                Some(("gone", text)) => Step::Gone(text.to_owned()),
+                Some(("type", text)) => Step::Send(text.to_owned()),
+                Some(("draw", path)) => Step::Draw(path.into()),
+                Some(("key", text)) => Step::Send(keys(text)),
                 _ => bail!("`{argument}` is no step: {usage}"),
-            }
+            };
+            asked.steps.push(step);
         }
         Ok(asked)
     }
+}
+
+/// The bytes of keys: `\e`, `\r`, `\t`, `^L`.
+fn keys(text: &str) -> String {
+    let text = text.replace("\\e", "\x1b").replace("\\r", "\r");
+    let mut bytes = String::new();
+    let mut characters = text
+        .replace("\\t", "\t")
+        .chars()
+        .collect::<Vec<_>>()
+        .into_iter();
+    while let Some(character) = characters.next() {
+        match character {
+            '^' => bytes.extend(
+                characters
+                    .next()
+                    .map(|letter| char::from(letter.to_ascii_uppercase() as u8 & 0x1f)),
+            ),
+            other => bytes.push(other),
+        }
+    }
+    bytes
 }
 
 struct Terminal {
@@ -113,7 +130,7 @@ impl Terminal {
     fn start(asked: &Asked) -> anyhow::Result<Self> {
         let home = tempfile::tempdir()?;
         let settings = format!(
-            "theme = \"{}\"\ndiscover_local_models = false\n",
+            "theme = \"{}\"\ndiscover_local_models = false\nreduced_motion = true\n",
             asked.theme
         );
         std::fs::File::create(home.path().join("settings.toml"))?.write_all(settings.as_bytes())?;
@@ -127,7 +144,9 @@ impl Terminal {
         let mut command = CommandBuilder::new(program);
         command.args(&asked.arguments);
         command.cwd(std::env::current_dir()?);
-        command.env("HOME", home.path());
+        // The directory is shown as one of the person's.
+        let place = std::env::current_dir()?;
+        command.env("HOME", place.parent().unwrap_or(&place));
         command.env("OSIER_HOME", home.path());
         command.env("TERM", "xterm-256color");
         command.env("COLORTERM", "truecolor");
@@ -160,24 +179,37 @@ impl Terminal {
                 self.input.flush()?;
                 self.rest();
             }
-            Step::Wait(text) => {
-                let until = Instant::now() + PATIENCE;
-                while !self.parser.screen().contents().contains(text) {
-                    ensure!(
-                        Instant::now() < until,
-                        "`{text}` does not show:\n{}",
-                        self.parser.screen().contents()
-                    );
-                    self.receive(QUIET);
-                }
+            Step::Wait(text) => self.until(text, true)?,
+            Step::Gone(text) => self.until(text, false)?,
+            Step::Draw(path) => {
+                self.rest();
+                let svg = draw(self.parser.screen());
+                let file = std::fs::File::create(path);
+                let file = file.with_context(|| format!("`{}` cannot be made", path.display()));
+                file?.write_all(svg.as_bytes())?;
             }
+        }
+        Ok(())
+    }
+
+    fn until(&mut self, text: &str, shown: bool) -> anyhow::Result<()> {
+        let until = Instant::now() + PATIENCE;
+        while self.parser.screen().contents().contains(text) != shown {
+            ensure!(
+                Instant::now() < until,
+                "`{text}` does not come or go:\n{}",
+                self.parser.screen().contents()
+            );
+            self.receive(QUIET);
         }
         Ok(())
     }
 
     /// Waits until the screen stands still.
     fn rest(&mut self) {
-        while self.receive(QUIET) {}
+        // A clock may go on.
+        let until = Instant::now() + 4 * QUIET;
+        while self.receive(QUIET) && Instant::now() < until {}
     }
 
     fn receive(&mut self, patience: Duration) -> bool {
@@ -223,60 +255,106 @@ fn draw(screen: &Screen) -> String {
     let (rows, columns) = (rows.get(), columns.get());
     let width = f32::from(columns) * CELL.0 + 2.0 * MARGIN;
     let height = f32::from(rows) * CELL.1 + 2.0 * MARGIN;
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
-         font-family=\"ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace\" font-size=\"14\">\n\
-         <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"{BACKGROUND}\"/>\n"
-    );
+    // The ground of the theme goes to the edge.
+    let ground = ground(screen).unwrap_or_else(|| BACKGROUND.to_owned());
+    let ground = ground.as_str();
+    let mut looks: Vec<String> = Vec::new();
+    let mut body = String::new();
     for row in 0..rows {
         for run in runs(screen, row, columns) {
-            draw_run(&mut svg, row, &run);
+            draw_run(&mut body, row, &run, ground, &mut looks);
         }
     }
     if !screen.hide_cursor() {
         let (row, column) = screen.cursor_position();
         let (x, y) = place(row, column);
+        let cell = screen
+            .cell(row, column)
+            .and_then(|cell| colour(cell.fgcolor()));
+        let cell = cell.as_deref().unwrap_or(FOREGROUND);
         let _ = writeln!(
-            svg,
-            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{}\" height=\"{}\" fill=\"{FOREGROUND}\" opacity=\"0.7\"/>",
+            body,
+            "<rect x=\"{x:.0}\" y=\"{y:.0}\" width=\"{}\" height=\"{}\" fill=\"{cell}\" opacity=\".6\"/>",
             CELL.0, CELL.1
         );
     }
-    svg.push_str("</svg>\n");
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" \
+         height=\"{height:.0}\">\n<style>text{{font:13.3px ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,\
+         monospace;white-space:pre}}"
+    );
+    for (place, look) in looks.iter().enumerate() {
+        let _ = write!(svg, ".{}{{{look}}}", name(place));
+    }
+    let _ = write!(
+        svg,
+        "</style>\n<rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"{ground}\"/>\n{body}</svg>\n"
+    );
     svg
 }
 
-fn draw_run(svg: &mut String, row: u16, run: &Run) {
+/// What most cells stand on.
+fn ground(screen: &Screen) -> Option<String> {
+    let (rows, columns) = screen.size();
+    let cells = (0..rows.get()).flat_map(|row| (0..columns.get()).map(move |column| (row, column)));
+    let mut grounds: BTreeMap<Option<String>, usize> = BTreeMap::new();
+    for cell in cells.filter_map(|(row, column)| screen.cell(row, column)) {
+        *grounds.entry(colour(cell.bgcolor())).or_default() += 1;
+    }
+    grounds.into_iter().max_by_key(|(_, cells)| *cells)?.0
+}
+
+/// The class of a look: `a`, `b`, … `z`, `a1`, …
+fn name(place: usize) -> String {
+    let letter = char::from(b'a' + (place % 26) as u8);
+    match place / 26 {
+        0 => letter.to_string(),
+        round => format!("{letter}{round}"),
+    }
+}
+
+fn draw_run(svg: &mut String, row: u16, run: &Run, ground: &str, looks: &mut Vec<String>) {
     let (x, y) = place(row, run.column);
     let width = f32::from(run.width) * CELL.0;
-    if let Some(background) = &run.style.background {
+    if let Some(background) = run.style.background.as_ref().filter(|own| *own != ground) {
         let _ = writeln!(
             svg,
-            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{}\" fill=\"{background}\"/>",
+            "<rect x=\"{x:.0}\" y=\"{y:.0}\" width=\"{width:.0}\" height=\"{}\" fill=\"{background}\"/>",
             CELL.1
         );
     }
-    if run.text.trim().is_empty() {
+    let text = run.text.trim_end();
+    let shown = text.trim_start();
+    if shown.is_empty() {
         return;
     }
-    let mut look = String::new();
-    for (on, attribute) in [
-        (run.style.bold, " font-weight=\"bold\""),
-        (run.style.italic, " font-style=\"italic\""),
-        (run.style.underline, " text-decoration=\"underline\""),
-        (run.style.dim, " opacity=\"0.6\""),
+    // Blanks need no room of their own in the file.
+    let skipped = (text.len() - shown.len()) as u16;
+    let columns = run.width - skipped - (run.text.len() - text.len()) as u16;
+    let mut look = format!("fill:{}", run.style.foreground);
+    for (on, property) in [
+        (run.style.bold, ";font-weight:700"),
+        (run.style.italic, ";font-style:italic"),
+        (run.style.underline, ";text-decoration:underline"),
+        (run.style.dim, ";opacity:.6"),
     ] {
         if on {
-            look.push_str(attribute);
+            look.push_str(property);
         }
     }
+    let known = looks.iter().position(|known| *known == look);
+    let class = known.unwrap_or_else(|| {
+        looks.push(look);
+        looks.len() - 1
+    });
     let _ = writeln!(
         svg,
-        "<text x=\"{x:.1}\" y=\"{:.1}\" textLength=\"{width:.1}\" lengthAdjust=\"spacingAndGlyphs\" \
-         xml:space=\"preserve\" fill=\"{}\"{look}>{}</text>",
-        y + CELL.1 * 0.74,
-        run.style.foreground,
-        escaped(&run.text)
+        "<text class=\"{}\" x=\"{:.0}\" y=\"{:.0}\" textLength=\"{:.0}\">{}</text>",
+        name(class),
+        x + f32::from(skipped) * CELL.0,
+        y + CELL.1 * 0.76,
+        f32::from(columns) * CELL.0,
+        escaped(shown)
     );
 }
 
@@ -302,7 +380,14 @@ fn runs(screen: &Screen, row: u16, columns: u16) -> Vec<Run> {
             " "
         };
         match runs.last_mut() {
-            Some(run) if run.style == style => {
+            // A blank has no colour of its own.
+            Some(run)
+                if run.style == style
+                    || (text == " "
+                        && run.style.background == style.background
+                        && !run.style.underline
+                        && !style.underline) =>
+            {
                 run.text.push_str(text);
                 run.width += 1;
             }

@@ -2,16 +2,26 @@
 //! hide. Walked off the runtime's threads, bounded, and abandoned when nobody waits any more.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use ignore::WalkBuilder;
 use tokio_util::sync::CancellationToken;
 
 /// Paths listed at most; a larger tree is completed from its first part.
-pub const FILE_LIMIT: usize = 50_000;
+pub const FILE_LIMIT: usize = 500_000;
+
+/// How long is walked before what is there by then is shown.
+const FIRST_LOOK: Duration = Duration::from_millis(60);
 
 /// Paths relative to `root`, directories with a trailing slash, in walking order; and whether that is
-/// all of them. Blocks: call it from a blocking thread.
-pub fn list(root: &Path, cancel: &CancellationToken) -> (Vec<String>, bool) {
+/// all of them. `first` is given those of the first moment, where it takes longer. Blocks: call it from a
+/// blocking thread.
+pub fn list(
+    root: &Path,
+    cancel: &CancellationToken,
+    first: impl FnOnce(&[String]),
+) -> (Vec<String>, bool) {
+    let mut first = Some((first, Instant::now() + FIRST_LOOK));
     let mut walk = WalkBuilder::new(root);
     walk.hidden(false)
         .require_git(false)
@@ -20,6 +30,9 @@ pub fn list(root: &Path, cancel: &CancellationToken) -> (Vec<String>, bool) {
     for entry in walk.build().filter_map(Result::ok) {
         if cancel.is_cancelled() {
             return (paths, false);
+        }
+        if let Some((show, _)) = first.take_if(|(_, due)| Instant::now() >= *due) {
+            show(&paths);
         }
         let Ok(relative) = entry.path().strip_prefix(root) else {
             continue;
@@ -60,7 +73,7 @@ mod tests {
             b"*.log\n",
         )
         .unwrap();
-        let (mut paths, complete) = list(root, &CancellationToken::new());
+        let (mut paths, complete) = list(root, &CancellationToken::new(), |_| ());
         paths.sort();
         assert_eq!(paths, [".env", ".gitignore", "src/", "src/main.rs"]);
         assert!(complete);

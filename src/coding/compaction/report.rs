@@ -203,6 +203,13 @@ fn largest(entries: &[ContextEntry]) -> Vec<(String, u64)> {
             AgentMessage::ToolResult(result) => {
                 format!("{}: {}", result.result.tool_name, message.text())
             }
+            AgentMessage::Assistant(answer) if message.text().trim().is_empty() => {
+                let names = answer.content.iter().filter_map(|block| match block {
+                    AssistantBlock::ToolCall(call) => Some(call.name.as_str()),
+                    _ => None,
+                });
+                format!("calls {}", names.collect::<Vec<_>>().join(", "))
+            }
             message => message.text(),
         };
         (crate::base::text::head_bytes(&text, 120).to_owned(), tokens)

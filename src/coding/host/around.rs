@@ -41,7 +41,17 @@ impl Task {
     pub(super) fn list_files(&self) {
         let (cwd, jobs, walk) = (self.setup.cwd.clone(), self.jobs.clone(), self.walk.clone());
         tokio::task::spawn_blocking(move || {
-            let (paths, complete) = files::list(&cwd, &walk);
+            let show = |paths: &[String]| {
+                // A program that asks has one answer.
+                if jobs.asked().is_none() {
+                    let event = Event::Files {
+                        paths: Arc::new(paths.to_vec()),
+                        complete: false,
+                    };
+                    let _ = jobs.send(Job::Publish(Box::new(event)));
+                }
+            };
+            let (paths, complete) = files::list(&cwd, &walk, show);
             let event = Event::Files {
                 paths: Arc::new(paths),
                 complete,

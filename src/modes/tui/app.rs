@@ -340,7 +340,9 @@ impl App {
     /// When the screen looks different without anything having happened.
     pub fn next_change(&self, now: Instant) -> Option<Instant> {
         let jobs = self.next_job_tick(now);
-        [self.activity.next_change(now), jobs, self.next_edge_step()]
+        let finding = self.editor.is_finding().then_some(now);
+        let activity = self.activity.next_change(now);
+        [activity, jobs, self.next_edge_step(), finding]
             .into_iter()
             .flatten()
             .min()

@@ -8,14 +8,14 @@ use ratatui::buffer::Buffer;
 
 use super::app::App;
 use super::layout::Areas;
-use crate::agent::{Attachment, AttachmentKind};
+use crate::agent::{Attachment, AttachmentKind, UserMessage};
 use crate::base::text;
 use crate::llm::Modality;
 use crate::term::face::Token;
 use crate::term::frame::Links;
 use crate::term::picture::{self, Shown};
 use crate::term::row::{Row, Span};
-use crate::term::widgets::textarea::Chip;
+use crate::term::widgets::textarea::{Chip, Piece};
 
 /// Files that are kept for chips that an undo may bring back.
 const KEPT: usize = 16;
@@ -49,21 +49,50 @@ impl Attached {
 impl App {
     /// Puts a file that was read into the prompt.
     pub fn attach(&mut self, file: Attachment, now: Instant) {
-        self.attached.count += 1;
-        let number = self.attached.count;
-        self.editor.insert_chip(Chip {
-            label: label(&file),
-            text: format!("[picture {number}: {}]", text::single_line(&file.file_name)),
-            attachment: Some(number),
-        });
-        self.attached.files.push_back((number, file));
-        if self.attached.files.len() > KEPT {
-            self.attached.files.pop_front();
-        }
+        let chip = self.keep(file);
+        self.editor.insert_chip(chip);
         if !self.model_sees() {
             self.toast(&self.blindness(), true, now);
         }
         self.dirty = true;
+    }
+
+    /// Puts prompts that were queued back into the editor, their pictures as chips where they stood.
+    pub(super) fn take_back(&mut self, messages: &[UserMessage]) {
+        let mut pieces = Vec::new();
+        for (place, message) in messages.iter().enumerate() {
+            if place > 0 {
+                pieces.push(Piece::Text("\n\n".to_owned()));
+            }
+            let mut rest = message.text.as_str();
+            for file in &message.attachments {
+                let chip = self.keep(file.clone());
+                let (before, after) = cut_at_mark(rest, &file.file_name).unwrap_or((rest, ""));
+                pieces.push(Piece::Text(before.to_owned()));
+                pieces.push(Piece::Chip(chip));
+                rest = after;
+            }
+            pieces.push(Piece::Text(rest.to_owned()));
+        }
+        if !pieces.is_empty() {
+            self.editor.put_draft_before(pieces);
+        }
+    }
+
+    /// Keeps a file, and gives the chip that stands for it.
+    fn keep(&mut self, file: Attachment) -> Chip {
+        self.attached.count += 1;
+        let number = self.attached.count;
+        let chip = Chip {
+            label: label(&file),
+            text: format!("[picture {number}: {}]", text::single_line(&file.file_name)),
+            attachment: Some(number),
+        };
+        self.attached.files.push_back((number, file));
+        if self.attached.files.len() > KEPT {
+            self.attached.files.pop_front();
+        }
+        chip
     }
 
     /// Puts a text of the clipboard into the prompt.
@@ -144,6 +173,21 @@ impl App {
         };
         self.paint(&shown, area, buffer, links);
     }
+}
+
+/// The text before and behind the mark that stood for a picture of this name: its number is of another time.
+fn cut_at_mark<'a>(text: &'a str, name: &str) -> Option<(&'a str, &'a str)> {
+    let end = format!(": {}]", text::single_line(name));
+    let mut marks = text
+        .match_indices("[picture ")
+        .map(|(at, mark)| (at, at + mark.len()));
+    marks.find_map(|(start, digits)| {
+        let rest = &text[digits..];
+        let behind = rest.trim_start_matches(|char: char| char.is_ascii_digit());
+        let after = behind.strip_prefix(&*end);
+        let after = after.filter(|_| behind.len() < rest.len())?;
+        Some((&text[..start], after))
+    })
 }
 
 /// `picture.png 640×480 12 KB`.
@@ -237,6 +281,19 @@ fn unescaped(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_mark_of_a_picture_is_found_again() {
+        assert_eq!(
+            cut_at_mark("see [picture 12: a b.png] and [picture 3: c.png]", "c.png"),
+            Some(("see [picture 12: a b.png] and ", ""))
+        );
+        assert_eq!(
+            cut_at_mark("[picture : a] [picture 1: a]x", "a"),
+            Some(("[picture : a] ", "x"))
+        );
+        assert_eq!(cut_at_mark("nothing", "a"), None);
+    }
 
     #[test]
     fn dropped_files_are_known_however_they_are_written() {

@@ -236,11 +236,7 @@ impl App {
                 };
             }
             agent::Event::QueueRecalled { messages } => {
-                let texts: Vec<&str> = messages
-                    .iter()
-                    .map(|message| message.text.as_str())
-                    .collect();
-                self.editor.put_before(&texts.join("\n\n"));
+                self.take_back(messages);
             }
             agent::Event::MessageEnd { message, .. } => self.count(message),
             agent::Event::ThinkingLevelChanged { level, effective } => {

@@ -70,9 +70,16 @@ pub fn split_bottom(area: &mut Rect, rows: u16) -> Rect {
     }
 }
 
+/// Columns beside a box below which it takes them all: what shows in so few is only noise.
+const MARGINS: u16 = 8;
+
 /// A box in the middle of `screen` for an overlay that wants this size.
 pub fn centred(screen: Rect, width: u16, height: u16) -> Rect {
-    let width = width.min(screen.width.saturating_sub(2)).max(1);
+    let width = if width.saturating_add(MARGINS) > screen.width {
+        screen.width
+    } else {
+        width.max(1)
+    };
     let height = height.min(screen.height.saturating_sub(2)).max(1);
     Rect {
         x: screen.x + (screen.width - width) / 2,

@@ -175,8 +175,10 @@ impl App {
         }
     }
 
-    /// Goes on scrolling while the mouse is held at an edge.
+    /// Goes on with what takes more than a moment: a search for files, scrolling while the mouse is held at an
+    /// edge.
     pub fn tick(&mut self, now: Instant) {
+        self.dirty |= self.editor.find_on();
         let Some((down, then)) = self.pointer.edge else {
             return;
         };

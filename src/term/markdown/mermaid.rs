@@ -63,7 +63,12 @@ mod tests {
              \u{20}  └─ No ▶ ↑ (Stop)"
         );
         assert_eq!(shown("flowchart LR; a --> b"), "a\n└▶ b");
-        assert_eq!(shown("graph TD\nsubgraph one\na --> b\nend"), "(source)");
+        assert_eq!(
+            shown("graph TD\nsubgraph one [First part]\na --> b\nend\nb --> c --> one"),
+            "a · First part\n└▶ b · First part\n   └▶ c\n      └▶ First part"
+        );
+        assert_eq!(shown("graph TD\nsubgraph one\na --> b"), "(source)");
+        assert_eq!(shown("graph TD\na --> b\nend"), "(source)");
         assert_eq!(shown("pie\n\"a\": 1"), "(source)");
         assert_eq!(diagram("graph TD\nA[a long name] --> B", 5), None);
     }
@@ -83,7 +88,25 @@ mod tests {
              \u{20} │         │◀╯\n\
              \u{20} │ the end │"
         );
-        assert_eq!(shown("sequenceDiagram\nloop x\nA->>B: y\nend"), "(source)");
+        let code = "sequenceDiagram\nloop every hour\nA->>B: ask\nalt it knows\nB-->>A: say\nelse\nrect red\nB->>A: no\nend\nend\nend";
+        let expected = [
+            "A       B",
+            "│       │",
+            "╭ loop every hour",
+            "│  ask  │",
+            "│──────▶│",
+            "│ ╭ alt it knows",
+            "│  say  │",
+            "│◀╌╌╌╌╌╌│",
+            "│ ├ else",
+            "│  no   │",
+            "│◀──────│",
+            "│ ╰ end │",
+            "╰ end   │",
+        ];
+        assert_eq!(shown(code), expected.join("\n"));
+        assert_eq!(shown("sequenceDiagram\nloop x\nA->>B: y"), "(source)");
+        assert_eq!(shown("sequenceDiagram\nelse\nA->>B: y"), "(source)");
     }
 
     proptest! {

@@ -19,6 +19,8 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use image::ImageDecoder;
+use image::metadata::Orientation;
 
 use super::row::Row;
 use super::theme::ColourDepth;
@@ -97,14 +99,27 @@ pub fn rows(base64: &str, cell: (u16, u16), most: (u16, u16)) -> Option<Vec<Row>
     Some((0..picture.shape.rows).map(part).collect())
 }
 
-/// Pixels of a picture, from its header.
+/// Pixels of a picture as it is shown, from its header.
 pub fn dimensions(base64: &str) -> Option<(u32, u32)> {
     /// Bytes of a file in which its size nearly always stands.
     const HEAD: usize = 64 * 1024;
     let read = |text: &str| {
         let bytes = BASE64_STANDARD.decode(text).ok()?;
         let reader = image::ImageReader::new(Cursor::new(bytes));
-        reader.with_guessed_format().ok()?.into_dimensions().ok()
+        let mut decoder = reader.with_guessed_format().ok()?.into_decoder().ok()?;
+        let (width, height) = decoder.dimensions();
+        let lies_down = matches!(
+            decoder.orientation(),
+            Ok(Orientation::Rotate90
+                | Orientation::Rotate270
+                | Orientation::Rotate90FlipH
+                | Orientation::Rotate270FlipH)
+        );
+        Some(if lies_down {
+            (height, width)
+        } else {
+            (width, height)
+        })
     };
     // Four characters are three bytes.
     let head = base64.get(..HEAD).and_then(read);
@@ -162,6 +177,26 @@ mod tests {
             .write_to(&mut bytes, ImageFormat::Png)
             .unwrap();
         BASE64_STANDARD.encode(bytes.into_inner())
+    }
+
+    /// A JPEG in base64 that says it was held upright.
+    fn portrait(width: u32, height: u32) -> String {
+        let mut bytes = Cursor::new(Vec::new());
+        DynamicImage::new_rgb8(width, height)
+            .write_to(&mut bytes, ImageFormat::Jpeg)
+            .unwrap();
+        let mut bytes = bytes.into_inner();
+        // Behind the start of the file: one entry, the orientation 6, a quarter turn.
+        let exif = b"\xff\xe1\x00\x22Exif\0\0MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0";
+        bytes.splice(2..2, exif.iter().copied());
+        BASE64_STANDARD.encode(bytes)
+    }
+
+    #[test]
+    fn a_picture_stands_as_it_was_held() {
+        assert_eq!(dimensions(&portrait(40, 20)), Some((20, 40)));
+        let shape = worker::decode(&portrait(40, 20)).map(|picture| picture.dimensions());
+        assert_eq!(shape, Some((20, 40)));
     }
 
     #[test]

@@ -8,7 +8,11 @@ use std::sync::mpsc::Receiver;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
-use image::{ExtendedColorType, ImageEncoder, ImageReader, Limits, RgbaImage, imageops};
+use image::metadata::Orientation;
+use image::{
+    DynamicImage, ExtendedColorType, ImageDecoder, ImageEncoder, ImageReader, Limits, RgbaImage,
+    imageops,
+};
 
 use super::kitty::Number;
 use super::{Canvas, PictureId, Protocol, blocks, iterm, kitty, scale, sixel};
@@ -94,7 +98,7 @@ fn draw(request: &Request) -> Drawn {
     drawn
 }
 
-fn decode(base64: &str) -> Option<RgbaImage> {
+pub(super) fn decode(base64: &str) -> Option<RgbaImage> {
     let bytes = BASE64_STANDARD.decode(base64).ok()?;
     let mut reader = ImageReader::new(Cursor::new(bytes))
         .with_guessed_format()
@@ -102,7 +106,12 @@ fn decode(base64: &str) -> Option<RgbaImage> {
     let mut limits = Limits::default();
     limits.max_alloc = Some(DECODED_LIMIT);
     reader.limits(limits);
-    Some(reader.decode().ok()?.to_rgba8())
+    let mut decoder = reader.into_decoder().ok()?;
+    // Cameras store pictures as the sensor saw them, and say how they were held.
+    let held = decoder.orientation().unwrap_or(Orientation::NoTransforms);
+    let mut picture = DynamicImage::from_decoder(decoder).ok()?;
+    picture.apply_orientation(held);
+    Some(picture.into_rgba8())
 }
 
 /// What paints one row of cells.

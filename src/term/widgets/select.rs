@@ -198,9 +198,11 @@ fn item_row(item: &Item, matched: &[u32], selected: bool, columns: usize) -> Row
     };
     let detail = single_line(&item.detail);
     let room = columns.saturating_sub(3);
-    let detail = truncate(&detail, room / 2).into_owned();
-    let label_room = room.saturating_sub(width(&detail) + usize::from(!detail.is_empty()) * 2);
     let label = single_line(&item.label);
+    // Half of the room, or what the label leaves.
+    let detail_room = (room / 2).max(room.saturating_sub(width(&label) + 2));
+    let detail = truncate(&detail, detail_room).into_owned();
+    let label_room = room.saturating_sub(width(&detail) + usize::from(!detail.is_empty()) * 2);
     let label = truncate(&label, label_room);
     let mut row = Row::default();
     row.push(if selected { "› " } else { "  " }, face(Token::Accent));

@@ -1,6 +1,8 @@
 //! Pictures that go along with a prompt.
 
+use osier::agent::{self, UserMessage};
 use osier::coding::attachment;
+use osier::coding::host::Event;
 use osier::llm::scripted::Script;
 use osier::llm::{ContentBlock, Message, Modality};
 use osier::modes::tui::Effect;
@@ -52,7 +54,7 @@ async fn a_dropped_picture_is_a_chip_and_is_sent() {
         prompt.starts_with("what is [picture 1: a flag.png] ?"),
         "{prompt}"
     );
-    assert!(screen.conversation().contains("⎘ a flag.png (image/png, "));
+    assert!(screen.conversation().contains("▣ a flag.png (image/png, "));
     assert_eq!(screen.editor(), "Ask, or type / for commands");
 }
 
@@ -87,4 +89,34 @@ async fn the_clipboard_is_asked_for_a_picture() {
     assert_eq!(screen.effects, [Effect::ReadPicture]);
     screen.app.insert_paste("text instead");
     assert_eq!(screen.editor(), "text instead");
+}
+
+#[tokio::test]
+async fn a_queued_prompt_comes_back_with_its_pictures() {
+    let mut screen = with_dropped("a flag.png").await;
+    let file = attachment::load(&screen.work().join("a flag.png")).unwrap();
+    let message = UserMessage {
+        text: "look [picture 7: a flag.png] and say".to_owned(),
+        attachments: vec![file],
+        ..UserMessage::default()
+    };
+    let recalled = agent::Event::QueueRecalled {
+        messages: vec![message],
+    };
+    let now = screen.now;
+    screen.app.on_event(&Event::Agent(recalled), now);
+    let shown = screen.editor();
+    assert!(shown.starts_with("look [a flag.png 90×72 "), "{shown}");
+    assert!(
+        shown.contains("] and say\n\nwhat is [a flag.png "),
+        "{shown}"
+    );
+    screen.press("enter").settled().await;
+    assert_eq!(sent(&screen), 2);
+    let prompt = screen.last_prompt();
+    assert!(
+        prompt
+            .starts_with("look [picture 2: a flag.png] and say\n\nwhat is [picture 1: a flag.png]"),
+        "{prompt}"
+    );
 }

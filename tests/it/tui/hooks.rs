@@ -26,7 +26,7 @@ async fn a_refusal_a_warning_context_and_the_list_are_shown() {
     screen.shows("echo broken").await;
     let shown = screen.conversation();
     for part in [
-        "⎘ UserPromptSubmit hook (text/plain, 18 bytes)",
+        "▣ UserPromptSubmit hook (text/plain, 18 bytes)",
         "denied: use rg",
         "the Stop hook `echo broken >&2; exit 1`: exit code 1: broken",
     ] {

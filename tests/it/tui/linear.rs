@@ -99,13 +99,19 @@ async fn the_cursor_says_what_is_selected() {
     screen
         .press("esc esc")
         .send("/tree")
-        .hides("nothing was said yet")
+        .shows("echo out")
         .await;
     let here = read(&mut screen);
     screen.press("up");
     assert_ne!(read(&mut screen), here);
-    screen.press("esc alt+v tab");
-    assert!(read(&mut screen).starts_with("You: go") || read(&mut screen).starts_with("Tool"));
+    // The block that is picked, while the conversation is browsed.
+    screen.press("esc alt+v g tab");
+    assert_eq!(read(&mut screen), "You: go");
+    screen.press("tab tab");
+    assert_eq!(
+        read(&mut screen),
+        "Tool bash, failed, exit 3: echo out; exit 3"
+    );
 }
 
 #[tokio::test]

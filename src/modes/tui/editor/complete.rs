@@ -123,13 +123,21 @@ fn command_candidate(name: &str, added: &[&AddedCommand]) -> Candidate {
     }
 }
 
-/// Files that match what follows `@`, and `others` like them.
-pub fn files(word: &Word<'_>, paths: &[String], others: &[String]) -> Option<Completion> {
+/// Files for what follows `@`: the best of `others` that match it, then `found`; without a query the first of
+/// all.
+pub fn files(word: &Word<'_>, found: &[&str], others: &[String]) -> Option<Completion> {
     let Word::File { query, start } = word else {
         return None;
     };
-    let names = others.iter().chain(paths).map(String::as_str);
-    let candidates = ranked(query, names, |path| Candidate {
+    let mut candidates = ranked(query, others.iter().map(String::as_str), file_candidate);
+    candidates.extend(found.iter().map(|path| file_candidate(path)));
+    candidates.truncate(CANDIDATE_LIMIT);
+    let range = *start..start + 1 + query.len();
+    (!candidates.is_empty()).then_some(Completion { range, candidates })
+}
+
+fn file_candidate(path: &str) -> Candidate {
+    Candidate {
         text: if path.contains(' ') {
             format!("@\"{path}\"")
         } else {
@@ -137,9 +145,7 @@ pub fn files(word: &Word<'_>, paths: &[String], others: &[String]) -> Option<Com
         },
         label: path.to_owned(),
         detail: String::new(),
-    });
-    let range = *start..start + 1 + query.len();
-    (!candidates.is_empty()).then_some(Completion { range, candidates })
+    }
 }
 
 /// Entries of a directory that begin like the last part of a path; `list` gives the names in a
@@ -282,14 +288,13 @@ mod tests {
             texts(commands(&word("/thinking hi"), &[], &[])),
             (10..12, vec!["high".into(), "xhigh".into()])
         );
-        let paths = ["src/main.rs".to_owned(), "a b.txt".to_owned()];
         assert_eq!(
-            texts(files(&word("in @main"), &paths, &[])),
+            texts(files(&word("in @main"), &["src/main.rs"], &[])),
             (3..8, vec!["@src/main.rs".into()])
         );
         assert_eq!(
-            texts(files(&word("@a b"), &paths, &[]).or(files(&word("@txt"), &paths, &[]))),
-            (0..4, vec!["@\"a b.txt\"".into()])
+            texts(files(&word("@txt"), &["a b.txt"], &["docs:txt".to_owned()])),
+            (0..4, vec!["@docs:txt".into(), "@\"a b.txt\"".into()])
         );
         let list = |folder: &str| {
             assert_eq!(folder, "src/");

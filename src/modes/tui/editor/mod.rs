@@ -2,22 +2,25 @@
 
 pub mod complete;
 pub mod editing;
+mod find;
 pub mod history;
 mod modes;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use crate::base::path;
 use crate::coding::context::{AddedCommand, slash_parts};
 use crate::term::row::Row;
 use crate::term::widgets::select::{Item, Select};
 use crate::term::widgets::textarea::modal::Modal;
-use crate::term::widgets::textarea::{Chip, Motion, Position, TextArea};
+use crate::term::widgets::textarea::{Chip, Draft, Motion, Piece, Position, TextArea};
 
 use super::command::Command;
 use complete::{Candidate, Completion};
 use editing::edit_area;
+use find::Find;
 use history::History;
 
 const PLACEHOLDER: &str = "Ask, or type / for commands";
@@ -29,6 +32,18 @@ pub enum Missing {
     Models,
 }
 
+/// Files that are offered before anything is typed.
+const FIRST: usize = complete::CANDIDATE_LIMIT;
+
+/// How long files are looked for at a time.
+const MOMENT: Duration = Duration::from_millis(4);
+
+/// Whether the moment is over that begins now.
+fn moment() -> impl Fn() -> bool {
+    let end = Instant::now() + MOMENT;
+    move || Instant::now() >= end
+}
+
 /// The editor and the lists that belong to it.
 #[derive(Debug)]
 pub struct Editor {
@@ -38,6 +53,8 @@ pub struct Editor {
     /// Where paths are completed from.
     files: Option<Arc<Vec<String>>>,
     files_asked: bool,
+    /// The search among them for the word at the cursor.
+    find: Option<Find>,
     /// The files are on another machine.
     elsewhere: bool,
     /// Not set before they were asked for.
@@ -78,6 +95,7 @@ impl Editor {
             history: History::default(),
             files: None,
             files_asked: false,
+            find: None,
             elsewhere: false,
             models: None,
             models_asked: false,
@@ -128,6 +146,19 @@ impl Editor {
             format!("{text}\n\n{rest}")
         };
         self.set_text(&joined);
+    }
+
+    /// Puts a prompt with its chips in front of what is there, with a blank line between.
+    pub fn put_draft_before(&mut self, mut pieces: Vec<Piece>) {
+        let rest = self.area.snapshot();
+        if !rest.is_empty() {
+            pieces.push(Piece::Text("\n\n".to_owned()));
+            pieces.extend(rest.pieces);
+        }
+        let cursor = Position::new(usize::MAX, 0);
+        self.area.restore(&Draft { pieces, cursor });
+        self.modal.reset(&mut self.area);
+        self.completion = None;
     }
 
     pub fn insert_char(&mut self, character: char) {
@@ -184,7 +215,10 @@ impl Editor {
 
     pub fn set_files(&mut self, files: Arc<Vec<String>>) {
         self.files = Some(files);
-        self.offer_completion();
+        // Who has gone into the list chooses among what stands there.
+        if !self.is_choosing() {
+            self.offer_completion();
+        }
     }
 
     /// References of the models that are known.
@@ -267,12 +301,77 @@ impl Editor {
                     let asked = std::mem::replace(&mut self.files_asked, true);
                     return (!asked).then_some(Missing::Files);
                 };
-                complete::files(&word, files, &self.resources)
+                let files = Arc::clone(files);
+                return self.offer_files(&word, &files);
             }
             _ => None,
         };
         self.offer(offered);
         None
+    }
+
+    /// Files for the word: at once what a moment finds, the rest with `find_on`.
+    fn offer_files(
+        &mut self,
+        word: &complete::Word<'_>,
+        files: &Arc<Vec<String>>,
+    ) -> Option<Missing> {
+        let complete::Word::File { query, .. } = word else {
+            return None;
+        };
+        if query.is_empty() {
+            self.find = None;
+            let first: Vec<&str> = files.iter().map(String::as_str).take(FIRST).collect();
+            let offered = complete::files(word, &first, &self.resources);
+            self.offer(offered);
+            return None;
+        }
+        let known = self.find.take();
+        let mut find = match known {
+            Some(find) if find.is_for(query, files) => find,
+            before => Find::new(query, files, before),
+        };
+        find.go_on(moment());
+        let offered = complete::files(word, &find.found(), &self.resources);
+        self.find = Some(find);
+        self.offer(offered);
+        None
+    }
+
+    /// Whether a search goes on.
+    pub fn is_finding(&self) -> bool {
+        self.find.as_ref().is_some_and(|find| !find.is_done())
+    }
+
+    /// Looks on for a moment; whether other files are offered now.
+    pub fn find_on(&mut self) -> bool {
+        let Some(find) = self.find.as_mut().filter(|find| !find.is_done()) else {
+            return false;
+        };
+        let changed = find.go_on(moment());
+        let before = self.area.before_cursor().to_owned();
+        let word = complete::word(&before);
+        let complete::Word::File { query, .. } = &word else {
+            self.find = None;
+            return false;
+        };
+        let is_its = self
+            .files
+            .as_ref()
+            .is_some_and(|files| find.is_for(query, files));
+        if !is_its {
+            self.find = None;
+            return false;
+        }
+        // Who has gone into the list chooses among what stands there.
+        let chooses = self.completion.as_ref();
+        let chooses = chooses.is_some_and(|offer| offer.list.place() > 0);
+        if !changed || chooses {
+            return false;
+        }
+        let offered = complete::files(&word, &find.found(), &self.resources);
+        self.offer(offered);
+        true
     }
 
     /// Completes on request: the offered list, else the path at the cursor.
@@ -348,7 +447,10 @@ impl Editor {
         match command {
             Command::Up => offer.list.step(false),
             Command::Down => offer.list.step(true),
-            Command::Interrupt | Command::Cancel => self.completion = None,
+            Command::Interrupt | Command::Cancel => {
+                self.completion = None;
+                self.find = None;
+            }
             Command::Complete => self.accept(),
             Command::Submit => {
                 // What is written out already is sent, not completed to itself.

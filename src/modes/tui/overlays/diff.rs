@@ -335,6 +335,22 @@ impl DiffView {
         row
     }
 
+    /// The selected file, where the list has no room.
+    fn named(&self, width: usize) -> Row {
+        let place = match self.files.len() {
+            0 => {
+                let text = format!("  nothing changed {}", title(&self.range));
+                return Row::plain(text, Token::Muted);
+            }
+            1 => String::new(),
+            count => format!(" {}/{count} ", self.selected + 1),
+        };
+        let room = width.saturating_sub(text::width(&place));
+        let mut row = self.line(self.selected, room);
+        row.push(place, Token::Muted);
+        row
+    }
+
     fn head(&self, width: usize) -> Row {
         let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
         let (added, removed) = self.counts.iter().fold((0, 0), |(added, removed), count| {
@@ -411,18 +427,8 @@ impl Component<Command, Action> for DiffView {
             paint(&rows, at(0, 1, list - 1, body), buffer);
             let bar = vec![Row::plain("│", Token::Border); usize::from(body)];
             paint(&bar, at(list - 1, 1, 1, body), buffer);
-        } else if named > 0 && self.files.is_empty() {
-            let text = format!("  nothing changed {}", title(&self.range));
-            paint(
-                &[Row::plain(text, Token::Muted)],
-                at(0, 1, area.width, 1),
-                buffer,
-            );
         } else if named > 0 {
-            let mut row = self.line(self.selected, width.saturating_sub(8));
-            let place = format!("{}/{}", self.selected + 1, self.files.len());
-            row.push(place, Token::Muted);
-            paint(&[row], at(0, 1, area.width, 1), buffer);
+            paint(&[self.named(width)], at(0, 1, area.width, 1), buffer);
         }
         let rows = self.laid_out.as_ref().map_or(&[][..], |laid| &laid.rows);
         let shown = &rows[self.top..rows.len().min(self.top + self.page)];
@@ -453,7 +459,7 @@ impl Component<Command, Action> for DiffView {
             .and_then(|(path, piece)| self.review.of(path, piece));
         let help = match said.filter(|said| !said.comment.is_empty()) {
             Some(said) => format!(" ✎ {}", text::single_line(&said.comment)),
-            None => keys(view.keymap),
+            None => keys(view.keymap, width),
         };
         let help = text::truncate(&help, width).into_owned();
         paint(&[Row::plain(help, Token::Muted)], line, buffer);

@@ -15,6 +15,7 @@ use crate::term::row::{Row, Span};
 use crate::term::widgets::line_input::LineInput;
 use crate::term::widgets::paint::paint_rows;
 use crate::term::widgets::select::{Item, Select};
+use crate::term::wrap::Wrap;
 
 /// What taking the item with this key does.
 pub type Take = Box<dyn Fn(&str) -> Vec<Action>>;
@@ -148,11 +149,16 @@ impl Picker {
             Row::plain(line, Token::Border)
         };
         let key = self.selected_key().unwrap_or_default();
-        let shown = self
-            .look
-            .as_ref()
-            .map(|look| look(&key))
-            .unwrap_or_default();
+        let looked = self.look.as_ref().map(|look| look(&key));
+        let mut shown = Vec::new();
+        for row in looked.unwrap_or_default() {
+            // What the look is too narrow for goes on in the next row.
+            if row.width() < inner || row.fill.is_some() {
+                shown.push(row);
+            } else {
+                Wrap::new(inner.saturating_sub(2)).line(&row.spans, &mut shown);
+            }
+        }
         let mut rows = vec![line("╭", "╮")];
         for place in 0..height.saturating_sub(2) {
             let mut row = shown.get(place).cloned().unwrap_or_default();

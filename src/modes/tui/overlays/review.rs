@@ -172,8 +172,8 @@ pub fn mark(said: &Said) -> (&'static str, Token) {
     }
 }
 
-/// The keys that matter, from the live bindings.
-pub fn keys(keymap: &Keymap) -> String {
+/// The keys that matter, from the live bindings: as many as fit, and how one gets back.
+pub fn keys(keymap: &Keymap, width: usize) -> String {
     const KEYS: &[(&str, &str)] = &[
         ("next_hunk", "change"),
         ("next_file", "file"),
@@ -181,16 +181,23 @@ pub fn keys(keymap: &Keymap) -> String {
         ("reject_hunk", "reject"),
         ("comment_hunk", "comment"),
         ("send_review", "send"),
-        ("revert_hunk", "take back now"),
+        ("revert_hunk", "take back"),
         ("edit_hunk", "edit"),
         ("diff_layout", "two sides"),
         ("other_range", "range"),
         ("cancel", "back"),
     ];
-    let shown = KEYS.iter().filter_map(|(name, meaning)| {
-        let keys = keymap.keys_for("diff", name);
-        let key = keys.iter().min_by_key(|key| key.len())?;
-        Some(format!("{key} {meaning}"))
-    });
-    format!(" {}", shown.collect::<Vec<_>>().join(" · "))
+    let mut shown: Vec<String> = KEYS
+        .iter()
+        .filter_map(|(name, meaning)| {
+            let keys = keymap.keys_for("diff", name);
+            let key = keys.iter().min_by_key(|key| key.len())?;
+            Some(format!("{key} {meaning}"))
+        })
+        .collect();
+    let line = |shown: &[String]| format!(" {}", shown.join(" · "));
+    while shown.len() > 1 && text::width(&line(&shown)) > width {
+        shown.remove(shown.len() - 2);
+    }
+    line(&shown)
 }

@@ -305,7 +305,7 @@ fn user_rows(message: &UserMessage, width: u16, look: Look) -> Vec<Row> {
     let fill = Face::from(Token::User);
     let mut rows = plain(&message.text, Token::User, width, &first, &bar);
     for attachment in &message.attachments {
-        let mark = if look.linear { "Attached:" } else { "⎘" };
+        let mark = if look.linear { "Attached:" } else { "▣" };
         let label = format!(
             "{mark} {} ({}, {} bytes)",
             attachment.file_name, attachment.mime_type, attachment.size

@@ -39,7 +39,7 @@ fn sign(tag: Tag) -> (&'static str, Token) {
     match tag {
         Tag::User => ("❯", Token::UserMarker),
         Tag::Assistant => ("●", Token::Accent),
-        Tag::ToolResult => ("⎿", Token::Muted),
+        Tag::ToolResult => ("└", Token::Muted),
         Tag::Compaction | Tag::BranchSummary => ("≡", Token::Heading),
         Tag::Message => ("!", Token::Warning),
         _ => ("·", Token::Muted),

@@ -37,6 +37,12 @@ struct Chart {
     places: HashMap<String, usize>,
     /// From, to, and what stands on the arrow.
     edges: Vec<(usize, usize, String)>,
+    /// Names and titles of the groups.
+    groups: Vec<(String, String)>,
+    /// The groups that are open.
+    open: Vec<usize>,
+    /// The group that each node was first named in.
+    inside: Vec<Option<usize>>,
 }
 
 pub(super) fn lines<'a>(statements: impl Iterator<Item = &'a str>) -> Option<Vec<String>> {
@@ -46,18 +52,31 @@ pub(super) fn lines<'a>(statements: impl Iterator<Item = &'a str>) -> Option<Vec
         if LOOKS.contains(&word) {
             continue;
         }
-        if matches!(word, "subgraph" | "end") {
-            return None;
+        match word {
+            "subgraph" => chart.group(&statement[word.len()..]),
+            "end" => drop(chart.open.pop()?),
+            _ => chart.read(statement)?,
         }
-        chart.read(statement)?;
-        if chart.edges.len() > MOST || chart.names.len() > MOST {
+        if chart.edges.len() > MOST || chart.names.len() > MOST || chart.groups.len() > MOST {
             return None;
         }
     }
-    Some(chart.draw())
+    chart.open.is_empty().then(|| chart.draw())
 }
 
 impl Chart {
+    /// Opens `name [Title]` or `Title`.
+    fn group(&mut self, rest: &str) {
+        let rest = rest.trim();
+        let titled = rest.split_once('[').and_then(|(name, title)| {
+            let title = title.trim_end().strip_suffix(']')?;
+            Some((name.trim(), label(title)))
+        });
+        let (name, title) = titled.unwrap_or_else(|| (rest, label(rest)));
+        self.open.push(self.groups.len());
+        self.groups.push((name.to_owned(), title));
+    }
+
     /// Reads `a --> b & c -->|label| d`.
     fn read(&mut self, statement: &str) -> Option<()> {
         let mut rest = statement;
@@ -113,6 +132,7 @@ impl Chart {
         if place == next {
             self.names.push(name.to_owned());
             self.labels.push(None);
+            self.inside.push(self.open.last().copied());
         }
         if shown.is_some() {
             self.labels[place] = shown;
@@ -132,7 +152,7 @@ impl Chart {
         // What only circles lead to is begun where it was first named.
         for node in roots.chain(0..self.names.len()) {
             if !shown[node] {
-                lines.push(self.label(node).to_owned());
+                lines.push(self.titled(node));
                 shown[node] = true;
                 self.branch(node, "", &mut shown, &mut lines);
             }
@@ -155,8 +175,12 @@ impl Chart {
                 format!("{corner}─ {text} ▶ ")
             };
             let again = std::mem::replace(&mut shown[*to], true);
-            let mark = if again { "↑ " } else { "" };
-            lines.push(format!("{indent}{arrow}{mark}{}", self.label(*to)));
+            let node = if again {
+                format!("↑ {}", self.label(*to))
+            } else {
+                self.titled(*to)
+            };
+            lines.push(format!("{indent}{arrow}{node}"));
             if !again {
                 let width = crate::base::text::width(&arrow);
                 let line = if last { ' ' } else { '│' };
@@ -167,7 +191,19 @@ impl Chart {
     }
 
     fn label(&self, node: usize) -> &str {
-        self.labels[node].as_deref().unwrap_or(&self.names[node])
+        let name = &self.names[node];
+        // An arrow may lead to a group.
+        let group = self.groups.iter().find(|(group, _)| group == name);
+        let title = group.map_or(name, |(_, title)| title);
+        self.labels[node].as_deref().unwrap_or(title)
+    }
+
+    /// The label, and the group that the node is in.
+    fn titled(&self, node: usize) -> String {
+        match self.inside[node] {
+            Some(group) => format!("{} · {}", self.label(node), self.groups[group].1),
+            None => self.label(node).to_owned(),
+        }
     }
 }
 

@@ -29,13 +29,29 @@ enum Step {
         last: usize,
         text: String,
     },
+    /// A line across: where a loop or a choice begins, goes on, ends; how deep it lies.
+    Across { text: String, depth: usize },
 }
+
+/// What opens a part, and whether it is shown: colours and boxes are not for us.
+const PARTS: &[(&str, bool)] = &[
+    ("loop", true),
+    ("alt", true),
+    ("opt", true),
+    ("par", true),
+    ("critical", true),
+    ("break", true),
+    ("rect", false),
+    ("box", false),
+];
 
 #[derive(Default)]
 struct Sequence {
     names: Vec<String>,
     labels: Vec<String>,
     steps: Vec<Step>,
+    /// The parts that are open: whether each is shown.
+    open: Vec<bool>,
 }
 
 pub(super) fn lines<'a>(statements: impl Iterator<Item = &'a str>) -> Option<Vec<String>> {
@@ -46,7 +62,7 @@ pub(super) fn lines<'a>(statements: impl Iterator<Item = &'a str>) -> Option<Vec
             return None;
         }
     }
-    (!sequence.names.is_empty()).then(|| sequence.draw())
+    (!sequence.names.is_empty() && sequence.open.is_empty()).then(|| sequence.draw())
 }
 
 impl Sequence {
@@ -61,11 +77,27 @@ impl Sequence {
                 self.labels[place] = label(shown);
                 return Some(());
             }
-            "autonumber" | "activate" | "deactivate" | "title" => return Some(()),
+            "create" => return self.read(rest),
+            "else" | "and" | "option" => return self.across('├', word, rest),
+            "end" => {
+                let shown = *self.open.last()?;
+                if shown {
+                    self.across('╰', "end", "")?;
+                }
+                self.open.pop();
+                return Some(());
+            }
+            "destroy" | "autonumber" | "activate" | "deactivate" | "title" => return Some(()),
             "Note" | "note" => return self.note(rest),
-            "loop" | "alt" | "else" | "opt" | "par" | "and" | "end" | "rect" | "critical"
-            | "break" | "box" | "create" | "destroy" => return None,
             _ => {}
+        }
+        if let Some((_, shown)) = PARTS.iter().find(|(part, _)| *part == word) {
+            self.open.push(*shown);
+            return if *shown {
+                self.across('╭', word, rest)
+            } else {
+                Some(())
+            };
         }
         let (line, text) = statement.split_once(':').unwrap_or((statement, ""));
         let found = ARROWS.iter().find_map(|(arrow, dashed)| {
@@ -81,6 +113,17 @@ impl Sequence {
             to,
             text,
             dashed,
+        });
+        Some(())
+    }
+
+    /// A line of the part that is open.
+    fn across(&mut self, corner: char, word: &str, text: &str) -> Option<()> {
+        let depth = self.open.iter().filter(|shown| **shown).count();
+        let text = format!("{corner} {word} {}", label(text));
+        self.steps.push(Step::Across {
+            text: text.trim_end().to_owned(),
+            depth: depth.checked_sub(1)?,
         });
         Some(())
     }
@@ -126,6 +169,7 @@ impl Sequence {
             let before = columns[place - 1];
             let wanted = self.steps.iter().filter_map(|step| {
                 let (first, last, text) = match step {
+                    Step::Across { .. } => return None,
                     Step::Message { from, to, text, .. } if from != to => {
                         (*from.min(to), *from.max(to), width(text) + 5)
                     }
@@ -186,6 +230,10 @@ impl Sequence {
                 }
                 Step::Note { first, text, .. } => {
                     lines.push(row(&columns, &[(columns[*first] + 2, text)]));
+                }
+                Step::Across { text, depth } => {
+                    let line = row(&columns, &[(2 * depth, &format!("{text} "))]);
+                    lines.push(line.trim_end().to_owned());
                 }
             }
         }
