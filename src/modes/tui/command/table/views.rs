@@ -28,7 +28,7 @@ pub(super) const COMMANDS: &[CommandInfo] = &[
     info(
         Command::OtherRange,
         "other_range",
-        "changes since the last prompt, or of the whole session",
+        "changes of the session, against HEAD, since the last prompt",
         false,
     ),
     info(
