@@ -156,7 +156,7 @@ async fn the_working_tree_is_compared_with_head() {
         .send("/diff head")
         .shows("this is no git repository")
         .await;
-    let work = screen.work().to_path_buf();
+    let work = screen.work().clone();
     let write = |path: &str, text: &str| std::fs::write(work.join(path), text).unwrap();
     let lines = |third: &str| -> String {
         let lines = (1..=40).map(|line| match line {
