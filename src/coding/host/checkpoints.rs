@@ -9,6 +9,7 @@ use super::asked::Jobs;
 use super::checkpoint_op::{CheckpointEvent, CheckpointOp, DiffRange, FileDiff, FilesAt};
 use super::event::Event;
 use super::host::{Job, Task};
+use super::op::NO_SESSION;
 use super::setup::HostSetup;
 use crate::agent::{Agent, Interceptor, Publisher, Severity};
 use crate::coding::checkpoint::{
@@ -51,7 +52,7 @@ impl Task {
     /// Does what is asked about files.
     pub(super) fn apply_checkpoint(&self, op: CheckpointOp) {
         let Some(session) = &self.session else {
-            return self.notice(Severity::Error, "no session is open: start one with `/new`");
+            return self.notice(Severity::Error, NO_SESSION);
         };
         let changes = match &op {
             CheckpointOp::RestoreFiles { .. } | CheckpointOp::UndoRestore => true,

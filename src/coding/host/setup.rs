@@ -13,6 +13,7 @@ use crate::coding::mcp::ServerConfig;
 use crate::coding::permission::Mode;
 use crate::coding::sandbox::SandboxMode;
 use crate::coding::settings::Settings;
+use crate::llm::catalogue::Made;
 use crate::llm::{Model, Provider, Secret, ThinkingLevel};
 
 /// Everything a host needs to know.
@@ -69,6 +70,8 @@ pub struct HostSetup {
     pub editor: Option<Arc<dyn Editor>>,
     /// Colours of exported pages; plain ones when not set.
     pub look: Option<Arc<dyn Look>>,
+    /// Hosts with the same one share the models they know.
+    pub made_models: Made,
     /// A model and its provider brought by an embedder; it is chosen when no other is named.
     pub embedded: Option<(Model, Arc<dyn Provider>)>,
 }
@@ -126,6 +129,7 @@ impl HostSetup {
             servers: Vec::new(),
             editor: None,
             look: None,
+            made_models: Made::default(),
             embedded: None,
         }
     }

@@ -13,7 +13,7 @@ mod providers;
 pub mod refresh;
 
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use super::auth::{Environment, KeyStatus, Keys};
 use super::model::{Api, Model};
@@ -33,7 +33,29 @@ pub struct Catalogue {
     local: Vec<Model>,
     /// What an osier server has: nothing else can be called then, but scripts.
     served: Option<Vec<Model>>,
-    built: OnceLock<Built>,
+    made: Made,
+    built: OnceLock<Arc<Built>>,
+}
+
+/// The models that catalogues have made: those that say the same share them. Cheap to clone, and then the
+/// same.
+#[derive(Debug, Clone, Default)]
+pub struct Made(Arc<Mutex<Vec<Weak<Built>>>>);
+
+impl Made {
+    /// What is as `built`, if there is such; else that.
+    fn shared(&self, built: Built) -> Arc<Built> {
+        // A panic elsewhere cannot leave this short critical section half done.
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|other| other.strong_count() > 0);
+        let mut alive = known.iter().filter_map(Weak::upgrade);
+        if let Some(same) = alive.find(|other| other.from == built.from) {
+            return same;
+        }
+        let built = Arc::new(built);
+        known.push(Arc::downgrade(&built));
+        built
+    }
 }
 
 /// Looks a name up in the environment.
@@ -45,9 +67,19 @@ impl fmt::Debug for Variables {
     }
 }
 
+/// What models are made from.
+#[derive(Debug, PartialEq)]
+struct Grounds {
+    providers: Vec<ProviderEntry>,
+    file: ModelsFile,
+    published: Published,
+    local: Vec<Model>,
+    served: Option<Vec<Model>>,
+}
+
 #[derive(Debug)]
 struct Built {
-    providers: Vec<ProviderEntry>,
+    from: Grounds,
     /// Of each provider.
     models: Vec<OnceLock<Vec<Arc<Model>>>>,
     all: OnceLock<Vec<Arc<Model>>>,
@@ -62,6 +94,13 @@ impl Catalogue {
             file,
             ..Self::default()
         }
+    }
+
+    /// The same, which shares its models with others that have this.
+    #[must_use]
+    pub fn with_made(mut self, made: Made) -> Self {
+        self.made = made;
+        self
     }
 
     /// The same with what was published since the bundled table was made.
@@ -113,7 +152,7 @@ impl Catalogue {
     pub fn list(&self) -> &[Arc<Model>] {
         let built = self.built();
         built.all.get_or_init(|| {
-            let places = 0..built.providers.len();
+            let places = 0..built.from.providers.len();
             places
                 .flat_map(|place| self.models_at(place))
                 .cloned()
@@ -123,7 +162,7 @@ impl Catalogue {
 
     /// Every provider, bundled ones first.
     pub fn providers(&self) -> &[ProviderEntry] {
-        &self.built().providers
+        &self.built().from.providers
     }
 
     pub fn provider(&self, name: &str) -> Option<&ProviderEntry> {
@@ -193,18 +232,25 @@ impl Catalogue {
                 Some(served) => providers = served_providers(served, providers),
                 None => self.file.change_entries(&mut providers),
             }
-            Built {
+            self.made.shared(Built {
                 models: providers.iter().map(|_| OnceLock::new()).collect(),
-                providers,
+                from: Grounds {
+                    providers,
+                    file: self.file.clone(),
+                    published: self.published.clone(),
+                    local: self.local.clone(),
+                    served: self.served.clone(),
+                },
                 all: OnceLock::new(),
                 texts: OnceLock::new(),
-            }
+            })
         })
     }
 
     fn models_at(&self, place: usize) -> &[Arc<Model>] {
         let built = self.built();
-        let (Some(models), Some(entry)) = (built.models.get(place), built.providers.get(place))
+        let (Some(models), Some(entry)) =
+            (built.models.get(place), built.from.providers.get(place))
         else {
             return &[];
         };
@@ -252,6 +298,22 @@ mod tests {
     pub(super) fn keys(variables: &'static [&'static str]) -> Keys {
         let environment = move |name: &str| variables.contains(&name).then(|| "key".to_owned());
         Keys::new(Arc::new(environment), Store::default())
+    }
+
+    #[test]
+    fn catalogues_that_say_the_same_share_their_models() {
+        let made = Made::default();
+        let catalogue = || Catalogue::default().with_made(made.clone());
+        let first = |catalogue: &Catalogue| Arc::as_ptr(&catalogue.list()[0]);
+        let (one, two, mut other) = (catalogue(), catalogue(), catalogue());
+        assert_eq!(first(&one), first(&two));
+        let local = Model {
+            provider: "ollama".to_owned(),
+            ..(**one.list().first().unwrap()).clone()
+        };
+        other.set_local(vec![local]);
+        assert_eq!(other.list().len(), one.list().len() + 1);
+        assert_ne!(first(&other), first(&one));
     }
 
     #[test]

@@ -29,7 +29,7 @@ const DEFAULT_LEVELS: [ThinkingLevel; 4] = [
 ];
 
 /// What `models.json` says, with what was wrong in it.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelsFile {
     providers: Vec<FileProvider>,
     /// One line for each thing that was left out or not understood, with its place in the file.
@@ -64,6 +64,7 @@ impl ModelsFileError {
     }
 }
 
+#[derive(Clone, PartialEq)]
 struct FileProvider {
     name: String,
     base_url: Option<String>,
@@ -76,6 +77,7 @@ struct FileProvider {
     signs_in: bool,
 }
 
+#[derive(Clone, PartialEq)]
 struct FileModel {
     id: String,
     name: Option<String>,

@@ -3,6 +3,7 @@
 use crate::base::text;
 use crate::coding::host::{LineState, ModelInfo};
 use crate::coding::permission::Mode;
+use crate::coding::roles::Role;
 use crate::llm::{ThinkingLevel, Usage};
 use crate::term::face::Token;
 use crate::term::row::{Row, Span};
@@ -23,6 +24,8 @@ pub struct Footer {
     /// What is shown until the host has said which model it is.
     pub model_hint: String,
     pub level: ThinkingLevel,
+    /// The role that is on while the level is this one.
+    pub role: Option<(Role, ThinkingLevel)>,
     pub permissions: Mode,
     /// Sum over the session.
     pub total: Usage,
@@ -127,6 +130,10 @@ impl Footer {
                 };
                 let text = format!("{percent}% of {}  ", tokens(model.context_window));
                 spans.push(Span::new(text, token));
+            }
+            if let Some((role, _)) = self.role.filter(|(_, level)| *level == self.level) {
+                let text = format!("{} ", role.name());
+                spans.push(Span::new(text, Token::Footer));
             }
             spans.push(Span::new(model.reference(), Token::FooterAccent));
             if self.level != ThinkingLevel::Off {
