@@ -26,6 +26,18 @@ pub fn human_duration(milliseconds: u64) -> String {
     }
 }
 
+/// How long ago `then` was, in words; both in milliseconds since the Unix epoch.
+pub fn age(then: i64, now: i64) -> String {
+    let minutes = (now - then).max(0) / 60_000;
+    match minutes {
+        0 => "just now".to_owned(),
+        1..60 => format!("{minutes} min ago"),
+        60..1440 => format!("{} h ago", minutes / 60),
+        1440..2880 => "1 day ago".to_owned(),
+        _ => format!("{} days ago", minutes / 1440),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -87,6 +87,16 @@ impl Folders {
         self.data.join("history.jsonl")
     }
 
+    /// Prompts that were put aside.
+    pub fn stash(&self) -> PathBuf {
+        self.data.join("stash.json")
+    }
+
+    /// Which sessions stand first, and which are out of sight.
+    pub fn marks(&self) -> PathBuf {
+        self.data.join("marks.json")
+    }
+
     pub fn drafts(&self) -> PathBuf {
         self.data.join("drafts")
     }

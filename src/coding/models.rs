@@ -56,6 +56,8 @@ pub struct Models {
     fallback: Vec<Arc<Model>>,
     /// Names and patterns; empty means every model with a key.
     cycle: Vec<String>,
+    /// `PROVIDER/ID`s that stand first; they are the cycling set where that is empty.
+    favourites: Vec<String>,
     /// Whether a person or a setting named the model; if not, a local server may still become it.
     named: bool,
 }
@@ -190,6 +192,7 @@ impl Models {
             level: None,
             fallback: Vec::new(),
             cycle: cycle.clone(),
+            favourites: setup.settings.favourites.clone(),
             named: false,
         };
         (models, problems)
@@ -243,6 +246,11 @@ impl Models {
             .collect()
     }
 
+    /// Takes other favourites.
+    pub fn set_favourites(&mut self, favourites: Vec<String>) {
+        self.favourites = favourites;
+    }
+
     /// The next model of the cycling set, or the one before.
     pub fn cycled(&self, backward: bool) -> Option<Arc<Model>> {
         let set = self.cycle_set();
@@ -294,7 +302,7 @@ impl Models {
         self.named = named;
     }
 
-    /// Every model as pickers show them: the chosen provider's and those with a key first.
+    /// Every model as pickers show them: favourites first, then those with a key.
     pub fn list(&self) -> Vec<ModelInfo> {
         let cycle: Vec<String> = self
             .cycle_set()
@@ -312,7 +320,7 @@ impl Models {
                 }
             })
             .collect();
-        infos.sort_by_key(|info| info.key == KeyState::Absent);
+        infos.sort_by_key(|info| (!info.favourite, info.key == KeyState::Absent));
         infos
     }
 
@@ -328,6 +336,7 @@ impl Models {
             price: model.price,
             key: self.key_state(model),
             in_cycle: false,
+            favourite: self.favourites.contains(&model.reference()),
         }
     }
 
@@ -445,6 +454,15 @@ impl Models {
                 .into_iter()
                 .map(|found| found.model)
                 .collect();
+        }
+        let favourites: Vec<Arc<Model>> = self
+            .favourites
+            .iter()
+            .filter_map(|reference| Some(self.find(reference).ok()?.0))
+            .filter(|model| self.key_state(model) != KeyState::Absent)
+            .collect();
+        if !favourites.is_empty() {
+            return favourites;
         }
         let usable = |model: &&Arc<Model>| {
             model.api != Api::Scripted && self.key_state(model) == KeyState::Present

@@ -32,6 +32,11 @@ pub struct Settings {
     pub models: Vec<String>,
     /// Models to fall back to when a call fails, in order.
     pub fallback: Vec<String>,
+    /// Models that lists show first, and that cycling walks where `models` is empty.
+    pub favourites: Vec<String>,
+    /// The models of the roles.
+    pub plan_model: Option<String>,
+    pub edit_model: Option<String>,
     pub thinking: Option<ThinkingLevel>,
     pub theme: String,
     pub keymap: String,
@@ -89,6 +94,9 @@ impl Default for Settings {
             model: None,
             models: Vec::new(),
             fallback: Vec::new(),
+            favourites: Vec::new(),
+            plan_model: None,
+            edit_model: None,
             thinking: None,
             theme: "system".to_owned(),
             keymap: "default".to_owned(),
@@ -157,6 +165,27 @@ pub const SETTINGS: &[Setting] = &[
         accepts: "a list of names",
         description: "Models that take over, in order, when a call fails.",
         take: |settings, value| texts(value).map(|value| settings.fallback = value),
+    },
+    Setting {
+        name: "favourites",
+        default: "[]",
+        accepts: "a list of \"PROVIDER/ID\"",
+        description: "Models that are listed first; cycling walks them where `models` is empty.",
+        take: |settings, value| texts(value).map(|value| settings.favourites = value),
+    },
+    Setting {
+        name: "plan_model",
+        default: "",
+        accepts: "\"PROVIDER/ID\", \"PROVIDER/ID:LEVEL\" or part of a name",
+        description: "The model of the role `plan`.",
+        take: |settings, value| text(value).map(|value| settings.plan_model = Some(value)),
+    },
+    Setting {
+        name: "edit_model",
+        default: "",
+        accepts: "\"PROVIDER/ID\", \"PROVIDER/ID:LEVEL\" or part of a name",
+        description: "The model of the role `edit`.",
+        take: |settings, value| text(value).map(|value| settings.edit_model = Some(value)),
     },
     Setting {
         name: "thinking",

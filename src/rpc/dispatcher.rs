@@ -37,6 +37,7 @@ const ANSWERS: &[&str] = &[
     "session_preview",
     "sessions",
     "sessions_found",
+    "stash",
     "state",
     "status",
     "stored_entries",

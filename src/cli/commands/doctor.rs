@@ -7,12 +7,15 @@ use std::path::Path;
 
 use crate::base::problem::Problem;
 use crate::base::process::{Invocation, spawn};
+use crate::base::text::{sanitize, single_line};
 use crate::cli::exit::Exit;
 use crate::coding::accounts::{AccountSource, Accounts};
 use crate::coding::folders::Folders;
 use crate::coding::sandbox::{Confinement, SandboxMode};
 use crate::coding::settings::Settings;
-use crate::term::terminal::{Host, TerminalKind, size};
+use crate::term::input::TerminalReply;
+use crate::term::picture::Protocol;
+use crate::term::terminal::{Host, TerminalKind, ask, size};
 use crate::term::theme::ColourDepth;
 
 /// What is looked at.
@@ -78,10 +81,13 @@ fn bad(about: &'static str, text: impl Into<String>, mend: &'static str) -> Find
 /// Looks at everything and prints it. A failure when something does not work.
 pub(in crate::cli) async fn run(place: &Place<'_>, out: &mut dyn Write) -> io::Result<Exit> {
     let kind = TerminalKind::detect(|name| place.environment.get(name).cloned());
+    let answers = ask(&kind);
     let findings = [
         terminal(&kind, place),
         colour(&kind, place),
-        keyboard(&kind, place),
+        keyboard(&kind, place, answers.as_deref()),
+        screen(&kind, answers.as_deref()),
+        pictures(answers.as_deref()),
         clipboard(&kind, place),
         git(place).await,
         sandbox(place).await,
@@ -178,9 +184,23 @@ fn colour(kind: &TerminalKind, place: &Place<'_>) -> Finding {
     }
 }
 
-fn keyboard(kind: &TerminalKind, place: &Place<'_>) -> Finding {
+fn keyboard(kind: &TerminalKind, place: &Place<'_>, answers: Option<&[TerminalReply]>) -> Finding {
     let about = "keyboard";
     let keymap = format!("keymap `{}`", place.settings.keymap);
+    let is_kitty = |reply: &TerminalReply| matches!(reply, TerminalReply::KeyboardFlags(_));
+    if answers.is_some_and(|replies| replies.iter().any(is_kitty)) {
+        return good(
+            about,
+            format!("{keymap}; the Kitty protocol: every key can be told"),
+        );
+    }
+    if answers.is_some_and(has_answered) && kind.host == Host::Emulator {
+        return less(
+            about,
+            format!("{keymap}; without the Kitty protocol"),
+            "ctrl+j is a new line, shift+enter may not arrive; nothing else needs it",
+        );
+    }
     match kind.host {
         Host::Tmux => less(
             about,
@@ -198,6 +218,69 @@ fn keyboard(kind: &TerminalKind, place: &Place<'_>) -> Finding {
                 "{keymap}; a terminal with the Kitty protocol is asked for it when osier starts"
             ),
         ),
+    }
+}
+
+/// Whether the terminal has said all it has to say.
+fn has_answered(replies: &[TerminalReply]) -> bool {
+    let is_fence = |reply: &TerminalReply| matches!(reply, TerminalReply::DeviceAttributes(_));
+    replies.iter().any(is_fence)
+}
+
+/// What frames can use.
+fn screen(kind: &TerminalKind, answers: Option<&[TerminalReply]>) -> Finding {
+    let about = "screen";
+    let Some(replies) = answers else {
+        return less(
+            about,
+            "not asked: this is no terminal",
+            "run `osier doctor` in a terminal, not through a pipe",
+        );
+    };
+    if !has_answered(replies) {
+        return less(
+            about,
+            "the terminal did not answer in time",
+            "osier works with what is known of it; a line that swallows answers costs some bytes",
+        );
+    }
+    let has_mode = |wanted: u16| {
+        let is_set = |reply: &TerminalReply| matches!(reply, TerminalReply::Mode { mode, state: 1..=3 } if *mode == wanted);
+        replies.iter().any(is_set)
+    };
+    let named = replies.iter().find_map(|reply| match reply {
+        TerminalReply::Version(name) => Some(single_line(&sanitize(name))),
+        _ => None,
+    });
+    let told = |reply: &TerminalReply| matches!(reply, TerminalReply::Background(_));
+    let mut parts = vec![named.unwrap_or_else(|| "without a name".to_owned())];
+    for (has, yes, no) in [
+        (has_mode(2026), "frames show at once", "frames may flicker"),
+        (
+            kind.features().margins,
+            "scrolls by itself",
+            "is drawn anew to scroll",
+        ),
+        (
+            replies.iter().any(told),
+            "tells its colours",
+            "does not tell its colours",
+        ),
+    ] {
+        parts.push(if has { yes } else { no }.to_owned());
+    }
+    good(about, parts.join("; "))
+}
+
+/// How pictures are shown.
+fn pictures(answers: Option<&[TerminalReply]>) -> Finding {
+    let about = "pictures";
+    let protocol = answers.and_then(Protocol::told);
+    match protocol {
+        Some(Protocol::Kitty) => good(about, "in Kitty's way"),
+        Some(Protocol::Iterm) => good(about, "in iTerm2's way"),
+        Some(Protocol::Sixel) => good(about, "as Sixel"),
+        _ => good(about, "in coloured half-blocks"),
     }
 }
 

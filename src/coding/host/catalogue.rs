@@ -124,6 +124,7 @@ impl Task {
         self.publish(Event::ModelSelected {
             model: Box::new(self.models.info(&model)),
             level,
+            role: self.role(level),
         });
     }
 }

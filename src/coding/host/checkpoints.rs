@@ -9,6 +9,7 @@ use super::asked::Jobs;
 use super::checkpoint_op::{CheckpointEvent, CheckpointOp, DiffRange, FileDiff, FilesAt};
 use super::event::Event;
 use super::host::{Job, Task};
+use super::op::NO_SESSION;
 use super::setup::HostSetup;
 use crate::agent::{Agent, Interceptor, Publisher, Severity};
 use crate::coding::checkpoint::{
@@ -58,7 +59,7 @@ impl Task {
             return self.compare_with_head(request);
         }
         let Some(session) = &self.session else {
-            return self.notice(Severity::Error, "no session is open: start one with `/new`");
+            return self.notice(Severity::Error, NO_SESSION);
         };
         let changes = match &op {
             CheckpointOp::RestoreFiles { .. } | CheckpointOp::UndoRestore => true,

@@ -18,9 +18,11 @@ use crate::coding::permission::{Mode, RuleInfo};
 use crate::coding::plugins::lines::StyledLine;
 use crate::coding::plugins::link::PluginKey;
 use crate::coding::questions::Question;
+use crate::coding::roles::Role;
 use crate::coding::sandbox::SandboxMode;
 use crate::coding::session::{SearchHit, StoredMessage};
 use crate::coding::spending::Spending;
+use crate::coding::stash::Stashed;
 use crate::coding::todo::TodoList;
 use crate::coding::tools::JobInfo;
 use crate::llm::{Modality, ThinkingLevel, Usage, usage::Price};
@@ -103,6 +105,9 @@ pub enum Event {
     ModelSelected {
         model: Box<ModelInfo>,
         level: ThinkingLevel,
+        /// The role whose model and level these are.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        role: Option<Role>,
     },
     /// The user's command began.
     ShellStart {
@@ -143,6 +148,10 @@ pub enum Event {
     /// What was typed and not sent before the last run ended.
     UnsentFound {
         text: String,
+    },
+    /// The prompts that were put aside, the newest first: the answer to all that is asked of them.
+    Stash {
+        prompts: Vec<Stashed>,
     },
     /// Answer to `GetUsage`.
     Usage {
@@ -364,6 +373,9 @@ pub struct ModelInfo {
     pub key: KeyState,
     /// Whether cycling reaches it.
     pub in_cycle: bool,
+    /// Whether lists show it first.
+    #[serde(default)]
+    pub favourite: bool,
 }
 
 /// Whether a model can be called.

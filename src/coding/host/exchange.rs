@@ -3,6 +3,7 @@
 use super::event::Event;
 use super::exchange_op::{ExchangeEvent, ExchangeOp};
 use super::host::{Job, Task};
+use super::op::NO_SESSION;
 use super::opening::Opening;
 use crate::agent::Severity;
 use crate::base::path::resolve;
@@ -38,7 +39,7 @@ impl Task {
 
     fn export(&self, path: Option<String>, options: ExportOptions) {
         let Some(session) = &self.session else {
-            return self.notice(Severity::Error, "no session is open: start one with `/new`");
+            return self.notice(Severity::Error, NO_SESSION);
         };
         let (store, jobs) = (session.store.clone(), self.jobs.clone());
         let cwd = self.setup.cwd.clone();

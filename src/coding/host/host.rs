@@ -16,7 +16,7 @@ use super::fan::EndedFan;
 use super::hooks::{HookState, Source};
 use super::library::Shelf;
 use super::login::RunningLogin;
-use super::op::Op;
+use super::op::{NO_SESSION, Op};
 use super::plugins::PluginState;
 use super::safety;
 use super::session::{OpenError, OpenSession};
@@ -137,6 +137,7 @@ impl Host {
             spending: Spending::default(),
             spent_before: None,
             level: ThinkingLevel::default(),
+            before_role: None,
             walk: CancellationToken::new(),
             questions_waiting: Waiting::default(),
             fan: None,
@@ -221,6 +222,8 @@ pub(super) struct Task {
     pub(super) spent_before: Option<Spending>,
     /// The level that was asked for last; the agent's own state lags behind its ops.
     pub(super) level: ThinkingLevel,
+    /// What was chosen before a role was.
+    pub(super) before_role: Option<(Arc<Model>, ThinkingLevel)>,
     /// Ends the walk for `@` completion when the host ends.
     pub(super) walk: CancellationToken,
     pub(super) questions_waiting: Waiting,
@@ -360,6 +363,9 @@ impl Task {
                 ),
             },
             Op::CycleThinkingLevel => self.cycle_thinking().await,
+            Op::SwitchRole { role } => self.switch_role(role).await,
+            Op::SetRole { role, reference } => self.set_role(role, reference.as_deref()),
+            Op::SetFavourite { reference, on } => self.set_favourite(&reference, on),
             Op::Shell {
                 command,
                 exclude_from_context,
@@ -380,6 +386,9 @@ impl Task {
     /// What concerns neither the conversation nor its models.
     async fn apply_around(&mut self, op: Op) {
         match op {
+            Op::StashPrompt { .. } | Op::ListStash | Op::DropStashed { .. } => {
+                self.apply_stash(op).await;
+            }
             Op::GetUsage => self.tell_usage(),
             Op::GetStatus => self.tell_status(),
             Op::ListAccounts => self.list_accounts(),
@@ -443,7 +452,7 @@ impl Task {
                 self.jobs.passed_on();
                 session.agent.send(op);
             }
-            None => self.notice(Severity::Error, "no session is open: start one with `/new`"),
+            None => self.notice(Severity::Error, NO_SESSION),
         }
     }
 
@@ -540,6 +549,7 @@ fn needs_whole_session(op: &Op) -> bool {
             | Op::SelectModel { .. }
             | Op::CycleModel { .. }
             | Op::CycleThinkingLevel
+            | Op::SwitchRole { .. }
     )
 }
 

@@ -17,6 +17,7 @@ use super::library_op::{
 use crate::coding::library::{
     Depth, Hits, Library, LibraryError, Outcome, SessionFilter, SessionRow, describe, preview,
 };
+use crate::coding::marks::{Mark, Marks};
 use crate::coding::session::{Locks, SessionError, SessionIndex, rename};
 
 /// Sessions in an answer when no other number is given, and at most.
@@ -132,6 +133,15 @@ impl Task {
                 let trash = self.shelf.library.trash();
                 self.beside(move || changed(trash.restore(&path).map(drop)));
             }
+            LibraryOp::MarkSession { session, mark, on } => {
+                let file = self.setup.folders.marks();
+                self.beside(move || match Marks::set(&file, &session, mark, on) {
+                    Ok(_) => LibraryEvent::SessionsChanged,
+                    Err(error) => LibraryEvent::LibraryRefused {
+                        message: error.to_string(),
+                    },
+                });
+            }
             LibraryOp::DescribeSession => self.describe_session(),
         }
     }
@@ -155,8 +165,10 @@ impl Task {
         let cancel = self.shelf.question.clone();
         let library = self.shelf.library.clone();
         let place = (self.setup.cwd.clone(), self.open_path());
+        let marks = self.setup.folders.marks();
         self.beside_unless(cancel.clone(), move || {
-            answer(&library, request, &query, &place, &cancel)
+            let marks = Marks::read(&marks);
+            answer(&library, request, (&query, &marks), &place, &cancel)
         });
     }
 
@@ -276,7 +288,7 @@ fn index_all(library: &Library, stop: &CancellationToken, jobs: &Jobs) {
 fn answer(
     library: &Library,
     request: u64,
-    query: &SessionQuery,
+    (query, marks): (&SessionQuery, &Marks),
     (cwd, here): &(PathBuf, Option<PathBuf>),
     cancel: &CancellationToken,
 ) -> Option<LibraryEvent> {
@@ -290,11 +302,16 @@ fn answer(
         named: query.named,
         sort: query.sort,
         letters: Some(text.to_owned()).filter(|text| !query.in_words && !text.is_empty()),
+        first: marks.pinned.iter().cloned().collect(),
+        apart: marks.archived.iter().cloned().collect(),
+        only_apart: query.archived,
         ..SessionFilter::default()
     };
     let locks = Locks::look();
     let found = |session: SessionRow, hit| FoundSession {
         state: state(&locks, &session.path, here.as_deref()),
+        pinned: marks.has(Mark::Pinned, &session.id),
+        archived: marks.has(Mark::Archived, &session.id),
         session,
         hit,
     };

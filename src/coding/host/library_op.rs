@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::coding::library::{HitText, ModelCost, Preview, SessionRow, Sort, Source};
+use crate::coding::marks::Mark;
 
 /// Instructions about stored sessions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -36,6 +37,14 @@ pub enum LibraryOp {
     /// Brings a session back from the trash, where it is at `path`; answered by
     /// `LibraryEvent::SessionsChanged`, or `LibraryEvent::LibraryRefused`.
     RestoreSession { path: PathBuf },
+    /// Sets the session with this id apart, or no longer (`on`): one that is pinned stands first, one that is archived is
+    /// listed only when that is asked for. Answered by `LibraryEvent::SessionsChanged`, or
+    /// `LibraryEvent::LibraryRefused`.
+    MarkSession {
+        session: String,
+        mark: Mark,
+        on: bool,
+    },
     /// What is known of the open session; answered by `LibraryEvent::SessionDescribed`.
     DescribeSession,
 }
@@ -53,6 +62,8 @@ pub struct SessionQuery {
     pub all: bool,
     /// Only those with a name.
     pub named: bool,
+    /// Those that are archived, and no others. Without it they are left out.
+    pub archived: bool,
     pub sort: Sort,
     /// At most so many; 200 when 0.
     pub limit: usize,
@@ -109,6 +120,12 @@ pub enum LibraryEvent {
 pub struct FoundSession {
     pub session: SessionRow,
     pub state: SessionState,
+    /// It stands first.
+    #[serde(default)]
+    pub pinned: bool,
+    /// It is listed only when that is asked for.
+    #[serde(default)]
+    pub archived: bool,
     /// What was found in it, when words were looked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hit: Option<FoundText>,

@@ -13,6 +13,7 @@ use crate::agent;
 use crate::coding::mcp::ServerAction;
 use crate::coding::permission::Mode;
 use crate::coding::questions::{Answer, Grant};
+use crate::coding::roles::Role;
 use crate::coding::session::PageAt;
 
 /// One instruction. Those of the agent are flattened into this enum: on the wire there is one list of
@@ -53,6 +54,20 @@ pub enum Op {
     SelectModel { reference: String },
     /// The next model of the cycling set, or the one before.
     CycleModel { backward: bool },
+    /// Takes the model and the level of a role; of the one that is not on when none is named. A role without a
+    /// model means what was chosen before.
+    SwitchRole {
+        #[serde(default)]
+        role: Option<Role>,
+    },
+    /// Gives a role its model, as `SelectModel` names it, in the user's settings; without one takes it away.
+    SetRole {
+        role: Role,
+        #[serde(default)]
+        reference: Option<String>,
+    },
+    /// Makes a model a favourite, or no longer (`on`), in the user's settings; answered by `Event::Models`.
+    SetFavourite { reference: String, on: bool },
     /// The next thinking level the model has, from the strongest back to the weakest.
     CycleThinkingLevel,
     /// Runs a command for the user. Its result goes to the model with the next request unless it is
@@ -81,6 +96,12 @@ pub enum Op {
     /// Answered by `Event::UnsentFound`, if an earlier run left a text in this session, or in one of this
     /// directory that was never stored.
     FindUnsent,
+    /// Puts a prompt aside, for any session; answered by `Event::Stash`.
+    StashPrompt { text: String },
+    /// The prompts that were put aside; answered by `Event::Stash`.
+    ListStash,
+    /// Forgets the one with the id `stashed`; answered by `Event::Stash`.
+    DropStashed { stashed: String },
     /// What the session has used; answered by `Event::Usage`.
     GetUsage,
     /// How the host and its session stand, behind what was said before; answered by `Event::Status`.
@@ -144,6 +165,10 @@ pub enum Op {
     #[serde(untagged)]
     Agent(agent::Op),
 }
+
+/// What an op is told that needs a session while none is open. It reaches people and programs: each begins one
+/// in a way of its own.
+pub(super) const NO_SESSION: &str = "no session is open: begin a new one first";
 
 /// How a person wants to sign in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -181,6 +181,9 @@ impl Task {
             confine(&self.confinement, &self.setup);
         }
         self.setup.settings.claude_hooks = settings.claude_hooks;
+        self.setup.settings.favourites = settings.favourites;
+        self.setup.settings.plan_model = settings.plan_model;
+        self.setup.settings.edit_model = settings.edit_model;
         self.setup.settings.allow = settings.allow;
         self.setup.settings.ask = settings.ask;
         self.setup.settings.deny = settings.deny;

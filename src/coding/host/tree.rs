@@ -9,6 +9,7 @@ use super::fan::EndedFan;
 use super::hooks::Source;
 use super::host::{Job, Task};
 use super::moves::{Compaction, Leave, Move, Moved, Place, StoreDraft, Then};
+use super::op::NO_SESSION;
 use super::opening::copy;
 use super::tree_op::{TreeEvent, TreeOp};
 use super::usage::ContextFound;
@@ -71,7 +72,7 @@ impl Drop for TreeState {
 impl Task {
     pub(super) async fn apply_tree(&mut self, op: TreeOp) {
         if self.session.is_none() {
-            self.notice(Severity::Error, "no session is open: start one with `/new`");
+            self.notice(Severity::Error, NO_SESSION);
             return;
         }
         match op {

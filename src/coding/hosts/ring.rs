@@ -89,6 +89,7 @@ pub(super) fn only_answers(event: &Event) -> bool {
             | Event::Files { .. }
             | Event::History { .. }
             | Event::UnsentFound { .. }
+            | Event::Stash { .. }
             | Event::Questions { .. }
             | Event::Hooks { .. }
             | Event::Context { .. }

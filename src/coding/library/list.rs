@@ -34,6 +34,12 @@ pub struct SessionFilter {
     /// Letters of the name or the first prompt, in this order; the best come first.
     pub letters: Option<String>,
     pub sort: Sort,
+    /// Ids of those that stand first, where there are no letters.
+    pub first: Vec<String>,
+    /// Ids of those that are left out.
+    pub apart: Vec<String>,
+    /// Those alone, instead.
+    pub only_apart: bool,
 }
 
 /// In which order.
@@ -151,7 +157,12 @@ impl Index {
         let sql = format!("SELECT count(*) FROM sessions WHERE {condition}");
         let mut count = connection.prepare_cached(&sql)?;
         let total = count.query_row(params_from_iter(&values), |row| row.get::<_, i64>(0))?;
-        let order = filter.sort.sql();
+        let mut order = filter.sort.sql().to_owned();
+        let mut values = values;
+        if !filter.first.is_empty() {
+            values.push(ids(&filter.first));
+            order = format!("{} DESC, {order}", among(values.len()));
+        }
         let sql = format!(
             "SELECT {COLUMNS} FROM sessions WHERE {condition} ORDER BY {order} LIMIT {limit} OFFSET {offset}"
         );
@@ -204,6 +215,11 @@ impl Index {
                 Value::Text(model.clone()),
             );
         }
+        if filter.only_apart || !filter.apart.is_empty() {
+            values.push(ids(&filter.apart));
+            let not = if filter.only_apart { "" } else { "NOT " };
+            parts.push(format!("{not}{}", among(values.len())));
+        }
         if filter.named {
             parts.push("name IS NOT NULL AND name <> ''".to_owned());
         }
@@ -242,6 +258,16 @@ impl Index {
             whole: count(17)? > 0 && row.get::<_, i64>(18)? != 0,
         })
     }
+}
+
+/// A list of ids as one value.
+fn ids(ids: &[String]) -> Value {
+    Value::Text(serde_json::json!(ids).to_string())
+}
+
+/// Whether a session's id is in the list that is the value of this number.
+fn among(number: usize) -> String {
+    format!("(id IN (SELECT value FROM json_each(?{number})))")
 }
 
 /// Numbers of the sessions with the letters in their name or first prompt, the best first.

@@ -4,6 +4,7 @@ use super::command::Command;
 use super::looks::NewBinding;
 use super::tree::TreeMemory;
 use crate::coding::host::{DiffRange, Op, Opening, Reviewed, TreeOp};
+use crate::coding::marks::Mark;
 use crate::coding::questions::Answer;
 
 /// One intent.
@@ -43,6 +44,13 @@ pub enum Action {
     CloseSession(usize),
     /// Closes it and stops what it does.
     CloseSessionAnyway(usize),
+    /// Puts a prompt that was put aside back into the editor.
+    TakeStashed(String),
+    /// Pins or archives the session that is shown, or no longer.
+    MarkSession {
+        mark: Mark,
+        on: bool,
+    },
     /// Leaves and stops what other sessions do.
     LeaveAnyway,
     /// Asks what to do with a session that another osier has.

@@ -12,6 +12,7 @@ use crate::coding::host::{ModelInfo, Op, SessionInfo};
 use crate::coding::mcp::ServerInfo;
 use crate::coding::permission::RuleInfo;
 use crate::coding::settings::SettingInfo;
+use crate::coding::stash::Stashed;
 use crate::llm::Usage;
 use crate::term::component::Cx;
 use crate::term::highlight::{Highlighted, Highlighter};
@@ -131,6 +132,8 @@ pub struct App {
     pub(super) search: Search,
     /// The settings as they were listed last.
     pub(super) settings: Vec<SettingInfo>,
+    /// Prompts that were put aside, as they were told last.
+    pub(super) stash: Vec<Stashed>,
     /// How the open sessions stand, as it was told last.
     pub(super) roster: Roster,
     /// What the tree view looked like when it was last open.
@@ -209,6 +212,7 @@ impl App {
             todo: TodoView::default(),
             search: Search::default(),
             settings: Vec::new(),
+            stash: Vec::new(),
             roster: Roster::default(),
             tree: TreeMemory::default(),
             move_files: None,

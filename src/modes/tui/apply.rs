@@ -78,6 +78,8 @@ impl App {
             Action::ShowSessionNumber(number) => self.show_number(number, now),
             Action::CloseSession(number) => self.close_session(number, now),
             Action::CloseSessionAnyway(number) => self.want(DeckRequest::Close(number)),
+            Action::TakeStashed(id) => self.take_stashed(&id),
+            Action::MarkSession { mark, on } => self.mark_session(mark, on, now),
             Action::LeaveAnyway => self.effects.push(Effect::Quit),
             Action::Move { op, files } => {
                 self.move_files = Some(files);
@@ -157,6 +159,7 @@ impl App {
             },
             Command::CycleModel => self.ops.push(Op::CycleModel { backward: false }),
             Command::CycleModelBackward => self.ops.push(Op::CycleModel { backward: true }),
+            Command::CycleRole => self.ops.push(Op::SwitchRole { role: None }),
             Command::CycleThinking => self.ops.push(Op::CycleThinkingLevel),
             Command::NewSession => self.new_session(),
             Command::ToggleThinking => {
@@ -167,6 +170,8 @@ impl App {
                 self.transcript.toggle_tools();
             }
             Command::AttachPicture => self.effects.push(Effect::ReadPicture),
+            Command::Stash => self.put_aside(now),
+            Command::StashList => self.open_stash(),
             Command::Answer => return self.enter_question(),
             Command::CyclePermissions => self.ops.push(Op::CyclePermissions),
             Command::Complete if self.layers.is_empty() => {
@@ -186,10 +191,7 @@ impl App {
     fn open_panel(&mut self, command: Command, now: Instant) -> bool {
         match command {
             Command::ModelPicker => {
-                self.layers.push(
-                    overlays::model::ID,
-                    overlays::model::picker(&self.models, &self.footer),
-                );
+                self.layers.push(overlays::model::ID, self.model_picker());
                 self.ops.push(Op::ListModels);
             }
             Command::SessionPicker => self.open_sessions(),
@@ -230,6 +232,11 @@ impl App {
             _ => return false,
         }
         true
+    }
+
+    pub(super) fn model_picker(&self) -> overlays::picker::Picker {
+        let keys = self.keymap.keys_for("list", "favourite");
+        overlays::model::picker(&self.models, &self.footer, keys.first())
     }
 
     pub(super) fn tell(&mut self, op: AgentOp) {

@@ -19,6 +19,7 @@ pub enum Command {
     CycleModel,
     CycleModelBackward,
     CycleThinking,
+    CycleRole,
     CyclePermissions,
     Permissions,
     SessionPicker,
@@ -91,12 +92,17 @@ pub enum Command {
     SessionDelete,
     SessionRestore,
     SessionBeside,
+    SessionPin,
+    SessionArchive,
+    SessionArchived,
     // Sending.
     Submit,
     FollowUp,
     RecallQueue,
     ExternalEditor,
     HistorySearch,
+    Stash,
+    StashList,
     // The transcript.
     PageUp,
     PageDown,
@@ -152,6 +158,7 @@ pub enum Command {
     Accept,
     Dismiss,
     Remove,
+    Favourite,
     Cancel,
 }
 

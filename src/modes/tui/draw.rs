@@ -66,7 +66,8 @@ impl App {
         let widgets = layout::split_bottom(&mut areas.transcript, self.plugins.widget_height());
         let todo = layout::split_bottom(&mut areas.transcript, self.todo.lay_out(screen.height));
         if self.transcript.is_empty() {
-            let rows = welcome::rows(areas.transcript.width, self.footer.model.as_ref());
+            let Rect { width, height, .. } = areas.transcript;
+            let rows = welcome::rows(width, height, self.footer.model.as_ref());
             self.paint(&rows, areas.transcript, buffer, links);
         } else {
             let looks = (links, &*self.theme);

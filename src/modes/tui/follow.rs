@@ -62,13 +62,14 @@ impl App {
                 self.models.clone_from(models);
                 let references = models.iter().map(ModelInfo::reference);
                 self.editor.set_models(references.collect());
-                let picker = overlays::model::picker(&self.models, &self.footer);
+                let picker = self.model_picker();
                 self.renew(overlays::model::ID, picker);
                 let picker = overlays::model::retry_picker(&self.models);
                 self.renew(overlays::model::RETRY_ID, picker);
             }
-            Event::ModelSelected { model, level } => {
+            Event::ModelSelected { model, level, role } => {
                 self.footer.model = Some((**model).clone());
+                self.footer.role = role.map(|role| (role, *level));
                 self.footer.level = *level;
             }
             Event::ShellStart { .. } if self.activity.is_idle() => {
@@ -88,6 +89,7 @@ impl App {
             Event::Checkpoint(event) => self.follow_checkpoints(event, now),
             Event::Tree(event) => self.follow_tree(event, now),
             Event::Library(event) => self.follow_library(event, now),
+            Event::Stash { prompts } => self.stash_told(prompts),
             Event::UnsentFound { text } => self.take_unsent(text, now),
             Event::Todo { list } => self.todo.list.clone_from(list),
             Event::Jobs { jobs } => self.jobs_told(jobs, now),

@@ -3,6 +3,7 @@
 use crate::base::text;
 use crate::coding::host::{LineState, ModelInfo};
 use crate::coding::permission::Mode;
+use crate::coding::roles::Role;
 use crate::coding::sandbox::SandboxMode;
 use crate::coding::settings::FooterPart;
 use crate::llm::{ThinkingLevel, Usage};
@@ -25,6 +26,8 @@ pub struct Footer {
     /// What is shown until the host has said which model it is.
     pub model_hint: String,
     pub level: ThinkingLevel,
+    /// The role that is on while the level is this one.
+    pub role: Option<(Role, ThinkingLevel)>,
     pub permissions: Mode,
     /// Sum over the session.
     pub total: Usage,
@@ -59,6 +62,7 @@ impl Default for Footer {
             level: ThinkingLevel::default(),
             permissions: Mode::default(),
             sandbox: SandboxMode::default(),
+            role: None,
             total: Usage::default(),
             context_tokens: 0,
             jobs: 0,
@@ -270,11 +274,15 @@ impl Footer {
     }
 
     fn model(&self) -> Vec<Span> {
-        let name = match &self.model {
-            Some(model) => model.reference(),
-            None => self.model_hint.clone(),
+        let Some(model) = &self.model else {
+            return said(self.model_hint.clone(), Token::FooterAccent);
         };
-        said(name, Token::FooterAccent)
+        let role = self.role.filter(|(_, level)| *level == self.level);
+        let mut spans = role.map_or_else(Vec::new, |(role, _)| {
+            said(format!("{} ", role.name()), Token::Footer)
+        });
+        spans.push(Span::new(model.reference(), Token::FooterAccent));
+        spans
     }
 
     fn thinking(&self) -> Vec<Span> {

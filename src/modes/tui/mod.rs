@@ -35,6 +35,7 @@ mod search;
 mod servers;
 pub mod sessions;
 pub mod slash;
+mod stash;
 pub mod todo;
 mod tools;
 pub mod transcript;

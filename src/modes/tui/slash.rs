@@ -7,6 +7,7 @@ use super::command::Command;
 use super::overlays::restore;
 use crate::agent::Op as AgentOp;
 use crate::coding::host::{CheckpointOp, ExchangeOp, FilesAt, Op, Opening, TreeOp};
+use crate::coding::marks::Mark;
 use crate::coding::mcp::PROMPT_PREFIX;
 use crate::coding::permission::Mode;
 use crate::llm::ThinkingLevel;
@@ -37,6 +38,13 @@ fn levels() -> Vec<&'static str> {
 
 /// Every slash command in alphabetical order.
 pub const SLASH_COMMANDS: &[SlashCommand] = &[
+    SlashCommand {
+        name: "archive",
+        argument: "[off]",
+        description: "take the session out of sight in the list of sessions, or bring it back",
+        values: || vec!["off"],
+        run: |argument| arguments::mark(argument, Mark::Archived),
+    },
     SlashCommand {
         name: "beside",
         argument: "[ID]",
@@ -273,6 +281,13 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
         },
     },
     SlashCommand {
+        name: "pin",
+        argument: "[off]",
+        description: "let the session stand first in the list of sessions, or no longer",
+        values: || vec!["off"],
+        run: |argument| arguments::mark(argument, Mark::Pinned),
+    },
+    SlashCommand {
         name: "quit",
         argument: "",
         description: "exit",
@@ -356,6 +371,13 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
         },
     },
     SlashCommand {
+        name: "role",
+        argument: "[plan|edit [MODEL]]",
+        description: "the model of a role; with a model, what it is from now on",
+        values: || vec!["plan", "edit"],
+        run: arguments::role,
+    },
+    SlashCommand {
         name: "session",
         argument: "",
         description: "the open session: its file, counts, cost, checkpoints and forks",
@@ -382,6 +404,13 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
         description: "the skills and prompt templates, with their cost",
         values: none,
         run: |_| Ok(vec![Action::PickSkill]),
+    },
+    SlashCommand {
+        name: "stash",
+        argument: "",
+        description: "the prompts that were put aside",
+        values: none,
+        run: |_| Ok(vec![Action::Run(Command::StashList)]),
     },
     SlashCommand {
         name: "theme",

@@ -30,8 +30,37 @@ const TO_TRY: &[(&str, &str)] = &[
 /// Width of the left column of `TO_TRY`.
 const TRY: usize = 35;
 
-/// The page, for the model that is chosen.
-pub(super) fn rows(width: u16, model: Option<&ModelInfo>) -> Vec<Row> {
+/// The page, for the model that is chosen: of a screen with few rows what matters most.
+pub(super) fn rows(width: u16, height: u16, model: Option<&ModelInfo>) -> Vec<Row> {
+    for with_prompts in [true, false] {
+        let page = page(width, model, with_prompts);
+        if page.len() <= usize::from(height) {
+            return page;
+        }
+    }
+    let indent = [Span::new("  ", Token::Muted)];
+    let wrap = Wrap::new(usize::from(width)).hanging(&indent, &indent);
+    let mut rows = Vec::new();
+    if let Some(model) = model {
+        let (text, token) = works(model);
+        wrap.text(&text, token, &mut rows);
+    }
+    let keys = KEYS.iter().map(|(key, meaning)| format!("{key} {meaning}"));
+    wrap.text(
+        &keys.collect::<Vec<_>>().join(" · "),
+        Token::Muted,
+        &mut rows,
+    );
+    if rows.len() + 1 < usize::from(height) {
+        let title = format!("  osier {}", env!("CARGO_PKG_VERSION"));
+        rows.insert(0, Row::plain(title, Token::Title));
+    }
+    rows.truncate(usize::from(height));
+    rows
+}
+
+/// All of it, or all but what to begin with.
+fn page(width: u16, model: Option<&ModelInfo>, with_prompts: bool) -> Vec<Row> {
     let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
     let title = vec![
         Span::new("  osier ", bold),
@@ -55,6 +84,9 @@ pub(super) fn rows(width: u16, model: Option<&ModelInfo>) -> Vec<Row> {
             line = format!("{line} {key:<8} {meaning:<18} ");
         }
         rows.push(Row::plain(line.trim_end().to_owned(), Token::Muted));
+    }
+    if !with_prompts {
+        return rows;
     }
     rows.push(Row::default());
     for (prompt, meaning) in TO_TRY {
@@ -86,5 +118,29 @@ fn works(model: &ModelInfo) -> (String, Token) {
             format!("{name} is ready: its key is there."),
             Token::Success,
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_cut_on_a_small_screen() {
+        let text = |height| -> Vec<String> {
+            let rows = rows(40, height, None);
+            rows.iter().map(Row::text).collect()
+        };
+        assert!(text(40).len() > 12);
+        let small = text(6);
+        assert!(small.len() <= 6, "{small:?}");
+        assert_eq!(
+            small.last().map(|row| row.trim_end().ends_with("exit")),
+            Some(true)
+        );
+        assert!(
+            small.iter().all(|row| row.chars().count() <= 40),
+            "{small:?}"
+        );
     }
 }

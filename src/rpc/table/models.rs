@@ -37,6 +37,30 @@ pub(super) const COMMANDS: &[Command] = &[
     ])
     .begins(model)
     .told(&["model_selected"]),
+    row(
+        "switch_role",
+        "Takes the model and the level of a role; of the one that is not on when none is named.",
+    )
+    .takes(&[may("role", Kind::Word(&["plan", "edit"]), "which one")])
+    .told(&["model_selected"]),
+    row(
+        "set_role",
+        "Gives a role its model, in the user's settings; without one takes it away.",
+    )
+    .takes(&[
+        needs("role", Kind::Word(&["plan", "edit"]), "which one"),
+        may("reference", Kind::Text, "`PROVIDER/ID[:LEVEL]`, or part of a name"),
+    ])
+    .told(&["model_selected"]),
+    row(
+        "set_favourite",
+        "Makes a model a favourite, or no longer, in the user's settings.",
+    )
+    .takes(&[
+        needs("reference", Kind::Text, "`PROVIDER/ID`, or part of a name"),
+        needs("on", Kind::Flag, "whether it is"),
+    ])
+    .told(&["models"]),
     row("cycle_model", "The next model of the cycling set.")
         .takes(&[may("backward", Kind::Flag, "the one before")])
         .begins(|given, _| {

@@ -67,6 +67,16 @@ pub(super) const COMMANDS: &[Command] = &[
         .takes(&[PATH, needs("name", Kind::Text, "its new name; empty clears it")])
         .told(&["sessions_changed", "library_refused"]),
     row(
+        "mark_session",
+        "Pins a session, so that it stands first, or archives it, so that it is listed only when that is asked for.",
+    )
+    .takes(&[
+        needs("session", Kind::Text, "its id"),
+        needs("mark", Kind::Word(&["pinned", "archived"]), "which of the two"),
+        needs("on", Kind::Flag, "whether it is, or no longer"),
+    ])
+    .told(&["sessions_changed", "library_refused"]),
+    row(
         "delete_session",
         "Moves a session to the trash; one that is open is left alone.",
     )

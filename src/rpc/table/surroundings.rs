@@ -52,4 +52,11 @@ pub(super) const COMMANDS: &[Command] = &[
         "What an earlier run left typed and not sent, if anything.",
     )
     .told(&["unsent_found"]),
+    row("stash_prompt", "Puts a prompt aside, for any session.")
+        .takes(&[needs("text", Kind::Text, "the prompt")])
+        .told(&["stash"]),
+    row("list_stash", "The prompts that were put aside, the newest first.").told(&["stash"]),
+    row("drop_stashed", "Forgets a prompt that was put aside.")
+        .takes(&[needs("stashed", Kind::Text, "its id")])
+        .told(&["stash"]),
 ];

@@ -22,6 +22,7 @@ use base64::prelude::BASE64_STANDARD;
 use image::ImageDecoder;
 use image::metadata::Orientation;
 
+use super::input::TerminalReply;
 use super::row::Row;
 use super::theme::ColourDepth;
 
@@ -37,6 +38,40 @@ pub enum Protocol {
     Kitty,
     Iterm,
     Sixel,
+}
+
+/// Number in the device attributes of a terminal that shows Sixel.
+const SIXEL: u16 = 4;
+
+/// How the names of terminals begin that show pictures in a way of their own. Others that know Kitty's protocol
+/// do not know its placeholders.
+const NAMES: &[(&str, Protocol)] = &[
+    ("kitty", Protocol::Kitty),
+    ("ghostty", Protocol::Kitty),
+    ("iterm2", Protocol::Iterm),
+    ("wezterm", Protocol::Iterm),
+];
+
+impl Protocol {
+    /// The way that a terminal's answers name, if any.
+    pub fn told(replies: &[TerminalReply]) -> Option<Self> {
+        replies.iter().fold(None, Self::after)
+    }
+
+    /// The way that is known after one more answer.
+    pub fn after(known: Option<Self>, reply: &TerminalReply) -> Option<Self> {
+        match reply {
+            TerminalReply::Version(name) => {
+                let name = name.to_ascii_lowercase();
+                let named = NAMES.iter().find(|(start, _)| name.starts_with(start));
+                named.map(|(_, protocol)| *protocol).or(known)
+            }
+            TerminalReply::DeviceAttributes(numbers) if numbers.contains(&SIXEL) => {
+                known.or(Some(Self::Sixel))
+            }
+            _ => known,
+        }
+    }
 }
 
 /// What pictures are drawn for.

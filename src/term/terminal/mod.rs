@@ -4,6 +4,7 @@
 //! `Terminal` is the one owner of both ends. Questions are asked in one batch and nothing waits for the
 //! answers: they come as events, and `on_reply` turns them into modes and features.
 
+mod ask;
 mod kind;
 mod modes;
 mod report;
@@ -19,6 +20,7 @@ use std::time::Duration;
 use ratatui::layout::Size;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+pub use ask::ask;
 pub use kind::{Host, Notice, TerminalKind};
 pub use report::Progress;
 pub use signals::{Signal, Signals};

@@ -111,8 +111,8 @@ impl Restore {
         std::mem::take(&mut self.lock().panics)
     }
 
-    /// Reads replies until the fence comes.
-    fn drain(&self, patience: Duration) -> io::Result<()> {
+    /// Reads until the fence comes, and gives what was read.
+    pub(super) fn drain(&self, patience: Duration) -> io::Result<Vec<InputEvent>> {
         let deadline = Instant::now() + patience;
         let mut decoder = Decoder::default();
         let mut events = Vec::new();
@@ -133,7 +133,7 @@ impl Restore {
             }
             decoder.feed(&bytes[..count], &mut events);
         }
-        Ok(())
+        Ok(events)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

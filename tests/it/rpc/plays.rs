@@ -280,6 +280,28 @@ fn choose_models(wire: &mut Wire) {
     let refused = wire.refused("cycle_model", json!({}));
     assert_eq!(refused, "there is no other model with a key to cycle to");
     wire.call("set_model", json!({"model": "script/model.json"}));
+    let refused = wire.refused("switch_role", json!({}));
+    assert!(
+        refused.contains("the role `plan` has no model yet"),
+        "{refused}"
+    );
+    let plan = json!({"role": "plan", "reference": "script/other.json"});
+    wire.call("set_role", plan);
+    let chosen = wire.call("switch_role", json!({"role": "plan"}));
+    assert_eq!(
+        (&chosen["model"]["id"], &chosen["role"]),
+        (&json!("other.json"), &json!("plan"))
+    );
+    let back = wire.call("switch_role", json!({}));
+    assert_eq!(
+        (&back["model"]["id"], &back["role"]),
+        (&json!("model.json"), &Value::Null)
+    );
+    wire.call("set_role", json!({"role": "plan"}));
+    for on in [true, false] {
+        let favourite = json!({"reference": "script/other.json", "on": on});
+        wire.call("set_favourite", favourite);
+    }
     // Nobody listens at the address that the settings name.
     let refused = wire.refused("refresh_models", json!({}));
     assert!(refused.contains("127.0.0.1"), "{refused}");
@@ -373,6 +395,12 @@ fn look_around(wire: &mut Wire) {
     wire.call("add_history", json!({"text": "as before"}));
     let history = wire.call("list_history", json!({}));
     assert_eq!(history, json!({"prompts": ["as before"]}));
+    let stash = wire.call("stash_prompt", json!({"text": "for later"}));
+    assert_eq!(stash["prompts"][0]["text"], "for later");
+    let id = stash["prompts"][0]["id"].clone();
+    assert_eq!(wire.call("list_stash", json!({})), stash);
+    let stash = wire.call("drop_stashed", json!({"stashed": id}));
+    assert_eq!(stash, json!({"prompts": []}));
     wire.call("keep_unsent", json!({"text": "half a"}));
     assert_eq!(wire.call("find_unsent", json!({})), Value::Null);
     wire.call("keep_unsent", json!({"text": ""}));
@@ -418,6 +446,8 @@ fn keep_sessions(wire: &mut Wire) {
     let preview = wire.call("preview_session", json!({"path": path}));
     assert_eq!(preview["path"], *path);
     wire.call("name_session", json!({"path": clone, "name": "a clone"}));
+    let mark = json!({"session": "0190", "mark": "pinned", "on": true});
+    wire.call("mark_session", mark);
     let refused = wire.refused("delete_session", json!({"path": path}));
     assert_eq!(refused, "the open session is not deleted: leave it first");
     let deleted = wire.call("delete_session", json!({"path": clone}));

@@ -153,10 +153,10 @@ async fn commands_complete_with_their_arguments() {
     insta::assert_snapshot!("command_completion", screen.styled());
     screen.press("down");
     let first = screen.styled();
-    screen.press("down down");
-    // The list has two: two steps are a round.
+    screen.press("down down down");
+    // The list has three: three steps are a round.
     assert_eq!(screen.styled(), {
-        screen.press("up up");
+        screen.press("up up up");
         screen.styled()
     });
     screen.press("up");

@@ -50,6 +50,38 @@ async fn a_picker_keeps_what_was_typed_before_its_list_came() {
 }
 
 #[tokio::test]
+async fn favourites_stand_first_and_are_what_the_key_walks() {
+    let mut screen = Screen::new(110, 24)
+        .home_file("models.json", MODELS)
+        .variable("ACME_KEY", "k")
+        .start()
+        .await;
+    for model in ["anvil-small", "anvil-large"] {
+        screen.press("ctrl+l").type_text(model);
+        screen.shows("ctrl+s makes it a favourite").await;
+        screen.press("ctrl+s").shows("no longer a favourite").await;
+        assert!(screen.screen().contains(&format!("★ acme/{model}")));
+        screen.press("esc");
+    }
+    let kept = std::fs::read_to_string(screen.home().join("settings.toml")).unwrap();
+    let line = "favourites = [\"acme/anvil-small\", \"acme/anvil-large\"]\n";
+    assert_eq!(kept, line);
+    // In the list in its order, by the key in the order in which they were chosen.
+    screen.press("ctrl+l");
+    let listed = screen.screen();
+    let place = |text: &str| listed.find(text).unwrap_or(usize::MAX);
+    assert!(place("★ acme/anvil-large") < place("mock/mock"), "{listed}");
+    screen.press("esc").press("ctrl+p");
+    screen.shows("acme/anvil-small").await;
+    screen.press("ctrl+p").shows("acme/anvil-large").await;
+    screen.press("ctrl+p").shows("acme/anvil-small").await;
+    screen.press("ctrl+l").type_text("anvil-large");
+    screen.press("ctrl+s").shows("makes it a favourite").await;
+    screen.press("esc").press("ctrl+p");
+    screen.shows("there is no other model").await;
+}
+
+#[tokio::test]
 async fn switching_changes_the_footer_and_the_next_request() {
     let mut screen = Screen::new(90, 24)
         .script(Script::always("I am the mock."))

@@ -1,5 +1,6 @@
 //! The real program in a real pseudo-terminal, seen through a terminal emulator.
 
+mod aside;
 mod attach;
 mod pictures;
 mod program;
@@ -277,4 +278,28 @@ fn the_tour_fails_a_test_mends_it_and_says_what_it_is() {
     program.write("\x04");
     assert!(program.exit().success());
     program.is_restored();
+}
+
+#[test]
+fn the_doctor_asks_the_terminal_itself() {
+    let answers = &[
+        ("\x1b[?u", "\x1b[?0u"),
+        ("\x1b[?2026$p", "\x1b[?2026;2$y"),
+        ("\x1b[>q", "\x1bP>|foot(1.20)\x1b\\"),
+        ("\x1b[c", "\x1b[?62;4;22c"),
+    ];
+    let mut program = Program::new()
+        .argument("doctor")
+        .size(120, 40)
+        .terminal("xterm-256color", answers)
+        .start();
+    program.exit();
+    let said = program.screen();
+    for line in [
+        "ok keyboard   keymap `default`; the Kitty protocol",
+        "ok screen     foot(1.20); frames show at once",
+        "ok pictures   as Sixel",
+    ] {
+        assert!(said.contains(line), "{said}");
+    }
 }

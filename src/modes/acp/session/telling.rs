@@ -247,7 +247,7 @@ impl Session {
     /// Remembers what is chosen and used; whether something else is chosen than before.
     pub(super) fn note(&mut self, event: &Event) -> bool {
         match event {
-            Event::ModelSelected { model, level } => {
+            Event::ModelSelected { model, level, .. } => {
                 self.options.model = Some((**model).clone());
                 self.options.level = *level;
             }

@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use super::list;
 use super::roster::{Entry, Roster, State};
-use crate::coding::host::{Op, Opening};
+use crate::coding::host::{LibraryOp, Op, Opening};
+use crate::coding::marks::Mark;
 use crate::modes::tui::app::{App, Effect};
 use crate::modes::tui::command::Command;
 use crate::modes::tui::mouse::Pointer;
@@ -180,6 +181,20 @@ impl App {
     /// Whether leaving this session would cut something off.
     fn is_engaged(&self) -> bool {
         !self.activity.is_idle() || self.is_asked()
+    }
+
+    /// Pins or archives the session that is shown, or no longer.
+    pub(crate) fn mark_session(&mut self, mark: Mark, on: bool, now: Instant) {
+        let session = self.session.id.clone();
+        self.ops
+            .push(Op::Library(LibraryOp::MarkSession { session, mark, on }));
+        let text = match (mark, on) {
+            (Mark::Pinned, true) => "pinned: it stands first among the sessions",
+            (Mark::Pinned, false) => "no longer pinned",
+            (Mark::Archived, true) => "archived: the list of sessions shows it only when asked",
+            (Mark::Archived, false) => "no longer archived",
+        };
+        self.toast(text, false, now);
     }
 
     /// Shows the session with this number.

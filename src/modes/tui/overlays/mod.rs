@@ -24,6 +24,7 @@ pub mod search;
 pub mod server;
 pub mod settings;
 pub mod skill;
+pub mod stash;
 pub mod summary;
 pub mod theme;
 pub mod tools;

@@ -14,8 +14,11 @@ use crate::term::widgets::select::Item;
 pub const ID: &str = "model";
 pub const RETRY_ID: &str = "retry_model";
 
+/// Stands before a favourite.
+const FAVOURITE: &str = "★ ";
+
 /// The picker over `models`, with the one in use selected.
-pub fn picker(models: &[ModelInfo], footer: &Footer) -> Picker {
+pub fn picker(models: &[ModelInfo], footer: &Footer, favourite_key: Option<&String>) -> Picker {
     let items = models.iter().map(item).collect();
     let take = |reference: &str| {
         vec![Action::Tell(Op::SelectModel {
@@ -23,11 +26,30 @@ pub fn picker(models: &[ModelInfo], footer: &Footer) -> Picker {
         })]
     };
     let picker = Picker::new("Models", "no model matches", items, Box::new(take));
+    let favourites = models.iter().filter(|model| model.favourite);
+    let favourites: Vec<String> = favourites.map(ModelInfo::reference).collect();
+    let favour = move |reference: &str| {
+        vec![Action::Tell(Op::SetFavourite {
+            reference: reference.to_owned(),
+            on: !favourites.iter().any(|known| known == reference),
+        })]
+    };
     let (listed, now) = (models.to_vec(), footer.clone());
+    let key = favourite_key.cloned();
     let picker = picker.with_look(Box::new(move |reference| {
         let model = listed.iter().find(|model| model.reference() == reference);
-        model.map(|model| look(model, &now)).unwrap_or_default()
+        let mut rows = model.map(|model| look(model, &now)).unwrap_or_default();
+        if let (Some(model), Some(key)) = (model, &key) {
+            let what = if model.favourite {
+                "no longer a favourite"
+            } else {
+                "makes it a favourite"
+            };
+            rows.push(Row::plain(format!("{key} {what}"), Token::Muted));
+        }
+        rows
     }));
+    let picker = picker.on_favourite(Box::new(favour));
     match &footer.model {
         Some(model) => picker.with_selected(&model.reference()),
         None => picker,
@@ -47,6 +69,9 @@ pub fn retry_picker(models: &[ModelInfo]) -> Picker {
 
 fn item(model: &ModelInfo) -> Item {
     let mut label = model.reference();
+    if model.favourite {
+        label.insert_str(0, FAVOURITE);
+    }
     if model.in_cycle {
         label.push_str(" ·");
     }
@@ -203,6 +228,7 @@ mod tests {
             },
             key: KeyState::Present,
             in_cycle: false,
+            favourite: false,
         }
     }
 
@@ -254,6 +280,7 @@ mod tests {
             },
             key: KeyState::Absent,
             in_cycle: true,
+            favourite: false,
         };
         let item = item(&model);
         assert_eq!((item.label.as_str(), item.dimmed), ("a/m ·", true));

@@ -45,6 +45,7 @@ pub struct Picker {
     leaving: Vec<Action>,
     look: Option<LookAt>,
     removing: Option<Take>,
+    favouring: Option<Take>,
 }
 
 impl Picker {
@@ -67,6 +68,7 @@ impl Picker {
             leaving: Vec::new(),
             look: None,
             removing: None,
+            favouring: None,
         }
     }
 
@@ -88,6 +90,13 @@ impl Picker {
     #[must_use]
     pub fn on_remove(mut self, actions: Take) -> Self {
         self.removing = Some(actions);
+        self
+    }
+
+    /// What the key that makes an item a favourite does.
+    #[must_use]
+    pub fn on_favourite(mut self, actions: Take) -> Self {
+        self.favouring = Some(actions);
         self
     }
 
@@ -303,12 +312,15 @@ impl Component<Command, Action> for Picker {
                     cx.actions.extend((self.take)(&item.key));
                 }
             }
-            Command::Remove => {
-                let Some((removing, item)) = self.removing.as_ref().zip(self.list.selected())
-                else {
+            Command::Remove | Command::Favourite => {
+                let done = match command {
+                    Command::Remove => &self.removing,
+                    _ => &self.favouring,
+                };
+                let Some((done, item)) = done.as_ref().zip(self.list.selected()) else {
                     return Handled::No;
                 };
-                cx.actions.extend(removing(&item.key));
+                cx.actions.extend(done(&item.key));
             }
             Command::Cancel | Command::Interrupt | Command::ClearOrExit => {
                 cx.push(Action::CloseLayer);

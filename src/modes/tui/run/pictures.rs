@@ -11,18 +11,6 @@ use crate::term::picture::{Canvas, Pictures, Placed, Protocol, USUAL_CELL};
 use crate::term::terminal::Host;
 use crate::term::theme::ColourDepth;
 
-/// Number in the device attributes of a terminal that shows Sixel.
-const SIXEL: u16 = 4;
-
-/// How the names of terminals begin that show pictures in a way of their own. Others that know Kitty's protocol
-/// do not know its placeholders.
-const NAMES: &[(&str, Protocol)] = &[
-    ("kitty", Protocol::Kitty),
-    ("ghostty", Protocol::Kitty),
-    ("iterm2", Protocol::Iterm),
-    ("wezterm", Protocol::Iterm),
-];
-
 /// What the terminal has said of pictures, and the strips that are on it.
 #[derive(Debug, Default)]
 pub(super) struct Painted {
@@ -34,15 +22,8 @@ pub(super) struct Painted {
 impl Painted {
     /// Takes note of an answer.
     pub(super) fn on_reply(&mut self, reply: &TerminalReply) {
+        self.told = Protocol::after(self.told, reply);
         match reply {
-            TerminalReply::Version(name) => {
-                let name = name.to_ascii_lowercase();
-                let known = NAMES.iter().find(|(known, _)| name.starts_with(known));
-                self.told = known.map(|(_, protocol)| *protocol).or(self.told);
-            }
-            TerminalReply::DeviceAttributes(known) if known.contains(&SIXEL) => {
-                self.told.get_or_insert(Protocol::Sixel);
-            }
             TerminalReply::CellSize(width, height) if *width > 1 && *height > 1 => {
                 self.cell = Some((*width, *height));
             }

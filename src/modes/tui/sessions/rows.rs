@@ -29,11 +29,17 @@ const HINTS: &[(&str, &str)] = &[
     ("session_words", "names/words"),
     ("session_scope", "here/all"),
     ("session_sort", "sort"),
+    ("session_pin", "pin"),
+    ("session_archive", "archive"),
+    ("session_archived", "archived"),
     ("session_named", "named"),
     ("session_name", "name"),
     ("session_delete", "delete"),
     ("session_restore", "bring back"),
 ];
+
+/// Stands before the title of a session that is pinned.
+const PIN: &str = "▲ ";
 
 impl SessionsView {
     pub(super) fn draw(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
@@ -85,6 +91,9 @@ impl SessionsView {
         if self.query.named {
             row.push("· named ", Token::Warning);
         }
+        if self.query.archived {
+            row.push("· archived ", Token::Warning);
+        }
         if let Some((done, total)) = self.indexing.filter(|(done, total)| done < total) {
             row.push(format!("· reading {done}/{total} "), Token::Warning);
         }
@@ -121,6 +130,9 @@ impl SessionsView {
     fn list(&self, width: usize) -> Vec<Row> {
         if self.found.sessions.is_empty() {
             let text = match (self.found.current, self.found.ready) {
+                (true, true) if self.query.archived && self.input.is_empty() => {
+                    "   nothing is archived here"
+                }
                 (true, true) if self.input.is_empty() && !self.query.named => {
                     "   no session is stored here yet"
                 }
@@ -165,7 +177,7 @@ impl SessionsView {
         if session.cost >= 0.01 {
             let _ = write!(detail, "${:.2}  ", session.cost);
         }
-        detail.push_str(&age(session.active, now));
+        detail.push_str(&clock::age(session.active, now));
         let (state, token) = match (self.number_of(&session.path), found.state) {
             (_, SessionState::Here) => ("◂ here  ".to_owned(), Token::Success),
             (Some(number), _) => (format!("◂ open, {number}  "), Token::Success),
@@ -185,7 +197,10 @@ impl SessionsView {
             (false, false) => Token::Text.into(),
         };
         let room = width.saturating_sub(text::width(&detail) + text::width(&state) + 6);
-        let title = text::single_line(&text::sanitize(session.title()));
+        let mut title = text::single_line(&text::sanitize(session.title()));
+        if found.pinned {
+            title.insert_str(0, PIN);
+        }
         let title = text::truncate(&title, room);
         let gap = room.saturating_sub(text::width(&title)) + 2;
         let mut row = Row::default();
@@ -375,17 +390,6 @@ fn size(bytes: u64) -> String {
     }
 }
 
-fn age(then: i64, now: i64) -> String {
-    let minutes = (now - then).max(0) / 60_000;
-    match minutes {
-        0 => "just now".to_owned(),
-        1..60 => format!("{minutes} min ago"),
-        60..1440 => format!("{} h ago", minutes / 60),
-        1440..2880 => "1 day ago".to_owned(),
-        _ => format!("{} days ago", minutes / 1440),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -400,6 +404,8 @@ mod tests {
                 ..SessionRow::default()
             },
             state,
+            pinned: false,
+            archived: false,
             hit: None,
         }
     }

@@ -7,6 +7,7 @@ use ratatui::layout::{Position, Rect};
 
 use crate::coding::host::{FoundSession, LibraryOp, Op, Opening, SessionQuery, SessionState};
 use crate::coding::library::{Preview, Sort};
+use crate::coding::marks::Mark;
 use crate::modes::tui::action::Action;
 use crate::modes::tui::beside::edit;
 use crate::modes::tui::command::Command;
@@ -266,6 +267,31 @@ impl SessionsView {
         }
     }
 
+    /// Sets the selected session apart, or no longer.
+    fn mark(&mut self, mark: Mark) {
+        // What is selected now may not be what was typed for.
+        if !self.found.current {
+            self.status = Some("the list is being read: once more, please".to_owned());
+            return;
+        }
+        let Some(found) = self.selected() else { return };
+        let on = match mark {
+            Mark::Pinned => !found.pinned,
+            Mark::Archived => !found.archived,
+        };
+        let session = found.session.id.clone();
+        self.status = Some(
+            match (mark, on) {
+                (Mark::Pinned, true) => "pinned: it stands first",
+                (Mark::Pinned, false) => "no longer pinned",
+                (Mark::Archived, true) => "archived: out of sight, nothing is deleted",
+                (Mark::Archived, false) => "back among the others",
+            }
+            .to_owned(),
+        );
+        self.tell(LibraryOp::MarkSession { session, mark, on });
+    }
+
     fn restore(&mut self) {
         if let Some(path) = self.deleted.pop() {
             self.tell(LibraryOp::RestoreSession { path });
@@ -324,6 +350,12 @@ impl SessionsView {
                 self.query.named = !self.query.named;
                 self.ask_anew();
             }
+            Command::SessionArchived => {
+                self.query.archived = !self.query.archived;
+                self.ask_anew();
+            }
+            Command::SessionPin => self.mark(Mark::Pinned),
+            Command::SessionArchive => self.mark(Mark::Archived),
             Command::SessionSort => self.sort(),
             Command::SessionName => self.begin_naming(),
             Command::SessionDelete => self.delete(),

@@ -1,6 +1,8 @@
 //! What the arguments of slash commands mean, where that takes more than a line.
 
 use crate::coding::host::{DiffRange, Op, TreeOp};
+use crate::coding::marks::Mark;
+use crate::coding::roles::Role;
 use crate::modes::tui::action::Action;
 use crate::modes::tui::command::Command;
 
@@ -12,6 +14,34 @@ pub(super) fn step(argument: &str, op: TreeOp, files: Op) -> Result<Vec<Action>,
         "files" => Action::Tell(files),
         other => return Err(format!("`{other}`: say `files`, `both`, or nothing")),
     }])
+}
+
+/// Goes to the model of a role, or gives the role its model first.
+pub(super) fn role(argument: &str) -> Result<Vec<Action>, String> {
+    let mut words = argument.split_whitespace();
+    let role = match words.next() {
+        None => None,
+        Some(word) => match Role::from_name(word) {
+            Some(role) => Some(role),
+            None => return Err(format!("`{word}` is no role: say `plan` or `edit`")),
+        },
+    };
+    let switch = Action::Tell(Op::SwitchRole { role });
+    let (Some(role), Some(model)) = (role, words.next()) else {
+        return Ok(vec![switch]);
+    };
+    let reference = Some(model.to_owned());
+    Ok(vec![Action::Tell(Op::SetRole { role, reference }), switch])
+}
+
+/// Pins or archives the session that is shown, or no longer.
+pub(super) fn mark(argument: &str, mark: Mark) -> Result<Vec<Action>, String> {
+    let on = match argument {
+        "" | "on" => true,
+        "off" => false,
+        other => return Err(format!("`{other}`: say `off`, or nothing")),
+    };
+    Ok(vec![Action::MarkSession { mark, on }])
 }
 
 /// The list of the open sessions, or the one with a number.

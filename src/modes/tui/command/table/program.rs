@@ -49,6 +49,12 @@ pub(super) const COMMANDS: &[CommandInfo] = &[
         true,
     ),
     info(
+        Command::CycleRole,
+        "cycle_role",
+        "the model of the other role: plan, edit",
+        true,
+    ),
+    info(
         Command::CyclePermissions,
         "cycle_permissions",
         "next permission mode: yolo, ask, plan",
@@ -189,6 +195,18 @@ pub(super) const COMMANDS: &[CommandInfo] = &[
         Command::HistorySearch,
         "history_search",
         "search earlier prompts",
+        true,
+    ),
+    info(
+        Command::Stash,
+        "stash",
+        "put the prompt aside; with nothing typed, take one back",
+        true,
+    ),
+    info(
+        Command::StashList,
+        "stash_list",
+        "the prompts that were put aside",
         true,
     ),
 ];

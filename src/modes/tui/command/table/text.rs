@@ -214,5 +214,11 @@ pub(super) const COMMANDS: &[CommandInfo] = &[
         "take it away: a binding, a setting of your own",
         false,
     ),
+    info(
+        Command::Favourite,
+        "favourite",
+        "make the model a favourite, or no longer",
+        false,
+    ),
     info(Command::Cancel, "cancel", "close", false),
 ];

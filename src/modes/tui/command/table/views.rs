@@ -207,4 +207,22 @@ pub(super) const COMMANDS: &[CommandInfo] = &[
         "open the session beside those that are open",
         false,
     ),
+    info(
+        Command::SessionPin,
+        "session_pin",
+        "let the session stand first, or no longer",
+        false,
+    ),
+    info(
+        Command::SessionArchive,
+        "session_archive",
+        "take the session out of sight, or bring it back",
+        false,
+    ),
+    info(
+        Command::SessionArchived,
+        "session_archived",
+        "the sessions that are out of sight, or the others",
+        false,
+    ),
 ];

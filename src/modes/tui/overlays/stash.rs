@@ -1,0 +1,63 @@
+//! The prompts that were put aside: taking one back, looking at it, forgetting it.
+
+use super::picker::Picker;
+use crate::base::{clock, text};
+use crate::coding::host::Op;
+use crate::coding::stash::Stashed;
+use crate::modes::tui::action::Action;
+use crate::term::face::Token;
+use crate::term::row::Row;
+use crate::term::widgets::select::Item;
+use crate::term::wrap::Wrap;
+
+pub const ID: &str = "stash";
+
+/// Bytes of a prompt that are matched and shown in the list.
+const LABEL_LIMIT: usize = 500;
+/// Columns of the look, and lines of a prompt that it shows.
+const LOOK: (usize, usize) = (46, 100);
+
+/// The picker over `prompts`, the newest first.
+pub fn picker(prompts: &[Stashed]) -> Picker {
+    let now = clock::now_ms();
+    let items = prompts.iter().map(|prompt| item(prompt, now)).collect();
+    let take = |id: &str| vec![Action::TakeStashed(id.to_owned())];
+    let forget = |id: &str| {
+        let stashed = id.to_owned();
+        vec![Action::Tell(Op::DropStashed { stashed })]
+    };
+    let texts = prompts.to_vec();
+    let look = move |id: &str| {
+        let found = texts.iter().find(|prompt| prompt.id == id);
+        found.map(look).unwrap_or_default()
+    };
+    let (title, empty) = ("Put aside", "nothing is put aside");
+    Picker::new(title, empty, items, Box::new(take))
+        .on_remove(Box::new(forget))
+        .with_look(Box::new(look))
+}
+
+fn item(prompt: &Stashed, now: i64) -> Item {
+    let head = text::head_bytes(prompt.text.trim_start(), LABEL_LIMIT);
+    let folder = prompt.cwd.rsplit('/').next().unwrap_or_default();
+    Item {
+        key: prompt.id.clone(),
+        label: text::single_line(&text::sanitize(head)),
+        detail: format!(
+            "{}  {}",
+            text::single_line(folder),
+            clock::age(prompt.created, now)
+        ),
+        keywords: prompt.cwd.clone(),
+        dimmed: false,
+    }
+}
+
+fn look(prompt: &Stashed) -> Vec<Row> {
+    let (width, lines) = LOOK;
+    let mut rows = Vec::new();
+    for line in prompt.text.lines().take(lines) {
+        Wrap::new(width).text(&text::sanitize(line), Token::Text, &mut rows);
+    }
+    rows
+}

@@ -1,0 +1,124 @@
+//! Prompts put aside, sessions set apart, and what is kept of both when the program starts again.
+
+use super::program::Program;
+
+const SCRIPT: &str = r#"{"turns": [{"repeat": true, "steps": [{"text": "Just an answer."}]}]}"#;
+
+#[test]
+fn a_prompt_that_was_put_aside_comes_back_in_another_session_and_another_life() {
+    let mut program = Program::new()
+        .file("s.json", SCRIPT)
+        .model("s.json")
+        .start();
+    program.shows("Ask,");
+    program.write("first thought\x13");
+    program.shows("put aside");
+    program.shows("Ask, or type");
+    program.write("second thought\x13");
+    program.shows("Ask, or type");
+    program.waits_for_file("\"text\": \"second thought\"");
+    program.signal("KILL");
+    program.exit();
+    let mut again = program.again(&["--model", "script/s.json"]);
+    again.shows("Ask,");
+    // Nothing is typed: the key lists them, the newest first.
+    again.write("\x13");
+    again.shows("› second thought");
+    again.shows("first thought");
+    again.write("first\r");
+    again.shows("❯ first thought");
+    // What is typed takes the place of what is taken.
+    again.write("\x1bg");
+    again.shows("› second thought");
+    again.write("\r");
+    again.shows("❯ second thought");
+    again.write("\x1bg");
+    again.shows("› first thought");
+    again.write("\x04");
+    again.shows("nothing is put aside");
+    again.write("\x1b");
+    again.shows("❯ second thought");
+}
+
+#[test]
+fn a_session_is_pinned_and_archived_and_never_gone() {
+    let mut program = Program::new()
+        .file("s.json", SCRIPT)
+        .model("s.json")
+        .start();
+    program.shows("Ask,");
+    for prompt in ["older one", "middle one", "newest one"] {
+        program.write(&format!("{prompt}\r"));
+        program.shows("Just an answer.");
+        program.hides("esc interrupts");
+        program.write("/new\r");
+        program.shows("Ask, or type");
+        program.hides("Just an answer.");
+    }
+    program.write("\x1bs");
+    program.shows("older one");
+    program.shows("1/3");
+    program.write("\x1b[B\x1b[B\x1bt");
+    program.shows("▲ older one");
+    let order = |screen: &str| {
+        let at = |text: &str| screen.find(text).unwrap_or(usize::MAX);
+        at("older one") < at("newest one") && at("newest one") < at("middle one")
+    };
+    program.until("the pinned one first", order);
+    // Archived ones are out of sight, of words too, until they are asked for.
+    program.write("middle");
+    program.shows("1/1");
+    program.write("\x1bx");
+    program.shows("archived: out of sight");
+    program.write("\x15");
+    program.shows("1/2");
+    program.write("\x1ba");
+    program.shows("· archived");
+    program.hides("newest one");
+    program.shows("1/1");
+    program.write("\r");
+    program.shows("▌ middle one");
+    program.write("/archive off\r");
+    program.shows("no longer archived");
+    program.write("\x1bs");
+    program.shows("1/3");
+    program.shows("middle one");
+}
+
+#[test]
+fn favourites_are_first_and_cycled_and_a_role_is_a_model_with_its_level() {
+    let mut program = Program::new()
+        .file("a.json", SCRIPT)
+        .file("b.json", SCRIPT)
+        .file("c.json", SCRIPT)
+        .model("a.json")
+        .start();
+    program.shows("Ask,");
+    program.write("/role\r");
+    program.shows("the role `plan` has no model yet");
+    program.write("/role plan script/b.json\r");
+    program.shows("plan script/b.json");
+    program.write("\x1bl");
+    program.hides("plan script/b.json");
+    program.shows("script/a.json");
+    program.write("/role edit script/c.json\r");
+    program.shows("edit script/c.json");
+    program.write("\x1bl");
+    program.shows("plan script/b.json");
+    program.waits_for_file("plan_model = \"script/b.json\"");
+    // A branch has its model, and with it its role.
+    program.write("one\r");
+    program.shows("Just an answer.");
+    program.hides("esc interrupts");
+    program.write("\x1bl");
+    program.shows("edit script/c.json");
+    program.write("two\r");
+    program.until("two answers", |screen| {
+        screen.matches("Just an answer.").count() == 2
+    });
+    program.hides("esc interrupts");
+    program.write("\x1bt");
+    program.shows("◂ here");
+    program.write("[[\r");
+    program.shows("plan script/b.json");
+}
