@@ -158,6 +158,8 @@ pub struct App {
     /// Keys belong to the transcript, not to the editor.
     pub(super) browsing: bool,
     pub(super) pointer: Pointer,
+    /// How often changes of files were asked for: only the newest answer counts.
+    pub(super) changes_asked: u64,
     /// Where the text of the editor was drawn.
     pub(super) editor_area: Rect,
     /// The screen is laid out to be read aloud.
@@ -227,6 +229,7 @@ impl App {
             focused: true,
             browsing: false,
             pointer: Pointer::default(),
+            changes_asked: 0,
             editor_area: Rect::default(),
             linear: false,
             dirty: true,

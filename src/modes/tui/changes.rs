@@ -8,7 +8,8 @@ use crate::coding::host::{CheckpointOp, DiffRange, FileDiff, Op, Reviewed};
 
 impl App {
     pub(super) fn ask_changes(&mut self, range: DiffRange) {
-        let request = 0;
+        self.changes_asked += 1;
+        let request = self.changes_asked;
         let op = CheckpointOp::ReadFileDiffs { request, range };
         self.ops.push(Op::Checkpoint(op));
     }
@@ -43,14 +44,18 @@ impl App {
     /// Opens the overlay, or gives the open one what it asked for.
     pub(super) fn show_changes(
         &mut self,
+        request: u64,
         range: &DiffRange,
         known: bool,
         files: &[FileDiff],
         now: Instant,
     ) {
-        let before = self.diff_view().map(|view| view.range().clone());
+        if request != self.changes_asked {
+            // Something else is wanted by now.
+            return;
+        }
         // Whoever goes from one range to the next can go on from one in which nothing changed.
-        let goes_on = before.is_some_and(|before| before != *range);
+        let goes_on = self.diff_view().is_some();
         if goes_on || known && !files.is_empty() {
             let has_git = self.footer.branch.is_some();
             let mut view = DiffView::new(range.clone(), has_git, files.to_vec());

@@ -45,11 +45,11 @@ impl App {
                 self.look_at_changes_again();
             }
             CheckpointEvent::FileDiffs {
+                request,
                 range,
                 known,
                 files,
-                ..
-            } => self.show_changes(range, *known, files, now),
+            } => self.show_changes(*request, range, *known, files, now),
         }
     }
 
