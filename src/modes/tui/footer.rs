@@ -114,24 +114,22 @@ impl Footer {
     pub fn row(&self, width: u16) -> Row {
         let width = usize::from(width);
         let mut right = self.pieces(&self.right);
-        let mut spans = self.joined(&right, "  ");
-        while spans_width(&spans) > width && right.len() > 1 {
+        let mut right_width = self.width(&right, "  ");
+        while right_width > width && right.len() > 1 {
             let least = (0..right.len()).min_by_key(|place| right[*place].rank);
             right.remove(least.unwrap_or_default());
-            spans = self.joined(&right, "  ");
+            right_width = self.width(&right, "  ");
         }
-        let right_width = spans_width(&spans);
         let room = width.saturating_sub(right_width + if right_width > 0 { 2 } else { 0 });
-        let left = self.joined(&self.pieces(&self.left), " · ");
         let left = if room < 8 {
             Vec::new()
         } else {
-            cut(left, room)
+            cut(self.joined(self.pieces(&self.left), " · "), room)
         };
         let gap = width.saturating_sub(spans_width(&left) + right_width);
         let mut row = Row::new(left);
         row.push(" ".repeat(gap), Token::Footer);
-        row.spans.extend(spans);
+        row.spans.extend(self.joined(right, "  "));
         row
     }
 
@@ -149,26 +147,42 @@ impl Footer {
     }
 
     /// The pieces with what stands between them; `usual` between those that do not belong together.
-    fn joined(&self, pieces: &[Piece], usual: &'static str) -> Vec<Span> {
-        let mut spans: Vec<Span> = Vec::new();
-        for (place, piece) in pieces.iter().enumerate() {
-            if let Some(above) = place.checked_sub(1).map(|above| pieces[above].part) {
-                let belongs = matches!(
-                    (above, piece.part),
-                    (FooterPart::Cwd, FooterPart::Branch)
-                        | (FooterPart::Tokens, FooterPart::Cost)
-                        | (FooterPart::Model, FooterPart::Thinking)
-                );
-                let between = match (belongs, self.linear) {
-                    (true, _) => " ",
-                    (false, true) => ", ",
-                    (false, false) => usual,
-                };
-                spans.push(Span::new(between, Token::Footer));
+    fn joined(&self, pieces: Vec<Piece>, usual: &'static str) -> Vec<Span> {
+        let mut spans: Vec<Span> = Vec::with_capacity(pieces.len() * 2 + 2);
+        let mut above = None;
+        for piece in pieces {
+            if let Some(above) = above.replace(piece.part) {
+                spans.push(Span::new(
+                    self.between(above, piece.part, usual),
+                    Token::Footer,
+                ));
             }
-            spans.extend(piece.spans.iter().cloned());
+            spans.extend(piece.spans);
         }
         spans
+    }
+
+    /// Columns of the pieces when they are joined.
+    fn width(&self, pieces: &[Piece], usual: &'static str) -> usize {
+        let own: usize = pieces.iter().map(|piece| spans_width(&piece.spans)).sum();
+        let pairs = pieces.windows(2);
+        let between =
+            pairs.map(|pair| text::width(self.between(pair[0].part, pair[1].part, usual)));
+        own + between.sum::<usize>()
+    }
+
+    fn between(&self, above: FooterPart, part: FooterPart, usual: &'static str) -> &'static str {
+        let belongs = matches!(
+            (above, part),
+            (FooterPart::Cwd, FooterPart::Branch)
+                | (FooterPart::Tokens, FooterPart::Cost)
+                | (FooterPart::Model, FooterPart::Thinking)
+        );
+        match (belongs, self.linear) {
+            (true, _) => " ",
+            (false, true) => ", ",
+            (false, false) => usual,
+        }
     }
 
     fn sessions(&self) -> Vec<Span> {
@@ -304,6 +318,9 @@ fn said(words: String, token: Token) -> Vec<Span> {
 /// The end of a side that fits into `room`.
 fn cut(spans: Vec<Span>, room: usize) -> Vec<Span> {
     let mut over = spans_width(&spans).saturating_sub(room);
+    if over == 0 {
+        return spans;
+    }
     let kept = spans.into_iter().filter_map(|span| {
         let width = text::width(&span.text);
         let lost = over.min(width);

@@ -72,9 +72,9 @@ fn kills_at_any_moment_lose_nothing_that_was_acknowledged() {
         program.exit();
         let home = program.work().parent().unwrap().join("home");
         let stored = sessions(&home);
-        let prompts = check(&program.work(), &stored, round, &mut tally);
-        // A prompt that was sent does not come back, whatever is still kept of it.
-        left = unsent(&home).filter(|text| !prompts.contains(text));
+        let last = check(&program.work(), &stored, round, &mut tally);
+        // A prompt that was sent does not come back, whatever is still kept of it; one that was undone does.
+        left = unsent(&home).filter(|text| last.as_deref() != Some(text.trim()));
         program = if stored.is_empty() {
             program.again(&["--model", "script/s.json"])
         } else {
@@ -133,12 +133,14 @@ fn watch(program: &mut Program, end: Instant) {
     while Instant::now() < end && program.reads_until(end) {}
 }
 
-/// Every file opens, and holds what was acknowledged. Gives the prompts they hold.
-fn check(work: &Path, stored: &[PathBuf], round: usize, tally: &mut Tally) -> Vec<String> {
+/// Every file opens, and holds what was acknowledged. Gives the last prompt of the branch that is open.
+fn check(work: &Path, stored: &[PathBuf], round: usize, tally: &mut Tally) -> Option<String> {
     let mut entries: Vec<Entry> = Vec::new();
+    let mut last = None;
     for path in stored {
         let Loaded {
             entries: found,
+            leaf,
             damaged,
             reattached,
             torn_bytes,
@@ -166,6 +168,7 @@ fn check(work: &Path, stored: &[PathBuf], round: usize, tally: &mut Tally) -> Ve
             );
             tally.partial_answers += 1;
         }
+        last = last_prompt(&found, leaf);
         entries.extend(found);
     }
     let texts: Vec<String> = entries
@@ -201,10 +204,20 @@ fn check(work: &Path, stored: &[PathBuf], round: usize, tally: &mut Tally) -> Ve
     tally.markers = markers.lines().count();
     tally.sessions = stored.len();
     tally.entries = entries.len();
-    let prompts = texts
-        .iter()
-        .filter_map(|text| text.strip_prefix("prompt: "));
-    prompts.map(str::to_owned).collect()
+    last
+}
+
+/// The prompt nearest to the place where a session was left, above it.
+fn last_prompt(entries: &[Entry], leaf: Option<String>) -> Option<String> {
+    let mut place = leaf;
+    while let Some(id) = place.take() {
+        let entry = entries.iter().find(|entry| entry.id == id)?;
+        if let Some(message @ AgentMessage::User(_)) = entry.kind.as_message() {
+            return Some(message.text().trim().to_owned());
+        }
+        place.clone_from(&entry.parent_id);
+    }
+    None
 }
 
 /// All that the draft of the session at `path` says.
