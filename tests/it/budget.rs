@@ -137,8 +137,8 @@ fn a_list_that_scrolls() {
         ..across
     };
     for (name, open, budgets) in [
-        ("help", "f1", [1810.0, 720.0, 140.0]),
-        ("commands", "f2", [1550.0, 820.0, 300.0]),
+        ("help", "f1", [1810.0, 810.0, 144.0]),
+        ("commands", "f2", [1600.0, 820.0, 300.0]),
     ] {
         let mut before = usize::MAX;
         for ((kind, features), budget) in [

@@ -8,7 +8,7 @@ use ratatui::layout::Rect;
 
 use crate::agent::{Severity, ToolInfo};
 use crate::base::problem::Problem;
-use crate::coding::host::{ModelInfo, Op, SessionInfo};
+use crate::coding::host::{DiffRange, ModelInfo, Op, SessionInfo};
 use crate::coding::mcp::ServerInfo;
 use crate::coding::permission::RuleInfo;
 use crate::coding::settings::SettingInfo;
@@ -158,8 +158,8 @@ pub struct App {
     /// Keys belong to the transcript, not to the editor.
     pub(super) browsing: bool,
     pub(super) pointer: Pointer,
-    /// How often changes of files were asked for: only the newest answer counts.
-    pub(super) changes_asked: u64,
+    /// How often changes of files were asked for, and which last: only the newest answer counts.
+    pub(super) changes_asked: (u64, Option<DiffRange>),
     /// Where the text of the editor was drawn.
     pub(super) editor_area: Rect,
     /// The screen is laid out to be read aloud.
@@ -229,7 +229,7 @@ impl App {
             focused: true,
             browsing: false,
             pointer: Pointer::default(),
-            changes_asked: 0,
+            changes_asked: (0, None),
             editor_area: Rect::default(),
             linear: false,
             dirty: true,

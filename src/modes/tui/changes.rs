@@ -8,8 +8,8 @@ use crate::coding::host::{CheckpointOp, DiffRange, FileDiff, Op, Reviewed};
 
 impl App {
     pub(super) fn ask_changes(&mut self, range: DiffRange) {
-        self.changes_asked += 1;
-        let request = self.changes_asked;
+        let request = self.changes_asked.0 + 1;
+        self.changes_asked = (request, Some(range.clone()));
         let op = CheckpointOp::ReadFileDiffs { request, range };
         self.ops.push(Op::Checkpoint(op));
     }
@@ -20,8 +20,9 @@ impl App {
 
     /// The files are others: what is looked at is asked for anew.
     pub(super) fn look_at_changes_again(&mut self) {
-        let open = self.diff_view();
-        if let Some(range) = open.map(|view| view.range().clone()) {
+        if self.diff_view().is_some()
+            && let Some(range) = self.changes_asked.1.clone()
+        {
             self.ask_changes(range);
         }
     }
@@ -50,14 +51,17 @@ impl App {
         files: &[FileDiff],
         now: Instant,
     ) {
-        if request != self.changes_asked {
+        if request != self.changes_asked.0 {
             // Something else is wanted by now.
             return;
         }
         // Whoever goes from one range to the next can go on from one in which nothing changed.
-        let goes_on = self.diff_view().is_some();
+        let before = self.diff_view();
+        let goes_on = before.is_some();
+        let had_git = before.is_some_and(|view| view.has_git());
         if goes_on || known && !files.is_empty() {
-            let has_git = self.footer.branch.is_some();
+            let compares_with_git = known && *range == DiffRange::Head;
+            let has_git = had_git || compares_with_git || self.footer.branch.is_some();
             let mut view = DiffView::new(range.clone(), has_git, files.to_vec());
             if let Some(before) = self.diff_view() {
                 view = view.going_on(before);

@@ -124,7 +124,7 @@ impl Footer {
         let left = if room < 8 {
             Vec::new()
         } else {
-            cut(self.joined(self.pieces(&self.left), " · "), room)
+            self.cut(self.pieces(&self.left), room)
         };
         let gap = width.saturating_sub(spans_width(&left) + right_width);
         let mut row = Row::new(left);
@@ -159,6 +159,21 @@ impl Footer {
             }
             spans.extend(piece.spans);
         }
+        spans
+    }
+
+    /// The pieces of the left side, without what has no room at their beginning; the open sessions stay.
+    fn cut(&self, mut pieces: Vec<Piece>, room: usize) -> Vec<Span> {
+        let first = pieces.first().map(|piece| piece.part);
+        if pieces.len() < 2 || first != Some(FooterPart::Sessions) {
+            return cut(self.joined(pieces, " · "), room);
+        }
+        let rest = pieces.split_off(1);
+        let between = self.between(FooterPart::Sessions, rest[0].part, " ");
+        let mut spans = self.joined(pieces, " ");
+        spans.push(Span::new(between, Token::Footer));
+        let room = room.saturating_sub(spans_width(&spans));
+        spans.extend(cut(self.joined(rest, " · "), room));
         spans
     }
 

@@ -148,7 +148,7 @@ async fn no_screen_has_decoration() {
     screen.type_text("/");
     screen.press("down down");
     assert!(
-        read(&mut screen).starts_with("context"),
+        read(&mut screen).starts_with("clone"),
         "{}",
         screen.screen()
     );

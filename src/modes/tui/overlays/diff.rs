@@ -119,8 +119,9 @@ impl DiffView {
         }
     }
 
-    pub fn range(&self) -> &DiffRange {
-        &self.range
+    /// Whether there is a HEAD to compare with.
+    pub fn has_git(&self) -> bool {
+        self.has_git
     }
 
     /// Goes on where `before` was: what was said of changes that are still there is kept.
