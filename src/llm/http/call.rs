@@ -1,8 +1,7 @@
-//! One call: prepare, send, read, end. A state machine that is polled as a stream, so that dropping the
-//! stream drops the connection.
+//! One call: prepare, send, read, end. A state machine that gives batches of events; dropping it drops the
+//! connection.
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
@@ -11,9 +10,10 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Response, Url};
-use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::fault::{self, Peer};
+use super::reader::Pace;
 use super::{Clients, Way};
 use crate::base::clock;
 use crate::llm::auth::ToSign;
@@ -35,8 +35,6 @@ const ANSWER_LIMIT: usize = 32 * 1024 * 1024;
 const HEAD_BYTES: usize = 1024;
 /// Bytes of an answer that are decoded before anybody hears of them, when they are there at once.
 const BATCH_BYTES: usize = 32 * 1024;
-/// Shortest time between two looks at the connection.
-const PACE: Duration = Duration::from_millis(10);
 /// Shortest time between two batches of an answer. No reader sees more often than that, and everybody behind
 /// a call works once a batch, not once a piece. The end of an answer does not wait for it.
 const BATCH_PACE: Duration = Duration::from_millis(30);
@@ -48,7 +46,7 @@ pub(super) struct Call {
     request: Request,
     clients: Arc<Clients>,
     phase: Phase,
-    ready: VecDeque<StreamEvent>,
+    ready: Vec<StreamEvent>,
     /// The format to speak when it is not the model's own.
     wire: Option<&'static Wire>,
     peer: Peer,
@@ -80,8 +78,7 @@ struct Reading {
     saw_event: bool,
     /// Bytes of text and arguments so far.
     length: usize,
-    /// Before then nothing is read.
-    due: Instant,
+    pace: Pace,
     /// Before then pieces of text wait for more of them.
     batch: Instant,
 }
@@ -93,7 +90,7 @@ impl Call {
             request,
             clients,
             phase: Phase::Prepare,
-            ready: VecDeque::new(),
+            ready: Vec::new(),
             wire: None,
         }
     }
@@ -104,11 +101,12 @@ impl Call {
         self
     }
 
-    /// The next event; `None` after the last.
-    pub(super) async fn next(&mut self) -> Option<StreamEvent> {
+    /// The next events; `None` after the last.
+    pub(super) async fn next(&mut self) -> Option<Vec<StreamEvent>> {
         loop {
-            if let Some(event) = self.ready.pop_front() {
-                return Some(self.redact(event));
+            if !self.ready.is_empty() {
+                let ready = std::mem::take(&mut self.ready);
+                return Some(ready.into_iter().map(|event| self.redact(event)).collect());
             }
             match std::mem::replace(&mut self.phase, Phase::Ended) {
                 Phase::Prepare => self.prepare(),
@@ -121,7 +119,7 @@ impl Call {
 
     fn fail(&mut self, status: TurnStatus) {
         let usage = Usage::default();
-        self.ready.push_back(StreamEvent::Failed { status, usage });
+        self.ready.push(StreamEvent::Failed { status, usage });
     }
 
     /// Errors inside a stream may quote anything.
@@ -139,7 +137,7 @@ impl Call {
         match Outgoing::new(&self.request, self.wire) {
             Ok(outgoing) => {
                 let trace = self.request.options.trace;
-                self.ready.push_back(StreamEvent::Request {
+                self.ready.push(StreamEvent::Request {
                     bytes: outgoing.body.len(),
                     body: trace.then(|| outgoing.body.clone()),
                 });
@@ -195,7 +193,7 @@ impl Call {
             head: Vec::new(),
             saw_event: false,
             length: 0,
-            due: Instant::now(),
+            pace: Pace::new(),
             batch: Instant::now(),
         }));
     }
@@ -206,9 +204,7 @@ impl Call {
         let mut out = Vec::new();
         let mut room = BATCH_BYTES;
         loop {
-            if reading.due > Instant::now() {
-                sleep_until(reading.due).await;
-            }
+            reading.pace.rest().await;
             let key = self.request.api_key.as_ref();
             reading.look((idle, key), &mut out, &mut room).await;
             let waits = !out.is_empty() && out.iter().all(is_piece);
@@ -228,12 +224,12 @@ impl Call {
     /// Pieces that arrived together go on as one: everybody behind this call handles them once.
     fn add(&mut self, event: StreamEvent) {
         if let (Some(StreamEvent::Delta(last)), StreamEvent::Delta(next)) =
-            (self.ready.back_mut(), &event)
+            (self.ready.last_mut(), &event)
             && last.merge(next)
         {
             return;
         }
-        self.ready.push_back(event);
+        self.ready.push(event);
     }
 }
 
@@ -266,13 +262,14 @@ impl Reading {
         room: &mut usize,
     ) {
         let host = fault::host(self.response.url());
-        let mut chunk = if out.is_empty() {
-            timeout(idle, self.response.chunk()).await
-        } else {
-            match timeout_at(self.batch, self.response.chunk()).await {
+        // Mostly there is something, and no timer is set.
+        let mut chunk = match self.response.chunk().now_or_never() {
+            Some(chunk) => Ok(chunk),
+            None if out.is_empty() => timeout(idle, self.response.chunk()).await,
+            None => match timeout_at(self.batch, self.response.chunk()).await {
                 Ok(chunk) => Ok(chunk),
                 Err(_) => return,
-            }
+            },
         };
         loop {
             match chunk {
@@ -296,8 +293,7 @@ impl Reading {
                 }
             }
             let Some(next) = next else {
-                self.due = Instant::now() + PACE;
-                return;
+                return self.pace.looked();
             };
             chunk = Ok(next);
         }

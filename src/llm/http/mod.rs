@@ -9,14 +9,13 @@ mod call;
 pub(super) mod fault;
 mod fetch;
 mod proxy;
+mod reader;
 mod served;
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt;
-use futures_util::stream;
 use reqwest::{Certificate, Client, ClientBuilder, Url, redirect};
 use tokio::sync::OnceCell;
 
@@ -71,23 +70,15 @@ impl HttpProvider {
 
 impl Provider for HttpProvider {
     fn stream(&self, request: Request) -> EventStream {
-        start(Call::new(request, Arc::clone(&self.clients)))
+        reader::start(Call::new(request, Arc::clone(&self.clients)))
     }
 }
 
 impl HttpProvider {
     /// Streams in the format of `wire`, whatever the model speaks itself, from `peer`.
     fn stream_as(&self, request: Request, wire: &'static Wire, peer: Peer) -> EventStream {
-        start(Call::new(request, Arc::clone(&self.clients)).with_wire(wire, peer))
+        reader::start(Call::new(request, Arc::clone(&self.clients)).with_wire(wire, peer))
     }
-}
-
-fn start(call: Call) -> EventStream {
-    stream::unfold(call, |mut call| async move {
-        let event = call.next().await?;
-        Some((event, call))
-    })
-    .boxed()
 }
 
 /// How a server is reached. Servers on this machine are reached past any proxy.

@@ -77,6 +77,8 @@ impl Screen {
         loop {
             let deadline = self.clock.deadline(Instant::now());
             let idle = self.terminal.output().is_idle();
+            // What only decorates is due later than a piece of an answer would be.
+            let is_far = deadline.is_some_and(|deadline| deadline > self.next_of_stream());
             let events = &self.deck.front.events;
             tokio::select! {
                 biased;
@@ -106,6 +108,10 @@ impl Screen {
                     self.clock.request(Instant::now());
                 }
                 () = events.ready(), if deadline.is_none() => self.take_events(),
+                () = events.ready(), if is_far => {
+                    let next = self.next_of_stream().max(Instant::now());
+                    self.clock.request_at(next);
+                }
                 () = self.deck.others_ready(), if self.deck.is_several() => self.take_events_of_others(),
                 Some(lines) = highlighted.recv() => {
                     for card in self.deck.cards() {
@@ -141,20 +147,20 @@ impl Screen {
         }
         let front = &mut self.deck.front;
         if front.app.take_dirty() {
-            let interval = self.pace.max(self.clock.interval());
             // The end of an answer is what one waits for.
-            let soonest = if front.answered {
-                now
-            } else {
-                self.drawn + interval
-            };
+            let answered = std::mem::take(&mut front.answered);
+            let soonest = if answered { now } else { self.next_of_stream() };
             self.clock.request_at(soonest.max(now));
-            front.answered = false;
         }
-        if let Some(then) = front.app.next_change(now) {
+        if let Some(then) = self.deck.front.app.next_change(now) {
             self.clock.request_decoration(then);
         }
         false
+    }
+
+    /// When the next frame may be drawn that only the model's work asks for.
+    fn next_of_stream(&self) -> Instant {
+        self.drawn + self.pace.max(self.clock.interval())
     }
 
     /// True for what the user does, which is echoed at once.
