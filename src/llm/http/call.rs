@@ -37,7 +37,7 @@ const HEAD_BYTES: usize = 1024;
 const BATCH_BYTES: usize = 32 * 1024;
 /// Shortest time between two batches of an answer. No reader sees more often than that, and everybody behind
 /// a call works once a batch, not once a piece. The end of an answer does not wait for it.
-const BATCH_PACE: Duration = Duration::from_millis(30);
+const BATCH_PACE: Duration = Duration::from_millis(40);
 
 /// Turns that a connection gets to bring more before it is taken for having none.
 const TURNS: usize = 2;
@@ -70,6 +70,7 @@ struct Outgoing {
 /// An answer that is coming in.
 struct Reading {
     response: Response,
+    host: String,
     parser: FrameParser,
     surrogates: Surrogates,
     decoder: Box<dyn Decoder>,
@@ -187,6 +188,7 @@ impl Call {
         }
         self.phase = Phase::Read(Box::new(Reading {
             response,
+            host,
             parser: wire.framing.parser(),
             surrogates: Surrogates::default(),
             decoder: (wire.decoder)(model),
@@ -261,7 +263,6 @@ impl Reading {
         out: &mut Vec<StreamEvent>,
         room: &mut usize,
     ) {
-        let host = fault::host(self.response.url());
         // Mostly there is something, and no timer is set.
         let mut chunk = match self.response.chunk().now_or_never() {
             Some(chunk) => Ok(chunk),
@@ -275,11 +276,11 @@ impl Reading {
             match chunk {
                 Ok(Ok(Some(bytes))) => {
                     *room = room.saturating_sub(bytes.len());
-                    self.take(&bytes, &host, out);
+                    self.take(&bytes, out);
                 }
-                Ok(Ok(None)) => self.finish(&host, key, out),
-                Ok(Err(error)) => self.decoder.fail(fault::cut(&error, &host), out),
-                Err(_) => self.decoder.fail(fault::silence(&host, idle), out),
+                Ok(Ok(None)) => self.finish(key, out),
+                Ok(Err(error)) => self.decoder.fail(fault::cut(&error, &self.host), out),
+                Err(_) => self.decoder.fail(fault::silence(&self.host, idle), out),
             }
             if *room == 0 || self.decoder.ended() {
                 return;
@@ -299,7 +300,7 @@ impl Reading {
         }
     }
 
-    fn take(&mut self, bytes: &[u8], host: &str, out: &mut Vec<StreamEvent>) {
+    fn take(&mut self, bytes: &[u8], out: &mut Vec<StreamEvent>) {
         if !self.saw_event {
             let room = HEAD_BYTES.saturating_sub(self.head.len());
             self.head.extend_from_slice(&bytes[..bytes.len().min(room)]);
@@ -317,7 +318,7 @@ impl Reading {
                 }
             }
             Err(error) => {
-                let message = format!("`{host}`: {error}");
+                let message = format!("`{}`: {error}", self.host);
                 self.decoder
                     .fail(TurnStatus::InvalidResponse { message }, out);
             }
@@ -341,7 +342,7 @@ impl Reading {
         }
     }
 
-    fn finish(&mut self, host: &str, key: Option<&Secret>, out: &mut Vec<StreamEvent>) {
+    fn finish(&mut self, key: Option<&Secret>, out: &mut Vec<StreamEvent>) {
         if let Some(event) = self.parser.finish() {
             self.saw_event = true;
             self.decode(event, out);
@@ -351,6 +352,7 @@ impl Reading {
         }
         if !self.saw_event && !self.head.is_empty() {
             let came = errors::excerpt(&self.head, key);
+            let host = &self.host;
             let message = format!("`{host}` did not answer with a stream of events: {came}");
             self.decoder
                 .fail(TurnStatus::InvalidResponse { message }, out);

@@ -189,6 +189,9 @@ impl FrameWriter {
     /// Moves what has moved, block by block.
     fn write_scrolls(&mut self, out: &mut Vec<u8>) {
         for _ in 0..SCROLLS {
+            if !self.may_have_moved() {
+                return;
+            }
             let found = self.detector.detect(
                 screen(&self.shown, &self.shown_hashes, self.images.0),
                 screen(&self.next, &self.next_hashes, self.images.1),
@@ -202,15 +205,25 @@ impl FrameWriter {
         }
     }
 
+    /// Whether enough rows still differ that a scroll can be worth its bytes.
+    fn may_have_moved(&self) -> bool {
+        let rows = self.shown_hashes.iter().zip(&self.next_hashes);
+        rows.filter(|(shown, next)| shown != next).count() >= SCROLL_ROWS
+    }
+
     /// Writes the rows that differ. What moved inside a box is scrolled where that takes fewer bytes: with
     /// margins at its sides, or over the whole width, the sides drawn anew. All ways are tried.
     fn write_with_boxes(&mut self, out: &mut Vec<u8>) {
         let side_margins = self.encoder.features().side_margins;
-        let found = self.detector.detect_inside(
-            screen(&self.shown, &self.shown_hashes, self.images.0),
-            screen(&self.next, &self.next_hashes, self.images.1),
-            side_margins,
-        );
+        let found = if self.may_have_moved() {
+            self.detector.detect_inside(
+                screen(&self.shown, &self.shown_hashes, self.images.0),
+                screen(&self.next, &self.next_hashes, self.images.1),
+                side_margins,
+            )
+        } else {
+            Default::default()
+        };
         let before = found.iter().any(Option::is_some);
         let before = before.then(|| self.encoder.clone());
         let start = out.len();

@@ -26,8 +26,8 @@ use crate::term::input::{InputEvent, TerminalReply};
 use crate::term::terminal::{Signal, Signals, Terminal};
 
 /// Shortest time between two frames that only the model's work asks for. Keys are echoed at once; a
-/// stream reads as well at 30 frames a second, at half the cost.
-pub(super) const STREAM_FRAME: Duration = Duration::from_millis(33);
+/// stream reads as well at 25 frames a second, at less than half the cost.
+pub(super) const STREAM_FRAME: Duration = Duration::from_millis(40);
 
 /// Share of the time, one part in so many, that drawing a stream may take: what costs more is drawn less
 /// often. Keys do not wait for it.
