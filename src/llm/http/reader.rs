@@ -23,7 +23,7 @@ use crate::llm::usage::Usage;
 /// Batches that wait for whoever reads them; behind them the connection waits.
 const BATCHES: usize = 4;
 /// Shortest time between two looks at a connection. Also how much longer another call can wait for its turn.
-const PACE: Duration = Duration::from_millis(10);
+const PACE: Duration = Duration::from_millis(8);
 
 /// Runs a call there. Dropping the stream drops the connection.
 pub(super) fn start(call: Call) -> EventStream {
