@@ -4,6 +4,8 @@
 //! true: the same bytes give the same events however they are chunked, a byte is looked at once, and no
 //! server can make the parser hold more than `MAX_EVENT_BYTES`.
 
+use std::borrow::Cow;
+
 use thiserror::Error;
 
 /// Bytes one event may have: far above any real one, far below what hurts.
@@ -66,7 +68,7 @@ impl SseParser {
             self.after_return = false;
             bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
         }
-        while let Some(end) = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
+        while let Some(end) = memchr::memchr2(b'\n', b'\r', bytes) {
             let (line, rest) = bytes.split_at(end);
             bytes = match rest {
                 [b'\r', b'\n', rest @ ..] => rest,
@@ -117,7 +119,7 @@ impl SseParser {
         let value = value.strip_prefix(b" ").unwrap_or(value);
         match field {
             b"data" => {
-                let value = String::from_utf8_lossy(value);
+                let value = text(value);
                 match &mut self.data {
                     Some(data) => {
                         data.push('\n');
@@ -126,7 +128,7 @@ impl SseParser {
                     None => self.data = Some(value.into_owned()),
                 }
             }
-            b"event" => self.event = Some(String::from_utf8_lossy(value).into_owned()),
+            b"event" => self.event = Some(text(value).into_owned()),
             // Comments have an empty field name; `id` and `retry` are for reconnecting, which a model
             // call never does.
             _ => {}
@@ -140,6 +142,11 @@ impl SseParser {
         let data = self.data.take()?;
         Some(SseEvent { event, data })
     }
+}
+
+/// Text that is nearly always whole, which is found out faster than what is broken in it.
+fn text(bytes: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 #[cfg(test)]

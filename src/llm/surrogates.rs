@@ -15,7 +15,8 @@ pub struct Surrogates {
 impl Surrogates {
     /// The same JSON text with whole characters only. Borrowed when nothing is to be mended.
     pub fn mend<'a>(&mut self, json: &'a str) -> Cow<'a, str> {
-        if !json.contains("\\ud") && !json.contains("\\uD") {
+        let is_escaped = memchr::memchr(b'\\', json.as_bytes()).is_some();
+        if !is_escaped || !json.contains("\\ud") && !json.contains("\\uD") {
             return Cow::Borrowed(json);
         }
         let mut mended = String::with_capacity(json.len() + 8);

@@ -83,8 +83,10 @@ impl Detector {
         self.origins.fill(&previous[..height]);
         self.votes.clear();
         self.votes.resize(height * 2, 0);
+        let mut changed = 0;
         for (row, hash) in next.iter().enumerate().take(height) {
             if previous[row] != *hash {
+                changed += 1;
                 for origin in self.origins.of(*hash) {
                     self.votes[origin + height - row] += 1;
                 }
@@ -93,12 +95,16 @@ impl Detector {
         let mut found = [None; CANDIDATES];
         for slot in &mut found {
             let best = (0..self.votes.len()).max_by_key(|&index| self.votes[index]);
-            if let Some(index) = best.filter(|&index| self.votes[index] > 0) {
-                let signed = |number| i16::try_from(number).ok();
-                *slot = signed(index)
-                    .zip(signed(height))
-                    .map(|(index, height)| index - height);
-                self.votes[index] = 0;
+            let Some(index) = best.filter(|&index| self.votes[index] > 0) else {
+                break;
+            };
+            let signed = |number| i16::try_from(number).ok();
+            *slot = signed(index)
+                .zip(signed(height))
+                .map(|(index, height)| index - height);
+            // Most rows agree: no other distance can save more.
+            if std::mem::take(&mut self.votes[index]) * 2 > changed {
+                break;
             }
         }
         found

@@ -23,13 +23,13 @@ use crate::llm::usage::Usage;
 /// Batches that wait for whoever reads them; behind them the connection waits.
 const BATCHES: usize = 4;
 /// Shortest time between two looks at a connection. Also how much longer another call can wait for its turn.
-const PACE: Duration = Duration::from_millis(8);
+const PACE: Duration = Duration::from_millis(5);
 
 /// Runs a call there. Dropping the stream drops the connection.
 pub(super) fn start(call: Call) -> EventStream {
     let reader = match reader() {
         Ok(reader) => reader,
-        Err(message) => return failed(message.clone()),
+        Err(message) => return failed(message),
     };
     let (sender, batches) = mpsc::channel(BATCHES);
     let reading = AbortOnDropHandle::new(reader.spawn(read(call, sender)));
@@ -94,7 +94,7 @@ fn spawn() -> io::Result<Handle> {
     Ok(handle)
 }
 
-fn failed(reason: String) -> EventStream {
+fn failed(reason: &str) -> EventStream {
     let status = TurnStatus::NetworkError {
         message: format!("the thread that reads answers cannot start: {reason}"),
         retryable: false,

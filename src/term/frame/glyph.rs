@@ -97,7 +97,11 @@ pub(in crate::term) fn same_row(a: &[Cell], b: &[Cell]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_cell(a, b))
 }
 
-#[inline]
+#[expect(
+    clippy::inline_always,
+    reason = "called for every cell of every frame, and the program is compiled for size"
+)]
+#[inline(always)]
 pub(in crate::term) fn same_cell(a: &Cell, b: &Cell) -> bool {
     let same_symbol = match (a.symbol().as_bytes(), b.symbol().as_bytes()) {
         ([a], [b]) => a == b,

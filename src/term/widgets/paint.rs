@@ -74,7 +74,7 @@ impl<'a, S: Fn(Face) -> Style> Painter<'a, S> {
     /// Leaves the rest of the area blank.
     pub(crate) fn finish(mut self) {
         while let Some(line) = self.next_line() {
-            blank(line, self.buffer, None);
+            blank(cells(line, self.buffer), None);
         }
     }
 
@@ -96,9 +96,10 @@ fn paint_row(
     (links, style): (&Links, &impl Fn(Face) -> Style),
 ) {
     let ground = row.fill.map(|fill| look(&Cell::EMPTY, style(fill)));
-    blank(line, buffer, ground.as_ref());
+    let cells = cells(line, buffer);
+    blank(cells, ground.as_ref());
     let ground = ground.unwrap_or(Cell::EMPTY);
-    let mut x = line.x;
+    let mut x = 0;
     for span in row.spans.iter().chain(more) {
         let covered = look(&ground, style(span.face));
         let mut shown = covered.clone();
@@ -107,10 +108,9 @@ fn paint_row(
         }
         if span.text.is_ascii() {
             for byte in span.text.bytes().filter(|byte| !byte.is_ascii_control()) {
-                if x >= line.right() {
+                let Some(cell) = cells.get_mut(x) else {
                     return;
-                }
-                let cell = &mut buffer[(x, line.y)];
+                };
                 wear(cell, &shown);
                 cell.set_char(char::from(byte));
                 x += 1;
@@ -118,21 +118,16 @@ fn paint_row(
             continue;
         }
         for (_, grapheme) in graphemes(&span.text) {
-            let width = grapheme_width(grapheme) as u16;
+            let width = grapheme_width(grapheme);
             if width == 0 {
                 continue;
             }
-            if x + width > line.right() {
+            let Some([first, halves @ ..]) = cells.get_mut(x..x + width) else {
                 return;
-            }
-            let cell = &mut buffer[(x, line.y)];
-            wear(cell, &shown);
-            cell.set_symbol(grapheme);
-            for second in x + 1..x + width {
-                let cell = &mut buffer[(second, line.y)];
-                cell.reset();
-                wear(cell, &covered);
-            }
+            };
+            wear(first, &shown);
+            first.set_symbol(grapheme);
+            blank(halves, Some(&covered));
             x += width;
         }
     }
@@ -153,9 +148,18 @@ fn wear(cell: &mut Cell, looks: &Cell) {
     cell.modifier = looks.modifier;
 }
 
-fn blank(line: Rect, buffer: &mut Buffer, ground: Option<&Cell>) {
-    for x in line.left()..line.right() {
-        let cell = &mut buffer[(x, line.y)];
+/// The cells of a line of the buffer.
+fn cells(line: Rect, buffer: &mut Buffer) -> &mut [Cell] {
+    let width = usize::from(line.width);
+    if width == 0 {
+        return &mut [];
+    }
+    let first = buffer.index_of(line.x, line.y);
+    &mut buffer.content[first..first + width]
+}
+
+fn blank(cells: &mut [Cell], ground: Option<&Cell>) {
+    for cell in cells {
         cell.reset();
         if let Some(ground) = ground {
             wear(cell, ground);
