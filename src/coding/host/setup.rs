@@ -22,8 +22,8 @@ pub struct HostSetup {
     /// Absolute; where tools work.
     pub cwd: PathBuf,
     pub settings: Settings,
-    /// The environment keys and homes are looked up in.
-    pub environment: BTreeMap<String, String>,
+    /// The environment keys and homes are looked up in; one for all sessions of a program.
+    pub environment: Arc<BTreeMap<String, String>>,
     /// `PROVIDER/ID[:LEVEL]` or part of a name; before the settings.
     pub model: Option<String>,
     /// Models to fall back to, in order; before the settings.
@@ -99,7 +99,7 @@ impl HostSetup {
             folders,
             cwd,
             settings: Settings::default(),
-            environment: BTreeMap::new(),
+            environment: Arc::default(),
             model: None,
             fallback: Vec::new(),
             cycle: Vec::new(),
