@@ -7,7 +7,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::args::{Args, Command, Mode};
+use super::args::{Args, AuthCommand, Command, LoginArgs, Mode};
 use super::input;
 use super::look::ThemeLook;
 use crate::base::problem::Problem;
@@ -49,7 +49,13 @@ impl Meant {
     pub(super) fn new(mut args: Args) -> Result<Self, String> {
         match &args.command {
             Some(Command::Rpc(rpc)) => args.run = rpc.run.clone(),
-            Some(Command::Acp(run)) => args.run = (**run).clone(),
+            Some(Command::Acp(acp)) => {
+                args.run = acp.run.clone();
+                if acp.login {
+                    let what = AuthCommand::Login(LoginArgs::default());
+                    args.command = Some(Command::Auth { what });
+                }
+            }
             Some(Command::Serve(serve)) => args.run = serve.run(),
             _ => {}
         }

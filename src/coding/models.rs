@@ -10,6 +10,7 @@ use super::host::{HostSetup, KeyState, ModelInfo};
 use super::model_files::{read_keys, read_models_file};
 use super::refresh;
 use super::scripts;
+pub use super::scripts::TOUR;
 use super::server::Server;
 use crate::agent::{KeySource, ProviderTransport, Transport};
 use crate::base::problem::Problem;

@@ -21,6 +21,8 @@ pub struct HostSetup {
     pub folders: Folders,
     /// Absolute; where tools work.
     pub cwd: PathBuf,
+    /// Folders beside `cwd` that are worked in, too. Absolute.
+    pub directories: Vec<PathBuf>,
     pub settings: Settings,
     /// The environment keys and homes are looked up in; one for all sessions of a program.
     pub environment: Arc<BTreeMap<String, String>>,
@@ -98,6 +100,7 @@ impl HostSetup {
         Self {
             folders,
             cwd,
+            directories: Vec::new(),
             settings: Settings::default(),
             environment: Arc::default(),
             model: None,
