@@ -3,6 +3,7 @@
 //!     cargo run --example embed -- script/FILE "What does this project do?"
 
 use std::error::Error;
+use std::sync::Arc;
 
 use osier::agent::{self, RunOutcome};
 use osier::coding::folders::Folders;
@@ -50,7 +51,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let (folders, cwd) = (Folders::find(None)?, std::env::current_dir()?);
     let setup = HostSetup {
         settings: Settings::load_for(&folders, &cwd).0,
-        environment: std::env::vars().collect(),
+        environment: Arc::new(std::env::vars().collect()),
         model: Some(model),
         ..HostSetup::new(folders, cwd)
     };

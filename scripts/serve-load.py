@@ -82,7 +82,7 @@ async def main():
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 500
     busy = int(sys.argv[3]) if len(sys.argv) > 3 else 100
     with tempfile.TemporaryDirectory() as home:
-        steps = [step for _ in range(DELTAS) for step in ({"text": "word "}, {"wait": PAUSE})]
+        steps = [{"text": "word " * DELTAS, "chunk": 5, "delayMs": PAUSE}]
         with open(f"{home}/model.json", "w") as script:
             json.dump({"turns": [{"repeat": True, "steps": steps}]}, script)
         with open(f"{home}/settings.toml", "w") as settings:

@@ -9,6 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
+/// Events that an empty queue keeps room for.
+const KEPT_ROOM: usize = 16;
+
 /// An event that may absorb its successor.
 pub trait Coalesce {
     /// Appends `next` to `self` and returns true, when one event can stand for both.
@@ -45,6 +48,10 @@ struct Queue<E> {
 impl<E: Coalesce> Queue<E> {
     fn pop(&mut self) -> Option<E> {
         let event = self.events.pop_front()?;
+        if self.events.is_empty() {
+            // The room that a burst took is given back: hundreds of these wait in one process.
+            self.events.shrink_to(KEPT_ROOM);
+        }
         self.whole -= usize::from(!event.is_piece());
         Some(event)
     }

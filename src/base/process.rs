@@ -8,6 +8,7 @@
 
 mod detached;
 mod group;
+mod heir;
 mod piped;
 mod quiet;
 
@@ -254,7 +255,7 @@ pub fn spawn(invocation: &Invocation) -> io::Result<Running> {
     let pid = pid.ok_or_else(|| io::Error::other("the child has no process id"))?;
     Ok(Running {
         child,
-        group: ChildGroup::new(pid, format!("{MARKER}={marker}")),
+        group: ChildGroup::new(pid, format!("{MARKER}={marker}")).bequeathed(),
         output: Some(output),
         exit: None,
         read_until: None,

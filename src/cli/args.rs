@@ -232,7 +232,7 @@ pub(super) enum Command {
     /// Be driven by another program: commands in, answers and events out, JSON lines both ways
     Rpc(Box<RpcArgs>),
     /// Be driven by an editor that speaks the Agent Client Protocol
-    Acp(Box<RunArgs>),
+    Acp(Box<AcpArgs>),
     /// Join a session of a server here or elsewhere; leaving it leaves it running
     Attach(Box<AttachArgs>),
     /// Serve many sessions to browsers, scripts and `osier attach`
@@ -282,7 +282,7 @@ pub(super) enum AuthCommand {
     },
 }
 
-#[derive(Debug, Clone, clap::Args)]
+#[derive(Debug, Clone, Default, clap::Args)]
 pub(super) struct LoginArgs {
     #[arg(value_name = "PROVIDER")]
     pub provider: Option<String>,
@@ -292,6 +292,16 @@ pub(super) struct LoginArgs {
     /// Sign in with a code that is typed on another device
     #[arg(long)]
     pub device: bool,
+}
+
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct AcpArgs {
+    #[command(flatten)]
+    pub run: RunArgs,
+
+    /// Sign in to a provider, and end: editors run this in a terminal
+    #[arg(long)]
+    pub login: bool,
 }
 
 #[derive(Debug, Clone, Subcommand)]

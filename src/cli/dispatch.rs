@@ -1,34 +1,26 @@
 //! Chooses the mode and runs it.
 
-use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser};
 
-use super::args::{Args, Command, Mode};
+use super::args::{Args, Command};
 use super::commands;
 use super::exit::{Exit, usage_error};
 use super::input;
 use super::look::ThemeLook;
+use super::meant::{Chosen, Meant};
 use super::{attach, serve};
 use crate::agent::RunOutcome;
-use crate::base::problem::Problem;
-use crate::coding::folders::Folders;
-use crate::coding::host::{Host, HostSetup, SessionChoice, find_session};
-use crate::coding::mcp;
+use crate::coding::host::{Host, HostSetup};
 use crate::coding::models::Models;
 #[cfg(target_os = "linux")]
 use crate::coding::sandbox;
-use crate::coding::settings::{READING, Settings, wants_reading};
 use crate::coding::trust::Trust;
-use crate::llm::Secret;
 use crate::modes::print::{LogOptions, Sinks};
-use crate::modes::prompt::Prompt;
 use crate::modes::{acp, json, print, rpc, tui};
 use crate::rpc::{Ended, schema};
 
@@ -76,42 +68,8 @@ fn reject(error: &clap::Error) -> Exit {
     usage_error(&format!("{message}; `osier --help` lists every flag"))
 }
 
-/// What the program runs with.
-struct Meant {
-    args: Args,
-    folders: Folders,
-    settings: Settings,
-    problems: Vec<Problem>,
-    environment: BTreeMap<String, String>,
-    cwd: PathBuf,
-}
-
-fn start(mut args: Args) -> Result<Exit, String> {
-    match &args.command {
-        Some(Command::Rpc(rpc)) => args.run = rpc.run.clone(),
-        Some(Command::Acp(run)) => args.run = (**run).clone(),
-        Some(Command::Serve(serve)) => args.run = serve.run(),
-        _ => {}
-    }
-    let environment: BTreeMap<String, String> = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .collect();
-    let home = environment.get("OSIER_HOME").map(String::as_str);
-    let folders = Folders::find(home).map_err(|error| error.to_string())?;
-    let cwd = working_directory(args.run.cwd.as_deref())?;
-    if args.run.trust {
-        let decided = Trust::new(&folders).decide(&cwd, true);
-        decided.map_err(|error| error.to_string())?;
-    }
-    let (settings, problems) = Settings::load_for(&folders, &cwd);
-    let meant = Meant {
-        args,
-        folders,
-        settings,
-        problems,
-        environment,
-        cwd,
-    };
+fn start(args: Args) -> Result<Exit, String> {
+    let meant = Meant::new(args)?;
     // Before `report`, which holds standard output.
     if let Some(path) = meant.args.bridge() {
         return attach::bridge(path, &meant.folders, runtime()?);
@@ -119,25 +77,25 @@ fn start(mut args: Args) -> Result<Exit, String> {
     if let Some(exit) = report(&meant)? {
         return Ok(exit);
     }
-    let setup = host_setup(&meant)?;
+    let setup = meant.setup()?;
     match meant.args.command.clone() {
         Some(Command::Serve(args)) => {
-            tell_problems(&meant.problems);
+            meant.tell_problems();
             return serve::run(&args, setup);
         }
         Some(Command::Attach(args)) => {
-            if choose_mode(&meant, io::stdout().is_terminal())? != Chosen::Screen {
+            if meant.mode(io::stdout().is_terminal())? != Chosen::Screen {
                 return Err(
                     "`osier attach` needs a terminal: `osier rpc` is for programs".to_owned(),
                 );
             }
-            let options = screen_options(meant, false)?;
+            let options = meant.screen_options(false)?;
             return attach::run(&args, &setup, options, &runtime()?);
         }
         _ => {}
     }
     let stdin_piped = !io::stdin().is_terminal();
-    let mode = choose_mode(&meant, io::stdout().is_terminal())?;
+    let mode = meant.mode(io::stdout().is_terminal())?;
     match mode {
         Chosen::Json => {
             let answers_questions = meant.args.answers;
@@ -179,7 +137,7 @@ fn report(meant: &Meant) -> Result<Option<Exit>, String> {
         _ => None,
     };
     let printed = if let Some((search, refresh)) = &search {
-        let setup = host_setup(meant)?;
+        let setup = meant.setup()?;
         let asked = commands::models::answer(&setup, search, *refresh, &mut out);
         runtime()?.block_on(asked)?
     } else {
@@ -221,8 +179,8 @@ fn report(meant: &Meant) -> Result<Option<Exit>, String> {
                 .write_all(schema::TEXT.as_bytes())
                 .map(|()| Exit::Success),
             Some(Command::Config { what }) => {
-                let setup = host_setup(meant)?;
-                let problems = every_problem(meant, &setup);
+                let setup = meant.setup()?;
+                let problems = meant.every_problem(&setup);
                 commands::config::run(*what, &meant.folders, &problems, &mut out)
             }
             Some(Command::Completions { shell }) => say(
@@ -231,14 +189,14 @@ fn report(meant: &Meant) -> Result<Option<Exit>, String> {
             ),
             Some(Command::Man) => say(&commands::shell::man(&Args::command()), &mut out),
             Some(Command::Doctor) => {
-                let setup = host_setup(meant)?;
+                let setup = meant.setup()?;
                 let chosen = Models::load_lenient(&setup).0.chosen();
                 let place = commands::doctor::Place {
                     folders: &meant.folders,
                     settings: &meant.settings,
                     environment: &meant.environment,
                     cwd: &meant.cwd,
-                    problems: &every_problem(meant, &setup),
+                    problems: &meant.every_problem(&setup),
                     model: format!("{}/{}", chosen.provider, chosen.id),
                 };
                 runtime()?.block_on(commands::doctor::run(&place, &mut out))
@@ -258,152 +216,6 @@ fn say(text: &str, out: &mut dyn Write) -> io::Result<Exit> {
     out.write_all(text.as_bytes()).map(|()| Exit::Success)
 }
 
-/// What is wrong with any of the user's files.
-fn every_problem(meant: &Meant, setup: &HostSetup) -> Vec<Problem> {
-    let mut problems = meant.problems.clone();
-    problems.extend(Models::load_lenient(setup).1);
-    let servers = [meant.folders.servers()];
-    problems.extend(mcp::load(&servers, &meant.environment).problems);
-    problems.extend(tui::check_files(&meant.folders, &meant.settings));
-    problems
-}
-
-fn working_directory(asked: Option<&Path>) -> Result<PathBuf, String> {
-    let current = std::env::current_dir().map_err(|error| {
-        format!("the current directory cannot be read: {error}; go to another one")
-    });
-    let path = match asked {
-        Some(path) => path
-            .canonicalize()
-            .map_err(|error| format!("`--cwd {}` cannot be used: {error}", path.display()))?,
-        None => current?,
-    };
-    match std::fs::read_dir(&path) {
-        Ok(_) => Ok(path),
-        Err(error) => Err(format!(
-            "`{}` cannot be read: {error}; work in another directory",
-            path.display()
-        )),
-    }
-}
-
-fn host_setup(meant: &Meant) -> Result<HostSetup, String> {
-    let Meant {
-        args,
-        folders,
-        settings,
-        environment,
-        cwd,
-        ..
-    } = meant;
-    let args = &args.run;
-    let (model, fallback) = match &args.model {
-        Some(list) => {
-            let mut names = list.split(',').map(|name| name.trim().to_owned());
-            (
-                names.next(),
-                names.filter(|name| !name.is_empty()).collect(),
-            )
-        }
-        None => (None, Vec::new()),
-    };
-    let session = match (&args.resume, &args.session, &args.fork) {
-        (Some(target), ..) if !target.is_empty() => SessionChoice::Resume(target.clone()),
-        (_, Some(path), _) => SessionChoice::File(cwd.join(path)),
-        (.., Some(target)) => SessionChoice::Copy(target.clone()),
-        _ if args.continue_session => SessionChoice::Continue,
-        _ if args.no_session => SessionChoice::Unstored,
-        _ => SessionChoice::New,
-    };
-    if let SessionChoice::Resume(target) | SessionChoice::Copy(target) = &session {
-        find_session(&folders.data, target)?;
-    }
-    Ok(HostSetup {
-        settings: settings.clone(),
-        environment: environment.clone(),
-        model,
-        fallback,
-        cycle: args.models.clone(),
-        thinking: args.thinking,
-        api_key: args.api_key.clone().map(Secret::new),
-        base_url: args.base_url.clone(),
-        proxy: args.proxy.clone(),
-        system_prompt: args.system_prompt.clone(),
-        append_system_prompt: args.append_system_prompt.clone(),
-        context: context_paths(&args.context, cwd)?,
-        session,
-        tools: args.tools.clone(),
-        temperature: args.temperature,
-        permissions: args.permissions,
-        sandbox: args.sandbox,
-        max_turns: args.max_turns,
-        max_retries: args.max_retries,
-        trace: args.trace_llm || args.trace_mcp,
-        trace_servers: args.trace_mcp,
-        look: Some(Arc::new(ThemeLook::new(folders.themes()))),
-        ..HostSetup::new(folders.clone(), cwd.clone())
-    })
-}
-
-/// The paths of `--context`, which have to be there.
-fn context_paths(given: &[PathBuf], cwd: &Path) -> Result<Vec<PathBuf>, String> {
-    let paths = given.iter().map(|path| {
-        let found = cwd.join(path).canonicalize();
-        found.map_err(|error| format!("`--context {}` cannot be used: {error}", path.display()))
-    });
-    paths.collect()
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Chosen {
-    Screen,
-    Print,
-    Json,
-    Rpc,
-    Acp,
-}
-
-fn choose_mode(meant: &Meant, stdout_is_terminal: bool) -> Result<Chosen, String> {
-    let args = &meant.args;
-    if matches!(args.command, Some(Command::Rpc(_))) || args.mode == Some(Mode::Rpc) {
-        return Ok(Chosen::Rpc);
-    }
-    if matches!(args.command, Some(Command::Acp(_))) || args.mode == Some(Mode::Acp) {
-        return Ok(Chosen::Acp);
-    }
-    if args.json || args.mode == Some(Mode::Json) {
-        return Ok(Chosen::Json);
-    }
-    if args.print || args.mode == Some(Mode::Text) || !stdout_is_terminal {
-        return Ok(Chosen::Print);
-    }
-    if meant
-        .environment
-        .get("TERM")
-        .is_none_or(|term| term == "dumb")
-    {
-        if args.prompts.is_empty() {
-            return Err("this terminal cannot show a screen (TERM is dumb): \
-                        give a prompt, or use `--json`"
-                .to_owned());
-        }
-        return Ok(Chosen::Print);
-    }
-    Ok(Chosen::Screen)
-}
-
-/// The files a run writes beside its answer.
-fn accounting_file(path: Option<&Path>) -> Result<Option<File>, String> {
-    let Some(path) = path else { return Ok(None) };
-    let file = OpenOptions::new().append(true).create(true).open(path);
-    file.map(Some).map_err(|error| {
-        format!(
-            "`--accounting {}` cannot be written: {error}",
-            path.display()
-        )
-    })
-}
-
 fn runtime() -> Result<tokio::runtime::Runtime, String> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -411,30 +223,21 @@ fn runtime() -> Result<tokio::runtime::Runtime, String> {
         .map_err(|error| format!("the runtime cannot start: {error}"))
 }
 
-fn collect_prompts(meant: &Meant, stdin_piped: bool) -> Result<Vec<Prompt>, String> {
-    let piped = if stdin_piped {
-        Some(input::read_pipe(io::stdin().lock())?)
-    } else {
-        None
-    };
-    input::prompts(&meant.args.prompts, piped, &meant.cwd)
-}
-
 fn run_print(meant: &Meant, mut setup: HostSetup, stdin_piped: bool) -> Result<Exit, String> {
     setup.waits_for_servers = true;
-    let prompts = collect_prompts(meant, stdin_piped)?;
+    let prompts = meant.prompts(stdin_piped)?;
     if prompts.is_empty() {
         return Err("there is nothing to do: give a prompt, or pipe one in".to_owned());
     }
-    no_picker(meant)?;
-    let mut accounting = accounting_file(meant.args.run.accounting.as_deref())?;
+    meant.no_picker()?;
+    let mut accounting = meant.accounting()?;
     let options = LogOptions {
         verbose: meant.args.run.verbose,
         trace_llm: meant.args.run.trace_llm,
         trace_tools: meant.args.run.trace_mcp,
         colour: io::stderr().is_terminal(),
     };
-    tell_problems(&meant.problems);
+    meant.tell_problems();
     let outcome = runtime()?.block_on(async {
         let (host, events) = Host::start(setup).map_err(|error| error.to_string())?;
         let stop = stop_on_signal(host.clone());
@@ -452,20 +255,12 @@ fn run_print(meant: &Meant, mut setup: HostSetup, stdin_piped: bool) -> Result<E
     Ok(exit_of(&outcome))
 }
 
-/// What is wrong with the settings; the run goes on without those lines.
-fn tell_problems(problems: &[Problem]) {
-    for problem in problems {
-        // A closed standard error leaves nobody to tell.
-        let _ = writeln!(io::stderr(), "[WRN] {problem}");
-    }
-}
-
 fn run_json(meant: &Meant, mut setup: HostSetup) -> Result<Exit, String> {
     setup.waits_for_servers = true;
     let prompts = input::prompts(&meant.args.prompts, None, &meant.cwd)?;
-    no_picker(meant)?;
-    let mut accounting = accounting_file(meant.args.run.accounting.as_deref())?;
-    tell_problems(&meant.problems);
+    meant.no_picker()?;
+    let mut accounting = meant.accounting()?;
+    meant.tell_problems();
     let runtime = runtime()?;
     let outcome = runtime.block_on(async {
         let (host, events) = Host::start(setup).map_err(|error| error.to_string())?;
@@ -489,8 +284,8 @@ fn run_rpc(meant: &Meant, setup: HostSetup) -> Result<Exit, String> {
     if !meant.args.prompts.is_empty() {
         return Err("prompts come as commands here: `osier rpc` takes none".to_owned());
     }
-    no_picker(meant)?;
-    tell_problems(&meant.problems);
+    meant.no_picker()?;
+    meant.tell_problems();
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
         let (host, events) = Host::start(setup).map_err(|error| error.to_string())?;
@@ -508,7 +303,7 @@ fn run_acp(meant: &Meant, setup: HostSetup) -> Result<Exit, String> {
     if !meant.args.prompts.is_empty() {
         return Err("prompts come from the editor: `osier acp` takes none".to_owned());
     }
-    tell_problems(&meant.problems);
+    meant.tell_problems();
     let runtime = runtime()?;
     let stopped = runtime.block_on(acp::run_on_stdio(setup));
     // A thread that still waits for a line of input must not hold the end up.
@@ -521,39 +316,11 @@ fn run_acp(meant: &Meant, setup: HostSetup) -> Result<Exit, String> {
 }
 
 fn run_screen(meant: Meant, setup: HostSetup, stdin_piped: bool) -> Result<Exit, String> {
-    let options = screen_options(meant, stdin_piped)?;
+    let options = meant.screen_options(stdin_piped)?;
     let outcome = runtime()?.block_on(tui::run(setup, options));
     outcome
         .map(|()| Exit::Success)
         .map_err(|error| format!("{error:#}"))
-}
-
-fn screen_options(mut meant: Meant, stdin_piped: bool) -> Result<tui::Options, String> {
-    if meant.args.run.screen_reader {
-        let asked = (READING.to_owned(), "1".to_owned());
-        meant.environment.extend([asked]);
-    }
-    meant.settings.read_aloud(wants_reading(&meant.environment));
-    let prompts = collect_prompts(&meant, stdin_piped)?;
-    let accounting = accounting_file(meant.args.run.accounting.as_deref())?;
-    Ok(tui::Options {
-        prompts,
-        problems: meant.problems,
-        settings: meant.settings,
-        folders: meant.folders,
-        environment: meant.environment,
-        pick_session: meant.args.run.resume.as_deref() == Some(""),
-        accounting,
-        elsewhere: None,
-    })
-}
-
-/// `--resume` without a value asks, and only a screen can ask.
-fn no_picker(meant: &Meant) -> Result<(), String> {
-    if meant.args.run.resume.as_deref() == Some("") {
-        return Err("`--resume` needs an id here: `osier sessions` lists them".to_owned());
-    }
-    Ok(())
 }
 
 /// Interrupts the run on the first signal; a second one ends the process as usual.

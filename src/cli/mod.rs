@@ -8,6 +8,7 @@ mod dispatch;
 mod exit;
 mod input;
 mod look;
+mod meant;
 mod serve;
 
 pub use dispatch::run;

@@ -71,7 +71,7 @@ fn unusable(path: &Path, error: ModelsFileError) -> Problem {
 
 /// What finds keys: the environment, the credential store, the sign-ins of `models.json`.
 pub(super) fn read_keys(setup: &HostSetup, problems: &mut Vec<Problem>) -> Keys {
-    let variables = setup.environment.clone();
+    let variables = Arc::clone(&setup.environment);
     let environment = Arc::new(move |name: &str| variables.get(name).cloned());
     let file =
         CredentialFile::new(setup.folders.credentials()).keep_in_vault(setup.settings.keyring);

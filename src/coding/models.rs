@@ -10,6 +10,7 @@ use super::host::{HostSetup, KeyState, ModelInfo};
 use super::model_files::{read_keys, read_models_file};
 use super::refresh;
 use super::scripts;
+pub use super::scripts::TOUR;
 use super::server::Server;
 use crate::agent::{KeySource, ProviderTransport, Transport};
 use crate::base::problem::Problem;
@@ -156,7 +157,7 @@ impl Models {
         let mut problems = Vec::new();
         let file = read_models_file(&setup.folders.models(), &mut problems);
         let keys = read_keys(setup, &mut problems);
-        let variables = setup.environment.clone();
+        let variables = Arc::clone(&setup.environment);
         let environment = Arc::new(move |name: &str| variables.get(name).cloned());
         let catalogue = Catalogue::new(file)
             .with_published(refresh::read(&setup.folders.published(), &mut problems))
@@ -404,7 +405,7 @@ impl Models {
 
     /// What finds the keys of a session.
     fn keys(&self) -> Arc<dyn KeySource> {
-        let entries = self.catalogue.providers().to_vec();
+        let entries = self.catalogue.shared_providers();
         Arc::new(SessionKeys {
             keys: Arc::clone(&self.keys),
             entries,
@@ -503,7 +504,7 @@ impl Provider for Dispatch {
 #[derive(Debug)]
 struct SessionKeys {
     keys: Arc<Keys>,
-    entries: Vec<ProviderEntry>,
+    entries: Arc<[ProviderEntry]>,
 }
 
 impl SessionKeys {

@@ -2,12 +2,14 @@
 //! nothing that changes between turns (no clock), so that provider caches hit.
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What the prompt is made of.
 #[derive(Debug, Clone, Copy)]
 pub struct PromptParts<'a> {
     pub cwd: &'a Path,
+    /// Folders beside it.
+    pub directories: &'a [PathBuf],
     /// Replaces the text osier brings, when set.
     pub replacement: Option<&'a str>,
     /// Comes last, when set.
@@ -38,6 +40,14 @@ pub fn system_prompt(parts: PromptParts<'_>) -> String {
     }
     prompt.push_str(parts.context);
     let _ = write!(prompt, "\n\nWorking directory: {}", parts.cwd.display());
+    for (place, directory) in parts.directories.iter().enumerate() {
+        let before = if place == 0 {
+            "\nFurther directories: "
+        } else {
+            ", "
+        };
+        let _ = write!(prompt, "{before}{}", directory.display());
+    }
     prompt
 }
 
@@ -72,6 +82,7 @@ mod tests {
         let names: Vec<String> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
         let prompt = tokens(&system_prompt(PromptParts {
             cwd,
+            directories: &[],
             replacement: None,
             addition: None,
             context: "",
@@ -105,6 +116,7 @@ mod tests {
     fn replacement_and_addition_keep_the_directory() {
         let parts = PromptParts {
             cwd: Path::new("/work"),
+            directories: &["/a".into(), "/b".into()],
             replacement: Some("Be brief.\n"),
             addition: Some("No emoji."),
             context: "\n\nProject.",
@@ -112,7 +124,7 @@ mod tests {
         };
         assert_eq!(
             system_prompt(parts),
-            "Be brief.\n\nNo emoji.\n\nProject.\n\nWorking directory: /work"
+            "Be brief.\n\nNo emoji.\n\nProject.\n\nWorking directory: /work\nFurther directories: /a, /b"
         );
     }
 }

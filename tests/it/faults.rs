@@ -1,5 +1,7 @@
 //! Every fault a connection or a server can have, each over a real socket, and the status it ends in.
 
+#[cfg(target_os = "linux")]
+mod killed;
 mod program;
 
 use std::sync::{Arc, Mutex};

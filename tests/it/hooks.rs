@@ -353,8 +353,7 @@ async fn the_users_hooks_of_claude_code_run_when_a_setting_says_so() {
             .open_with(SessionChoice::New, runs(&["echo x"]), |setup| {
                 setup.settings.claude_hooks = wanted;
                 let folder = claude.to_string_lossy().into_owned();
-                setup
-                    .environment
+                std::sync::Arc::make_mut(&mut setup.environment)
                     .insert("CLAUDE_CONFIG_DIR".to_owned(), folder);
             })
             .await;

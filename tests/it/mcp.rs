@@ -1,6 +1,7 @@
 //! MCP servers through a whole host: good ones, bad ones, and the public ones.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use osier::agent::{self, ToolStatus, ToolUpdate};
 use osier::coding::host::{Event, Op, SessionChoice};
@@ -31,7 +32,7 @@ fn fake(mode: &str) -> Value {
 async fn open(place: &Place, script: Script) -> Open {
     let open = place.open_with(SessionChoice::Unstored, script, |setup| {
         setup.answers_questions = true;
-        setup.environment = std::env::vars().collect();
+        setup.environment = Arc::new(std::env::vars().collect());
     });
     open.await
 }

@@ -9,6 +9,7 @@ use osier::coding::questions::{Answer, Grant, Question, QuestionKind, Subject};
 use osier::coding::sandbox::{Backend, Confinement, SandboxMode};
 use osier::llm::Script;
 use serde_json::json;
+use std::sync::Arc;
 
 use crate::support::cli::Home;
 use crate::support::host::{Open, Place};
@@ -258,7 +259,7 @@ async fn plan_mode_writes_nothing_by_any_tool() {
             setup.settings.subagents = true;
             let allowed = ["bash", "write", "edit", "scribble", "fake__*", "task"];
             setup.settings.allow = allowed.map(str::to_owned).to_vec();
-            setup.environment = std::env::vars().collect();
+            setup.environment = Arc::new(std::env::vars().collect());
         })
         .await;
     std::fs::write(place.work().join("b"), "x").unwrap();

@@ -1,7 +1,9 @@
 // What can be done with a message, in one table: how the menu shows it, for which messages, and what it does.
 
+import { compareBranches } from "./branches.js";
 import { copy } from "./markdown.js";
 import { askLine, openMenu } from "./menu.js";
+import { restoreFiles } from "./restore.js";
 import { complain, toast } from "./toast.js";
 
 /** The text a person would copy. */
@@ -49,6 +51,21 @@ export const ACTIONS = {
       stored(item) && (item.role === "assistant" || prompt(item)) && Boolean(promptOf(item, page)),
     run: (item, page) => again(promptOf(item, page), page),
   },
+  several: {
+    icon: "several",
+    label: "Ask several models",
+    fits: (item, page) => {
+      const asked = stored(item) && promptOf(item, page);
+      return Boolean(asked) && last(asked, page);
+    },
+    run: (_, page) => page.fan(),
+  },
+  compare: {
+    icon: "columns",
+    label: "Compare branches",
+    fits: (item, { conversation }) => stored(item) && Boolean(conversation.tree.siblings(item.entryId)),
+    run: (item, { conversation }) => compareBranches(item, conversation),
+  },
   branch: {
     icon: "branch",
     label: "Go on from here",
@@ -57,6 +74,12 @@ export const ACTIONS = {
       conversation.ask("branch", { entryId: item.entryId }).then(() => composer.field.focus()),
   },
   fork: { icon: "fork", label: "Fork into a new session", fits: stored, run: (item, page) => page.fork(item) },
+  files: {
+    icon: "files",
+    label: "Bring the files back to here",
+    fits: (item) => stored(item) && ["user", "assistant"].includes(item.role),
+    run: (item, { conversation }) => restoreFiles(item, conversation),
+  },
   label: {
     icon: "name",
     label: "Name this place",
@@ -87,7 +110,7 @@ async function again(item, page) {
 }
 
 export function act(name, item, page, more) {
-  if (!["copy", "select", "edit"].includes(name) && page.conversation.running)
+  if (!["copy", "select", "edit", "compare"].includes(name) && page.conversation.running)
     return toast("This can be done when the agent has stopped.", "warning");
   Promise.resolve(ACTIONS[name].run(item, page, more)).catch(complain);
 }

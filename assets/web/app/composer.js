@@ -1,5 +1,6 @@
 // Where the person writes: text, pictures and voice; sends, waits in line while the agent works, stops it.
 
+import { hasCamera, takePicture } from "./camera.js";
 import { byId, el, glyph, iconButton } from "./dom.js";
 import { line, modelName } from "./format.js";
 import { filesOf, picture } from "./pictures.js";
@@ -70,7 +71,7 @@ export class Composer {
       "div",
       { class: "composer-row" },
       iconButton("picture", "Add pictures", () => this.files.click()),
-      touch && iconButton("camera", "Take a picture", () => this.camera.click()),
+      (touch || hasCamera) && iconButton("camera", "Take a picture", () => this.#photograph(touch)),
       canListen && this.#microphone(),
       el("span", { class: "gap" }),
       this.model,
@@ -79,6 +80,12 @@ export class Composer {
     );
     this.suggestions = new Suggestions(this.field);
     this.form.append(this.note, this.shelf, this.suggestions.list, this.field, row, this.files, this.camera);
+  }
+
+  /** A phone's own camera is better than a page's. */
+  #photograph(touch) {
+    if (touch) return this.camera.click();
+    takePicture().then((taken) => taken && this.#add([taken]), complain);
   }
 
   #microphone() {

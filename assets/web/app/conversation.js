@@ -6,6 +6,8 @@
 //   call {id}        a tool's call has changed              status           anything of the facts around it
 //   queue            what waits has changed                 tree             branches may have changed
 //   question {request}, closed {id}                         notice {severity, text}
+//   fan              several models at one prompt           servers          MCP servers
+//   restored {changes, left}   files were brought back
 
 import { handlers } from "./events.js";
 import { Tree } from "./tree.js";
@@ -21,6 +23,12 @@ export class Conversation extends EventTarget {
   queue = { steering: [], followUp: [] };
   questions = new Map();
   commands = [];
+  /** MCP servers, as they were told last. */
+  servers = [];
+  /** Models that answer one prompt: `{models, lanes, ended, conflicts}`. */
+  fan = null;
+  /** This page has asked for it, and shows it when it begins. */
+  wantsFan = false;
   tree = new Tree();
   atStart = true;
   ready = false;
@@ -157,6 +165,12 @@ export class Conversation extends EventTarget {
     this.items.push(...later);
     this.atStart = page.atStart || page.messages.length === 0;
     this.tell("reset", { earlier: true });
+  }
+
+  /** The lanes of a fan are gone. */
+  endFan() {
+    this.fan = null;
+    this.tell("fan");
   }
 
   async readTree() {

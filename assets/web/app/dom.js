@@ -51,6 +51,9 @@ const GLYPHS = {
   leave: "M14 5H5v14h9M10 12h10M17 9l3 3-3 3",
   trash: "M5 7h14M10 7V4.5h4V7M7 7l1 12.5h8L17 7",
   name: "M4 18h16M6 14l6-9 6 9M8 11h8",
+  columns: "M4 5h7v14H4zM13 5h7v14h-7z",
+  files: "M6 3.5h8l4 4v13H6zM14 3.5V8h4M9 14.5h4a2 2 0 0 0 0-4h-3M11 8.5l-2 2 2 2",
+  several: "M5 6h14M5 12h14M5 18h14M9 4l2 2-2 2M9 10l2 2-2 2M9 16l2 2-2 2",
 };
 
 const WEIGHTS = { more: "bold", stop: "full" };

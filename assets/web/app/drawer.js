@@ -5,6 +5,7 @@ import { contextTree } from "./context.js";
 import { Developer } from "./developer.js";
 import { byId, el, iconButton } from "./dom.js";
 import { basename, dollars, modelName, plural, tokens } from "./format.js";
+import { ServerList } from "./servers.js";
 import { setTheme, theme, THEMES } from "./theme.js";
 import { complain } from "./toast.js";
 
@@ -80,10 +81,15 @@ export class Drawer {
     if (this.isOpen && !this.root.contains(document.activeElement)) this.draw();
   }
 
+  /** A server stands otherwise now. */
+  servers() {
+    if (this.isOpen) this.showServers?.();
+  }
+
   draw() {
     const { conversation } = this;
     const parts = conversation
-      ? [this.#model(), this.#level(), this.#permissions(), this.#context(), this.#files(), this.#spending()]
+      ? [this.#model(), this.#level(), this.#permissions(), this.#context(), this.#files(), this.#servers(), this.#spending()]
       : [];
     this.body.replaceChildren(...parts.filter(Boolean), looks(), this.events.part());
   }
@@ -215,6 +221,24 @@ export class Drawer {
       () => {},
     );
     return part("Files in the context", "", body);
+  }
+
+  /** How the MCP servers stand: asked for once, told from then on. */
+  #servers() {
+    const list = new ServerList((name, action) =>
+      this.conversation.ask("mcp_server", { name, action }).catch(complain),
+    );
+    const section = part("MCP servers", "", list.node);
+    this.showServers = () => {
+      list.show(this.conversation.servers);
+      section.hidden = this.conversation.servers.length === 0;
+    };
+    this.showServers();
+    this.conversation.ask("list_mcp_servers").then(
+      ({ servers }) => ((this.conversation.servers = servers), this.showServers()),
+      () => {},
+    );
+    return section;
   }
 
   #spending() {

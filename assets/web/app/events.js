@@ -186,6 +186,42 @@ export const handlers = {
     conversation.tell("reset");
     conversation.readTree().catch(() => {});
   },
+  fan_started(conversation, { models }) {
+    conversation.fan = { models, lanes: [], ended: false, conflicts: null, wanted: conversation.wantsFan };
+    conversation.wantsFan = false;
+    conversation.tell("fan");
+  },
+  lane_update(conversation, { state }) {
+    if (!conversation.fan) return;
+    conversation.fan.lanes[state.lane] = state;
+    conversation.tell("fan");
+  },
+  fan_ended(conversation, { lanes }) {
+    if (lanes.length === 0 || !conversation.fan) return conversation.endFan();
+    for (const state of lanes) conversation.fan.lanes[state.lane] = state;
+    conversation.fan.ended = true;
+    conversation.tell("fan");
+    conversation.readTree().catch(() => {});
+  },
+  lane_conflicts(conversation, { lane, files }) {
+    if (!conversation.fan) return;
+    conversation.fan.conflicts = { lane, files };
+    conversation.tell("fan");
+  },
+  lane_taken(conversation, { files, kept }) {
+    conversation.endFan();
+    const aside = kept ? ` What was here is kept in ${kept}.` : "";
+    if (files.length > 0 || kept)
+      conversation.tell("notice", {
+        severity: "info",
+        text: `${files.length === 1 ? "One file is" : `${files.length} files are`} as that model made them.${aside}`,
+      });
+  },
+  files_restored: (conversation, restored) => conversation.tell("restored", restored),
+  mcp_servers(conversation, { servers }) {
+    conversation.servers = servers;
+    conversation.tell("servers");
+  },
   messages_replaced: (conversation) => void conversation.reload().catch(() => {}),
   entry_labelled(conversation, { entryId, label }) {
     conversation.tree.label(entryId, label);

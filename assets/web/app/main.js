@@ -6,11 +6,13 @@ import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
 import { byId, el } from "./dom.js";
 import { Drawer } from "./drawer.js";
+import { Fan } from "./fan.js";
 import { dollars, duration, line, relative } from "./format.js";
 import { Link } from "./link.js";
 import { askToken, tokenOfAddress } from "./login.js";
 import { askLine, askYes, openMenu } from "./menu.js";
 import { Questions } from "./questions.js";
+import { tellRestored } from "./restore.js";
 import { SessionList } from "./sessions.js";
 import { banner, install, toggleSide, watchPanels } from "./shell.js";
 import { apply as applyTheme } from "./theme.js";
@@ -36,6 +38,7 @@ class Page {
       menu: (item, anchor) => messageMenu(item, this, anchor),
     });
     this.questions = new Questions();
+    this.lanes = new Fan();
     this.sessions = new SessionList({
       open: (row, isOpen) => this.#openRow(row, isOpen),
       menu: (row, isOpen, anchor) => this.#rowMenu(row, isOpen, anchor),
@@ -119,8 +122,12 @@ class Page {
     on("notice", ({ severity, text }) => toast(text, severity));
     on("settled", () => (this.drawer.update(), this.refresh()));
     on("ended", () => this.refresh());
+    on("fan", () => this.lanes.update());
+    on("servers", () => this.drawer.servers());
+    on("restored", (restored) => tellRestored(restored, conversation));
     this.transcript.show(conversation);
     this.questions.show(conversation);
+    this.lanes.show(conversation);
     this.composer.showQueue(conversation.queue);
     history.replaceState(null, "", `?session=${encodeURIComponent(id)}`);
     await conversation.open();
@@ -192,6 +199,11 @@ class Page {
   async recall() {
     const { steering, followUp } = await this.conversation.ask("clear_queue");
     this.composer.put([...steering, ...followUp].map(({ text }) => text).join("\n\n"));
+  }
+
+  /** Sends the last prompt to several models. */
+  async fan() {
+    await this.lanes.begin(await models(this.conversation));
   }
 
   /** A copy of the conversation up to a message, as a session of its own; this one stays. */

@@ -9,12 +9,17 @@ import { ToolView } from "./tool.js";
 
 /** This near to the end, in pixels, counts as being there. */
 const NEAR = 80;
+/** This far below the first message, earlier ones are read already. */
+const AHEAD = "900px";
 
 export class Transcript {
   #views = new Map();
   #tools = new Map();
   #following = true;
   #queued = false;
+  /** The person has scrolled away from the end. */
+  #moved = false;
+  #watcher = null;
 
   /** `act(name, item)` does what a message's action says; `menu(item, anchor)` shows them all. */
   constructor({ act, menu }) {
@@ -68,7 +73,10 @@ export class Transcript {
     const { scroller } = this;
     const fromEnd = scroller.scrollHeight - scroller.scrollTop;
     const kept = this.#views;
-    if (!earlier) this.#tools = new Map();
+    if (!earlier) {
+      this.#tools = new Map();
+      this.#moved = false;
+    }
     this.#views = new Map();
     const nodes = this.conversation.items.map((item) => {
       const view = (earlier && kept.get(item.key)) || new MessageView(item, this);
@@ -85,10 +93,19 @@ export class Transcript {
 
   #earlier() {
     const button = el("button", { class: "plain earlier", type: "button" }, "Show earlier messages");
-    button.addEventListener("click", () => {
+    const load = () => {
+      if (button.disabled) return;
       button.disabled = true;
       this.conversation.loadEarlier().catch(() => (button.disabled = false));
-    });
+    };
+    button.addEventListener("click", load);
+    // Whoever scrolls up finds them there; not before, or the page would read the whole session.
+    this.#watcher?.disconnect();
+    this.#watcher = new IntersectionObserver(
+      (seen) => this.#moved && seen.some(({ isIntersecting }) => isIntersecting) && load(),
+      { root: this.scroller, rootMargin: `${AHEAD} 0px 0px 0px` },
+    );
+    this.#watcher.observe(button);
     return button;
   }
 
@@ -176,6 +193,12 @@ export class Transcript {
     const { scrollTop, scrollHeight, clientHeight } = this.scroller;
     this.#following = scrollHeight - scrollTop - clientHeight < NEAR;
     byId("to-end").hidden = this.#following;
+    if (!this.#following && !this.#moved) {
+      this.#moved = true;
+      // What is in sight already is told anew to whoever watches from now on.
+      const button = this.root.querySelector(":scope > .earlier");
+      if (button) (this.#watcher?.unobserve(button), this.#watcher?.observe(button));
+    }
     byId("main").classList.toggle("scrolled", scrollTop > 4);
   }
 

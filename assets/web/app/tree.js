@@ -51,6 +51,16 @@ export class Tree {
     return { place: place + 1, count: list.length, before: place > 0 ? id(place - 1) : null, after: id(place + 1) };
   }
 
+  /** The others beside an entry: `{id, place}` in order. */
+  beside(entryId) {
+    const number = this.#places.get(entryId);
+    if (number === undefined) return [];
+    const list = this.#children.get(this.#above(this.#entries[number][1])) ?? [];
+    return list
+      .map((at, place) => ({ id: this.#entries[at][0], place: place + 1 }))
+      .filter(({ id }) => id !== entryId);
+  }
+
   /** The newest entry below one: where going to its branch leads. */
   end(entryId) {
     const number = this.#places.get(entryId);

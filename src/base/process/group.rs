@@ -1,6 +1,7 @@
 //! The processes one child started, as far as they can be found: its group, and on Linux also those
 //! that left the group but carry its marker in their environment.
 
+use super::heir::Heir;
 use rustix::process::{
     Pid, Signal, kill_process, kill_process_group, test_kill_process, test_kill_process_group,
 };
@@ -16,6 +17,7 @@ pub struct ChildGroup {
     marker: String,
     reaped: bool,
     released: bool,
+    heir: Option<Heir>,
 }
 
 impl ChildGroup {
@@ -26,7 +28,15 @@ impl ChildGroup {
             marker,
             reaped: false,
             released: false,
+            heir: None,
         }
+    }
+
+    /// The same, which also ends when this process is killed. Needs a tokio runtime.
+    pub(super) fn bequeathed(mut self) -> Self {
+        // Without a shell it is as it was.
+        self.heir = Heir::watch(self.leader, &self.marker).ok();
+        self
     }
 
     pub fn id(&self) -> i32 {
@@ -45,6 +55,7 @@ impl ChildGroup {
     /// Leaves the members alone.
     pub(super) fn release(&mut self) {
         self.released = true;
+        self.heir = None;
     }
 
     /// The guard, leaving none behind.
@@ -54,6 +65,7 @@ impl ChildGroup {
             marker: self.marker.clone(),
             reaped: self.reaped,
             released: self.released,
+            heir: self.heir.take(),
         };
         self.released = true;
         guard

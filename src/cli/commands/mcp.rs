@@ -168,7 +168,7 @@ async fn test(name: Option<&str>, place: &Place<'_>, out: &mut dyn Write) -> io:
     let setup = McpSetup {
         files: place.files(),
         given: Vec::new(),
-        environment: place.environment.clone(),
+        environment: Arc::new(place.environment.clone()),
         cwd: place.cwd.clone(),
         logs: place.folders.logs(),
         logins: place.logins(),

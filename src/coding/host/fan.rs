@@ -36,6 +36,7 @@ struct Fan {
     /// The prompt to send; the last one again when not set.
     prompt: Option<String>,
     cwd: PathBuf,
+    directories: Vec<PathBuf>,
     /// What is known of earlier files.
     files: Option<SessionFiles>,
     /// Where the copies go.
@@ -83,6 +84,7 @@ impl Task {
             lanes,
             prompt: prompt.filter(|prompt| !prompt.trim().is_empty()),
             cwd: self.setup.cwd.clone(),
+            directories: self.setup.directories.clone(),
             files: session.files.clone(),
             folder: self.setup.folders.data.join("fans"),
             tools: self.setup.tools.clone(),
@@ -333,6 +335,7 @@ impl Fan {
             parent,
             system_prompt: system_prompt(PromptParts {
                 cwd: copy.cwd(),
+                directories: &self.directories,
                 replacement: self.prompts.0.as_deref(),
                 addition: self.prompts.1.as_deref(),
                 context: &self.context,

@@ -506,6 +506,10 @@ impl Task {
                 self.try_again();
                 self.ask_server().await;
                 self.publish_models();
+                // A key may be there where nothing but the tour could answer.
+                if let Some(model) = self.models.better_default() {
+                    self.choose(model, None).await;
+                }
             }
             Err(error) => self.notice(Severity::Error, error.to_string()),
         }

@@ -41,9 +41,8 @@ fn confine(confinement: &Confinement, setup: &HostSetup) {
     let settings = &setup.settings;
     let mode = setup.sandbox.unwrap_or(settings.sandbox);
     let folders = settings.sandbox_write.iter();
-    let folders = folders
-        .map(|folder| path::resolve(&setup.cwd, folder))
-        .collect();
+    let folders = folders.map(|folder| path::resolve(&setup.cwd, folder));
+    let folders = folders.chain(setup.directories.iter().cloned()).collect();
     confinement.set(mode, settings.sandbox_network, folders);
 }
 

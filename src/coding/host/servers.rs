@@ -35,7 +35,7 @@ pub(super) fn start(setup: &HostSetup, wires: &Wires, workspace: &Arc<Workspace>
     let mcp = McpSetup {
         files: files(setup),
         given: setup.servers.clone(),
-        environment: setup.environment.clone(),
+        environment: Arc::clone(&setup.environment),
         cwd: setup.cwd.clone(),
         logs: setup.folders.logs(),
         logins: Logins::new(file.keep_in_vault(setup.settings.keyring)),

@@ -327,6 +327,7 @@ fn listeners(
 pub(super) fn prompt(setup: &HostSetup, context: &str, tools: &[String]) -> String {
     system_prompt(PromptParts {
         cwd: &setup.cwd,
+        directories: &setup.directories,
         replacement: setup.system_prompt.as_deref(),
         addition: setup.append_system_prompt.as_deref(),
         context,

@@ -21,9 +21,11 @@ pub struct HostSetup {
     pub folders: Folders,
     /// Absolute; where tools work.
     pub cwd: PathBuf,
+    /// Folders beside `cwd` that are worked in, too. Absolute.
+    pub directories: Vec<PathBuf>,
     pub settings: Settings,
-    /// The environment keys and homes are looked up in.
-    pub environment: BTreeMap<String, String>,
+    /// The environment keys and homes are looked up in; one for all sessions of a program.
+    pub environment: Arc<BTreeMap<String, String>>,
     /// `PROVIDER/ID[:LEVEL]` or part of a name; before the settings.
     pub model: Option<String>,
     /// Models to fall back to, in order; before the settings.
@@ -98,8 +100,9 @@ impl HostSetup {
         Self {
             folders,
             cwd,
+            directories: Vec::new(),
             settings: Settings::default(),
-            environment: BTreeMap::new(),
+            environment: Arc::default(),
             model: None,
             fallback: Vec::new(),
             cycle: Vec::new(),

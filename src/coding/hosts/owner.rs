@@ -16,6 +16,9 @@ use crate::coding::permission::Mode;
 use crate::coding::session::{SessionDirectory, SessionSummary, summarize};
 use crate::coding::settings::Settings;
 
+/// How long the events of a session are kept that nobody needs.
+const RESTING: Duration = Duration::from_mins(10);
+
 /// All open sessions of a process. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Hosts(Arc<Shared>);
@@ -184,6 +187,14 @@ impl Hosts {
         room.close().await;
         self.lock().unloaded.remove(id);
         true
+    }
+
+    /// Sessions that nobody has needed for a while keep no events for who comes back.
+    pub fn rest_idle(&self) {
+        let rooms: Vec<Arc<Room>> = self.lock().rooms.values().cloned().collect();
+        for room in rooms {
+            room.rest(RESTING);
+        }
     }
 
     /// Unloads the sessions that nobody has needed for so long; how many.

@@ -66,6 +66,12 @@ impl Ring {
         told
     }
 
+    /// Keeps nothing of what was told so far: who missed some of it is told how everything stands instead.
+    pub(super) fn forget(&mut self) {
+        self.events = VecDeque::new();
+        self.bytes = 0;
+    }
+
     /// What came after the event with this number; `None` when some of it is gone, or when the number is not
     /// from here.
     pub(super) fn after(&self, number: u64) -> Option<Vec<Arc<Told>>> {
@@ -160,6 +166,19 @@ mod tests {
         // From a life before this one, and from none.
         assert_eq!(numbers(ring.after(99)), None);
         assert_eq!(numbers(ring.after(104)), None);
+    }
+
+    #[test]
+    fn what_was_forgotten_is_missed_by_who_had_not_heard_it() {
+        let mut ring = Ring::new(0);
+        ring.push(renamed("a"));
+        ring.push(renamed("b"));
+        ring.forget();
+        assert_eq!(numbers(ring.after(2)), Some(Vec::new()));
+        assert_eq!(numbers(ring.after(1)), None);
+        ring.push(renamed("c"));
+        assert_eq!(numbers(ring.after(2)), Some(vec![3]));
+        assert_eq!(numbers(ring.after(1)), None);
     }
 
     #[test]

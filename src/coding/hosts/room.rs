@@ -224,6 +224,13 @@ impl Room {
             && inside.touched.elapsed() >= after
     }
 
+    /// Forgets the events that are kept for who comes back, when nobody has been there for so long.
+    pub(super) fn rest(&self, after: Duration) {
+        if self.is_forgotten(after) {
+            self.lock().ring.forget();
+        }
+    }
+
     /// Stops what runs, stores everything and waits for the end.
     pub async fn close(&self) {
         self.host.send(Op::ShutDown);

@@ -127,6 +127,10 @@ impl Standing {
 
     fn forget(&mut self, which: impl Fn(&Event) -> bool) {
         self.running.retain(|event| !which(event));
+        if self.running.is_empty() {
+            // It rests until the next run: the room for a burst is given back.
+            self.running = Vec::new();
+        }
     }
 
     /// Something runs.

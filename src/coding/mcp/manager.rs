@@ -36,7 +36,7 @@ pub struct McpSetup {
     pub files: Vec<PathBuf>,
     /// Servers that no file names; they count before those of the files.
     pub given: Vec<config::ServerConfig>,
-    pub environment: BTreeMap<String, String>,
+    pub environment: Arc<BTreeMap<String, String>>,
     pub cwd: PathBuf,
     /// Folder of the logs.
     pub logs: PathBuf,
@@ -215,7 +215,10 @@ impl Keeper {
 
     /// Makes the servers those of the files.
     async fn load(&mut self) {
-        let (files, environment) = (self.setup.files.clone(), self.setup.environment.clone());
+        let (files, environment) = (
+            self.setup.files.clone(),
+            Arc::clone(&self.setup.environment),
+        );
         let read = tokio::task::spawn_blocking(move || config::load(&files, &environment));
         let Servers {
             mut servers,

@@ -1,24 +1,54 @@
 //! A call for somebody: with the keys here, to the models that are configured here, counted for who asked.
 
+use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::SystemTime;
 
 use futures_util::{Stream, StreamExt as _};
+use tokio::sync::Mutex;
 
 use super::users::{User, Users, UsersError};
 use crate::agent::Transport;
 use crate::coding::host::{HostSetup, KeyState};
 use crate::coding::models::{ModelError, Models};
+use crate::coding::settings::Settings;
 use crate::llm::http::{ProxyFrame, ProxyRequest, ServedModel};
 use crate::llm::{Api, EventStream, Request, StreamEvent, TurnStatus, Usage};
 
-/// What makes the calls. Shared by all who ask.
+/// What makes the calls. Shared by all who ask. Keys and models are those of the files as they are: they are read
+/// anew by the first who asks after a change.
 #[derive(Debug)]
 pub struct Relay {
     users: Arc<Users>,
+    setup: HostSetup,
+    held: Mutex<Held>,
+}
+
+/// What was read, and the files as they were then.
+#[derive(Debug)]
+struct Held {
+    files: Vec<Option<Stamp>>,
+    /// How much was wrong with them at the start.
+    problems: usize,
+    served: Arc<Served>,
+}
+
+/// Models that can be called, and the way to them.
+#[derive(Debug)]
+struct Served {
     models: Models,
     transport: Arc<dyn Transport>,
+}
+
+/// What tells that a file is another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    changed: SystemTime,
+    length: u64,
+    inode: u64,
 }
 
 /// Why a call is not made.
@@ -43,13 +73,44 @@ impl From<UsersError> for Refusal {
 impl Relay {
     /// With the models and keys of `setup`.
     pub fn new(setup: &HostSetup, users: Users) -> Result<Self, ModelError> {
-        let (models, _) = Models::load(setup)?;
-        let transport = models.transport();
+        let files = stamps(setup);
+        let (_, mut problems) = Settings::load_for(&setup.folders, &setup.cwd);
+        let (models, more) = Models::load(setup)?;
+        problems.extend(more);
+        let served = Arc::new(Served::new(models));
         Ok(Self {
             users: Arc::new(users),
-            models,
-            transport,
+            setup: setup.clone(),
+            held: Mutex::new(Held {
+                files,
+                problems: problems.len(),
+                served,
+            }),
         })
+    }
+
+    /// What holds now. A file with something new wrong in it leaves what held before.
+    async fn served(&self) -> Arc<Served> {
+        let mut held = self.held.lock().await;
+        let files = stamps(&self.setup);
+        if held.files == files {
+            return Arc::clone(&held.served);
+        }
+        held.files = files;
+        let (settings, mut problems) = Settings::load_for(&self.setup.folders, &self.setup.cwd);
+        let setup = HostSetup {
+            settings,
+            ..self.setup.clone()
+        };
+        if let Ok((models, more)) = Models::load(&setup) {
+            problems.extend(more);
+            if problems.len() <= held.problems {
+                // The new keys know nothing of renewals that the old ones have begun.
+                held.served.models.settle().await;
+                held.served = Arc::new(Served::new(models));
+            }
+        }
+        Arc::clone(&held.served)
     }
 
     /// Whose token it is.
@@ -58,29 +119,19 @@ impl Relay {
     }
 
     /// The models that can be called, the one to start with first.
-    pub fn models(&self) -> Vec<ServedModel> {
-        let chosen = self.models.chosen();
-        let listed = self.models.list().into_iter();
-        let mut served: Vec<ServedModel> = listed
-            .filter(|info| info.key != KeyState::Absent)
-            .filter_map(|info| self.models.find(&info.reference()).ok())
-            .filter(|(model, _)| model.api != Api::Scripted)
-            .map(|(model, _)| ServedModel::of(&model))
-            .collect();
-        let is_other =
-            |served: &ServedModel| (&served.provider, &served.id) != (&chosen.provider, &chosen.id);
-        served.sort_by_key(is_other);
-        served
+    pub async fn models(&self) -> Vec<ServedModel> {
+        self.served().await.list()
     }
 
     /// Makes a call. Dropping the stream gives it up; what was used until then is counted.
     pub async fn call(&self, user: Option<User>, request: ProxyRequest) -> Result<Frames, Refusal> {
         let reference = format!("{}/{}", request.provider, request.model);
-        let served = self.models().into_iter();
-        let is_served = served
+        let served = self.served().await;
+        let listed = served.list().into_iter();
+        let is_served = listed
             .map(|served| format!("{}/{}", served.provider, served.id))
             .any(|known| known == reference);
-        let found = self.models.find(&reference).ok().filter(|_| is_served);
+        let found = served.models.find(&reference).ok().filter(|_| is_served);
         let Some((model, _)) = found else {
             return Err(Refusal::UnknownModel(reference));
         };
@@ -99,7 +150,7 @@ impl Relay {
             api_key: None,
             signing: None,
         };
-        let events = self.transport.stream(call).await;
+        let events = served.transport.stream(call).await;
         Ok(Frames {
             events: events.map_err(Refusal::Failed)?,
             counted: user.map(|user| Counted {
@@ -110,6 +161,49 @@ impl Relay {
             }),
         })
     }
+}
+
+impl Served {
+    fn new(models: Models) -> Self {
+        let transport = models.transport();
+        Self { models, transport }
+    }
+
+    /// The models that can be called, the one to start with first.
+    fn list(&self) -> Vec<ServedModel> {
+        let chosen = self.models.chosen();
+        let listed = self.models.list().into_iter();
+        let mut served: Vec<ServedModel> = listed
+            .filter(|info| info.key != KeyState::Absent)
+            .filter_map(|info| self.models.find(&info.reference()).ok())
+            .filter(|(model, _)| model.api != Api::Scripted)
+            .map(|(model, _)| ServedModel::of(&model))
+            .collect();
+        let is_other =
+            |served: &ServedModel| (&served.provider, &served.id) != (&chosen.provider, &chosen.id);
+        served.sort_by_key(is_other);
+        served
+    }
+}
+
+/// The files that keys and models come from, as they are.
+fn stamps(setup: &HostSetup) -> Vec<Option<Stamp>> {
+    let folders = &setup.folders;
+    let files = [
+        folders.models(),
+        folders.published(),
+        folders.credentials(),
+        folders.settings(),
+    ];
+    let stamp = |path: &PathBuf| {
+        let about = std::fs::metadata(path).ok()?;
+        Some(Stamp {
+            changed: about.modified().ok()?,
+            length: about.len(),
+            inode: about.ino(),
+        })
+    };
+    files.iter().map(stamp).collect()
 }
 
 /// The answer, frame by frame.

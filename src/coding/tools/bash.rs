@@ -1,6 +1,6 @@
 //! `bash`: a command in the session's directory, in the foreground or as a job.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -24,9 +24,26 @@ const MAX_TIMEOUT: f64 = 7.0 * 24.0 * 3600.0;
 /// Bytes of a command in the list of jobs.
 const LISTED_COMMAND: usize = 200;
 
+/// One for all sessions.
+static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
+    ToolSpec {
+        name: "bash".to_owned(),
+        description: "Run a bash command in the working directory, without input. Long output is cut in the middle and kept in a file. background starts a job and returns its id; action then lists the jobs, reads new output of one (waiting up to timeout for its end) or kills it.".to_owned(),
+        parameters: json!({
+            "type": "object",
+            "properties": {
+                "command": {"type": "string"},
+                "timeout": {"type": "number", "description": "Seconds; none by default"},
+                "background": {"type": "boolean"},
+                "job": {"type": "string"},
+                "action": {"type": "string", "enum": ["list", "read", "kill"]},
+            },
+        }),
+    }
+});
+
 #[derive(Debug)]
 pub(super) struct BashTool {
-    spec: ToolSpec,
     workspace: Arc<Workspace>,
 }
 
@@ -55,23 +72,7 @@ enum Action {
 
 impl BashTool {
     pub(super) fn new(workspace: Arc<Workspace>) -> Self {
-        Self {
-            spec: ToolSpec {
-                name: "bash".to_owned(),
-                description: "Run a bash command in the working directory, without input. Long output is cut in the middle and kept in a file. background starts a job and returns its id; action then lists the jobs, reads new output of one (waiting up to timeout for its end) or kills it.".to_owned(),
-                parameters: json!({
-                    "type": "object",
-                    "properties": {
-                        "command": {"type": "string"},
-                        "timeout": {"type": "number", "description": "Seconds; none by default"},
-                        "background": {"type": "boolean"},
-                        "job": {"type": "string"},
-                        "action": {"type": "string", "enum": ["list", "read", "kill"]},
-                    },
-                }),
-            },
-            workspace,
-        }
+        Self { workspace }
     }
 
     async fn execute(&self, arguments: Arguments, cx: ToolContext) -> Result<ToolOutput, Refusal> {
@@ -175,7 +176,7 @@ impl BashTool {
 
 impl Tool for BashTool {
     fn spec(&self) -> &ToolSpec {
-        &self.spec
+        &SPEC
     }
 
     fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {

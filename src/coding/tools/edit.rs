@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
@@ -34,9 +34,38 @@ const SNIPPET_BYTES: usize = 4 * 1024;
 /// Bytes of the text that matched only normalised.
 const ACTUAL_BYTES: usize = 1024;
 
+/// One for all sessions.
+static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
+    ToolSpec {
+        name: "edit".to_owned(),
+        description: "Replace text in a file. old_string must occur once unless replace_all. For several places give edits; all refer to the original file.".to_owned(),
+        parameters: json!({
+            "type": "object",
+            "properties": {
+                "file_path": {"type": "string"},
+                "old_string": {"type": "string"},
+                "new_string": {"type": "string"},
+                "replace_all": {"type": "boolean"},
+                "edits": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "old_string": {"type": "string"},
+                            "new_string": {"type": "string"},
+                            "replace_all": {"type": "boolean"},
+                        },
+                        "required": ["old_string", "new_string"],
+                    },
+                },
+            },
+            "required": ["file_path"],
+        }),
+    }
+});
+
 #[derive(Debug)]
 pub(super) struct EditTool {
-    spec: ToolSpec,
     workspace: Arc<Workspace>,
 }
 
@@ -84,41 +113,13 @@ enum EditError {
 
 impl EditTool {
     pub(super) fn new(workspace: Arc<Workspace>) -> Self {
-        Self {
-            spec: ToolSpec {
-                name: "edit".to_owned(),
-                description: "Replace text in a file. old_string must occur once unless replace_all. For several places give edits; all refer to the original file.".to_owned(),
-                parameters: json!({
-                    "type": "object",
-                    "properties": {
-                        "file_path": {"type": "string"},
-                        "old_string": {"type": "string"},
-                        "new_string": {"type": "string"},
-                        "replace_all": {"type": "boolean"},
-                        "edits": {
-                            "type": "array",
-                            "items": {
-                                "type": "object",
-                                "properties": {
-                                    "old_string": {"type": "string"},
-                                    "new_string": {"type": "string"},
-                                    "replace_all": {"type": "boolean"},
-                                },
-                                "required": ["old_string", "new_string"],
-                            },
-                        },
-                    },
-                    "required": ["file_path"],
-                }),
-            },
-            workspace,
-        }
+        Self { workspace }
     }
 }
 
 impl Tool for EditTool {
     fn spec(&self) -> &ToolSpec {
-        &self.spec
+        &SPEC
     }
 
     fn concurrency(&self, arguments: &Value) -> Concurrency {

@@ -2,7 +2,7 @@
 //! tells where the two differ.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use futures_util::future::BoxFuture;
 use globset::{GlobBuilder, GlobMatcher};
@@ -24,9 +24,24 @@ const DEFAULT_LIMIT: u64 = 500;
 /// Entries between two looks at what waits to be shown.
 const TICK: usize = 1024;
 
+/// One for all sessions.
+static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
+    name: "find".to_owned(),
+    description: "Find files by glob: *.rs by name, src/**/*.rs by path. Skips as grep does."
+        .to_owned(),
+    parameters: json!({
+        "type": "object",
+        "properties": {
+            "pattern": {"type": "string"},
+            "path": {"type": "string"},
+            "limit": {"type": "integer", "minimum": 1},
+        },
+        "required": ["pattern"],
+    }),
+});
+
 #[derive(Debug)]
 pub(super) struct FindTool {
-    spec: ToolSpec,
     workspace: Arc<Workspace>,
 }
 
@@ -41,30 +56,13 @@ struct Arguments {
 
 impl FindTool {
     pub(super) fn new(workspace: Arc<Workspace>) -> Self {
-        Self {
-            spec: ToolSpec {
-                name: "find".to_owned(),
-                description:
-                    "Find files by glob: *.rs by name, src/**/*.rs by path. Skips as grep does."
-                        .to_owned(),
-                parameters: json!({
-                    "type": "object",
-                    "properties": {
-                        "pattern": {"type": "string"},
-                        "path": {"type": "string"},
-                        "limit": {"type": "integer", "minimum": 1},
-                    },
-                    "required": ["pattern"],
-                }),
-            },
-            workspace,
-        }
+        Self { workspace }
     }
 }
 
 impl Tool for FindTool {
     fn spec(&self) -> &ToolSpec {
-        &self.spec
+        &SPEC
     }
 
     fn hints(&self) -> ToolHints {

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use futures_util::future::BoxFuture;
 use ignore::overrides::{Override, OverrideBuilder};
@@ -26,9 +26,29 @@ const DEFAULT_LIMIT: u64 = 100;
 /// Lines of context, above which a file is better read.
 const MAX_CONTEXT: u64 = 50;
 
+/// One for all sessions.
+static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
+    ToolSpec {
+        name: "grep".to_owned(),
+        description: "Search file contents for a regex. Skips ignored and hidden files unless path or glob names them.".to_owned(),
+        parameters: json!({
+            "type": "object",
+            "properties": {
+                "pattern": {"type": "string"},
+                "path": {"type": "string", "description": "File or directory"},
+                "glob": {"type": "string", "description": "e.g. *.{ts,tsx}"},
+                "ignore_case": {"type": "boolean"},
+                "literal": {"type": "boolean"},
+                "context": {"type": "integer", "minimum": 0},
+                "limit": {"type": "integer", "minimum": 1},
+            },
+            "required": ["pattern"],
+        }),
+    }
+});
+
 #[derive(Debug)]
 pub(super) struct GrepTool {
-    spec: ToolSpec,
     workspace: Arc<Workspace>,
 }
 
@@ -51,32 +71,13 @@ struct Arguments {
 
 impl GrepTool {
     pub(super) fn new(workspace: Arc<Workspace>) -> Self {
-        Self {
-            spec: ToolSpec {
-                name: "grep".to_owned(),
-                description: "Search file contents for a regex. Skips ignored and hidden files unless path or glob names them.".to_owned(),
-                parameters: json!({
-                    "type": "object",
-                    "properties": {
-                        "pattern": {"type": "string"},
-                        "path": {"type": "string", "description": "File or directory"},
-                        "glob": {"type": "string", "description": "e.g. *.{ts,tsx}"},
-                        "ignore_case": {"type": "boolean"},
-                        "literal": {"type": "boolean"},
-                        "context": {"type": "integer", "minimum": 0},
-                        "limit": {"type": "integer", "minimum": 1},
-                    },
-                    "required": ["pattern"],
-                }),
-            },
-            workspace,
-        }
+        Self { workspace }
     }
 }
 
 impl Tool for GrepTool {
     fn spec(&self) -> &ToolSpec {
-        &self.spec
+        &SPEC
     }
 
     fn hints(&self) -> ToolHints {

@@ -2,7 +2,7 @@
 
 use std::fs::{self, DirEntry};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
@@ -20,9 +20,21 @@ use crate::llm::ToolSpec;
 /// Names of a call that does not say.
 const DEFAULT_LIMIT: u64 = 500;
 
+/// One for all sessions.
+static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
+    name: "ls".to_owned(),
+    description: "List a directory, hidden files included.".to_owned(),
+    parameters: json!({
+        "type": "object",
+        "properties": {
+            "path": {"type": "string"},
+            "limit": {"type": "integer", "minimum": 1},
+        },
+    }),
+});
+
 #[derive(Debug)]
 pub(super) struct LsTool {
-    spec: ToolSpec,
     workspace: Arc<Workspace>,
 }
 
@@ -36,26 +48,13 @@ struct Arguments {
 
 impl LsTool {
     pub(super) fn new(workspace: Arc<Workspace>) -> Self {
-        Self {
-            spec: ToolSpec {
-                name: "ls".to_owned(),
-                description: "List a directory, hidden files included.".to_owned(),
-                parameters: json!({
-                    "type": "object",
-                    "properties": {
-                        "path": {"type": "string"},
-                        "limit": {"type": "integer", "minimum": 1},
-                    },
-                }),
-            },
-            workspace,
-        }
+        Self { workspace }
     }
 }
 
 impl Tool for LsTool {
     fn spec(&self) -> &ToolSpec {
-        &self.spec
+        &SPEC
     }
 
     fn hints(&self) -> ToolHints {

@@ -120,7 +120,7 @@ pub const BUILT_IN: [BuiltIn; 8] = [
         label: "Todo",
         read_only: true,
         main_argument: "",
-        make: |_| Arc::new(todo::TodoTool::new()),
+        make: |_| Arc::new(todo::TodoTool),
     },
 ];
 

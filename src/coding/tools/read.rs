@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::fs::{self, File, Metadata};
 use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -34,9 +34,25 @@ const BUFFER: usize = 128 * 1024;
 /// Names shown for a directory.
 const MAX_LISTED: usize = 100;
 
+/// One for all sessions.
+static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
+    name: "read".to_owned(),
+    description: format!(
+        "Read a text file with line numbers, or an image. At most {MAX_LINES} lines a call; continue with offset."
+    ),
+    parameters: json!({
+        "type": "object",
+        "properties": {
+            "file_path": {"type": "string"},
+            "offset": {"type": "integer", "minimum": 1, "description": "First line"},
+            "limit": {"type": "integer", "minimum": 1, "description": "Number of lines"},
+        },
+        "required": ["file_path"],
+    }),
+});
+
 #[derive(Debug)]
 pub(super) struct ReadTool {
-    spec: ToolSpec,
     workspace: Arc<Workspace>,
 }
 
@@ -85,30 +101,13 @@ enum ReadError {
 
 impl ReadTool {
     pub(super) fn new(workspace: Arc<Workspace>) -> Self {
-        Self {
-            spec: ToolSpec {
-                name: "read".to_owned(),
-                description: format!(
-                    "Read a text file with line numbers, or an image. At most {MAX_LINES} lines a call; continue with offset."
-                ),
-                parameters: json!({
-                    "type": "object",
-                    "properties": {
-                        "file_path": {"type": "string"},
-                        "offset": {"type": "integer", "minimum": 1, "description": "First line"},
-                        "limit": {"type": "integer", "minimum": 1, "description": "Number of lines"},
-                    },
-                    "required": ["file_path"],
-                }),
-            },
-            workspace,
-        }
+        Self { workspace }
     }
 }
 
 impl Tool for ReadTool {
     fn spec(&self) -> &ToolSpec {
-        &self.spec
+        &SPEC
     }
 
     fn hints(&self) -> ToolHints {

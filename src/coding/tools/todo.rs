@@ -1,5 +1,7 @@
 //! `todo`: the list of what the agent has set out to do, each time as a whole.
 
+use std::sync::LazyLock;
+
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -15,45 +17,40 @@ use crate::llm::ToolSpec;
 const MOST_ITEMS: usize = 50;
 const ITEM_BYTES: usize = 300;
 
+/// One for all sessions.
+static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
+    let description =
+        "Show the user your plan for work of several steps. Send the whole list each time.";
+    let item = json!({
+        "type": "object",
+        "properties": {
+            "text": {"type": "string"},
+            "state": {"enum": ["open", "doing", "done"]},
+        },
+        "required": ["text", "state"],
+    });
+    ToolSpec {
+        name: todo::TOOL.to_owned(),
+        description: description.to_owned(),
+        parameters: json!({
+            "type": "object",
+            "properties": {"items": {"type": "array", "items": item}},
+            "required": ["items"],
+        }),
+    }
+});
+
 #[derive(Debug)]
-pub(super) struct TodoTool {
-    spec: ToolSpec,
-}
+pub(super) struct TodoTool;
 
 #[derive(Debug, Deserialize)]
 struct Arguments {
     items: Vec<TodoItem>,
 }
 
-impl TodoTool {
-    pub(super) fn new() -> Self {
-        let description =
-            "Show the user your plan for work of several steps. Send the whole list each time.";
-        let item = json!({
-            "type": "object",
-            "properties": {
-                "text": {"type": "string"},
-                "state": {"enum": ["open", "doing", "done"]},
-            },
-            "required": ["text", "state"],
-        });
-        Self {
-            spec: ToolSpec {
-                name: todo::TOOL.to_owned(),
-                description: description.to_owned(),
-                parameters: json!({
-                    "type": "object",
-                    "properties": {"items": {"type": "array", "items": item}},
-                    "required": ["items"],
-                }),
-            },
-        }
-    }
-}
-
 impl Tool for TodoTool {
     fn spec(&self) -> &ToolSpec {
-        &self.spec
+        &SPEC
     }
 
     fn hints(&self) -> ToolHints {

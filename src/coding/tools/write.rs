@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
@@ -20,9 +20,22 @@ use crate::base::atomic_file::{self, Options, WriteError};
 use crate::base::path;
 use crate::llm::ToolSpec;
 
+/// One for all sessions.
+static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
+    name: "write".to_owned(),
+    description: "Create or overwrite a file; makes parent directories.".to_owned(),
+    parameters: json!({
+        "type": "object",
+        "properties": {
+            "file_path": {"type": "string"},
+            "content": {"type": "string"},
+        },
+        "required": ["file_path", "content"],
+    }),
+});
+
 #[derive(Debug)]
 pub(super) struct WriteTool {
-    spec: ToolSpec,
     workspace: Arc<Workspace>,
 }
 
@@ -34,27 +47,13 @@ struct Arguments {
 
 impl WriteTool {
     pub(super) fn new(workspace: Arc<Workspace>) -> Self {
-        Self {
-            spec: ToolSpec {
-                name: "write".to_owned(),
-                description: "Create or overwrite a file; makes parent directories.".to_owned(),
-                parameters: json!({
-                    "type": "object",
-                    "properties": {
-                        "file_path": {"type": "string"},
-                        "content": {"type": "string"},
-                    },
-                    "required": ["file_path", "content"],
-                }),
-            },
-            workspace,
-        }
+        Self { workspace }
     }
 }
 
 impl Tool for WriteTool {
     fn spec(&self) -> &ToolSpec {
-        &self.spec
+        &SPEC
     }
 
     fn concurrency(&self, arguments: &Value) -> Concurrency {

@@ -1,7 +1,8 @@
 //! What was typed and not sent, kept beside the sessions so that a crash, a kill or a closed window costs
 //! at most a moment of it.
 //!
-//! One file a session in `<data>/drafts`, locked as long as its osier runs, written in place with one write.
+//! One file a session in `<data>/drafts`, locked as long as its osier runs, written in place with one write; a few where
+//! several screens show the same session of a server.
 //! It belongs to its session; that of a session which was never stored comes back in the same directory.
 
 mod keeper;
@@ -20,6 +21,8 @@ use crate::base::text::head_bytes;
 
 /// Bytes that are kept.
 const LIMIT: usize = 1 << 20;
+/// Screens of one session whose texts are kept.
+const SCREENS: usize = 8;
 
 /// What stands in a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,14 +42,13 @@ pub struct UnsentFile {
 }
 
 impl UnsentFile {
-    /// The file of the session `id` in `folder`, made when it is not there. An error also while another
-    /// process has it.
+    /// A file of the session `id` in `folder` that no other process has, made when it is not there. An error also
+    /// while others have all of them.
     pub fn open(folder: &Path, id: &str) -> io::Result<Self> {
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
             .create(folder)?;
-        let path = path_of(folder, id);
         let mut options = File::options();
         options
             .read(true)
@@ -54,9 +56,15 @@ impl UnsentFile {
             .create(true)
             .truncate(false)
             .mode(0o600);
-        let file = options.open(&path)?;
-        file.try_lock()?;
-        Ok(Self { path, file })
+        let mut failed = None;
+        for path in paths_of(folder, id) {
+            let file = options.open(&path)?;
+            match file.try_lock() {
+                Ok(()) => return Ok(Self { path, file }),
+                Err(error) => failed = Some(error.into()),
+            }
+        }
+        Err(failed.unwrap_or_else(|| io::Error::other("no file")))
     }
 
     /// Puts `unsent` in place of what it holds.
@@ -81,7 +89,7 @@ impl UnsentFile {
 
 /// Removes what an earlier run left of the session `id`, unless another osier has it.
 pub fn forget(folder: &Path, id: &str) {
-    if path_of(folder, id).exists()
+    if paths_of(folder, id).any(|path| path.exists())
         && let Ok(file) = UnsentFile::open(folder, id)
     {
         file.remove();
@@ -92,7 +100,15 @@ pub fn forget(folder: &Path, id: &str) {
 /// never stored. It stays where it is until the text is sent, or written anew.
 pub fn find(data: &Path, folder: &Path, (id, cwd, new): (&str, &str, bool)) -> Option<UnsentText> {
     if !new {
-        return read(&path_of(folder, id));
+        let found = paths_of(folder, id).find_map(|path| Some((read(&path)?, path)));
+        let (unsent, path) = found?;
+        // It goes on in the first file that is free, as it would be written.
+        if let Some(free) = paths_of(folder, id).find(|free| *free == path || !free.exists())
+            && free != path
+        {
+            let _ = std::fs::rename(path, free);
+        }
+        return Some(unsent);
     }
     let sessions = SessionDirectory::new(data).project(Path::new(cwd));
     let mut found: Vec<_> = std::fs::read_dir(folder)
@@ -113,6 +129,13 @@ pub fn find(data: &Path, folder: &Path, (id, cwd, new): (&str, &str, bool)) -> O
 
 fn path_of(folder: &Path, id: &str) -> PathBuf {
     folder.join(format!("{id}.json"))
+}
+
+/// That of each screen.
+fn paths_of(folder: &Path, id: &str) -> impl Iterator<Item = PathBuf> {
+    let others = (2..=SCREENS).map(move |screen| format!("{id}.{screen}"));
+    let names = std::iter::once(id.to_owned()).chain(others);
+    names.map(move |name| path_of(folder, &name))
 }
 
 /// What stands in the file, unless the osier that wrote it still runs.
@@ -160,7 +183,6 @@ mod tests {
         file.write(&unsent("short")).unwrap();
         assert_eq!(of("1", false), None);
         assert_eq!(of("2", true), None);
-        assert!(UnsentFile::open(&folder, "1").is_err());
         drop(file);
         assert_eq!(of("1", false), Some(unsent("short")));
         assert_eq!(find(data.path(), &folder, ("2", "/elsewhere", true)), None);
@@ -170,6 +192,34 @@ mod tests {
         forget(&folder, "2");
         assert_eq!(of("2", false), None);
         assert_eq!(of("3", true), None);
+    }
+
+    #[test]
+    fn each_screen_of_a_session_has_its_own() {
+        let data = tempfile::tempdir().unwrap();
+        let folder = data.path().join("drafts");
+        let found = || find(data.path(), &folder, ("1", "/work", false));
+        let one = UnsentFile::open(&folder, "1").unwrap();
+        one.write(&unsent("of the first")).unwrap();
+        let two = UnsentFile::open(&folder, "1").unwrap();
+        two.write(&unsent("of the second")).unwrap();
+        assert_eq!(found(), None);
+        drop(two);
+        assert_eq!(found(), Some(unsent("of the second")));
+        // Found by nobody else while it is written again.
+        let two = UnsentFile::open(&folder, "1").unwrap();
+        assert_eq!(found(), None);
+        one.remove();
+        drop(two);
+        assert_eq!(found(), Some(unsent("of the second")));
+        // It stands where the next one writes, so that it is not found twice.
+        forget(&folder, "1");
+        assert_eq!(found(), None);
+        let others: Vec<UnsentFile> = (0..SCREENS)
+            .map(|_| UnsentFile::open(&folder, "1").unwrap())
+            .collect();
+        assert!(UnsentFile::open(&folder, "1").is_err());
+        drop(others);
     }
 
     #[test]

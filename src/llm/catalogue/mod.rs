@@ -47,7 +47,7 @@ impl fmt::Debug for Variables {
 
 #[derive(Debug)]
 struct Built {
-    providers: Vec<ProviderEntry>,
+    providers: Arc<[ProviderEntry]>,
     /// Of each provider.
     models: Vec<OnceLock<Vec<Arc<Model>>>>,
     all: OnceLock<Vec<Arc<Model>>>,
@@ -126,6 +126,11 @@ impl Catalogue {
         &self.built().providers
     }
 
+    /// The same, for whoever keeps them.
+    pub fn shared_providers(&self) -> Arc<[ProviderEntry]> {
+        Arc::clone(&self.built().providers)
+    }
+
     pub fn provider(&self, name: &str) -> Option<&ProviderEntry> {
         self.providers().iter().find(|entry| entry.name == name)
     }
@@ -195,7 +200,7 @@ impl Catalogue {
             }
             Built {
                 models: providers.iter().map(|_| OnceLock::new()).collect(),
-                providers,
+                providers: providers.into(),
                 all: OnceLock::new(),
                 texts: OnceLock::new(),
             }

@@ -37,6 +37,8 @@ use crate::rpc::lines::{Line, Lines};
 
 /// The version of the protocol that is spoken.
 const PROTOCOL: u32 = 1;
+/// The way to sign in.
+const SIGN_IN: &str = "terminal";
 /// Sessions of one page of a list.
 const PAGE: usize = 100;
 /// Messages that wait for a client that does not read before its sessions wait, too.
@@ -221,9 +223,9 @@ impl<W: AsyncWrite + Unpin> Connection<W> {
         let done = match method {
             "initialize" => {
                 self.offers = Offers::of(&params);
-                return Some(Ok(greeting()));
+                return Some(Ok(greeting(self.offers)));
             }
-            "authenticate" | "logout" => return Some(Ok(json!({}))),
+            "authenticate" => self.signed_in(id, &params),
             "session/list" => return Some(self.list(&params)),
             "session/delete" => return Some(self.delete(&params)),
             "session/new" => self.open(id, &params, Opening::New),
@@ -259,8 +261,27 @@ impl<W: AsyncWrite + Unpin> Connection<W> {
         Ok(())
     }
 
+    /// Somebody has signed in, in a terminal: what is open takes it over, and the first of it answers.
+    fn signed_in(&self, id: Value, params: &Value) -> Result<(), Fault> {
+        let method = params["methodId"].as_str().unwrap_or_default();
+        if method != SIGN_IN {
+            let text = format!("there is no way to sign in called `{method}`");
+            return Err(Fault::params(text));
+        }
+        let mut asked = Some(id);
+        for orders in self.sessions.values() {
+            let _ = orders.send(Order::Reload { id: asked.take() });
+        }
+        if let Some(id) = asked {
+            let peer = self.peer.clone();
+            tokio::spawn(async move { peer.answer(&id, Ok(json!({}))).await });
+        }
+        Ok(())
+    }
+
     fn open(&mut self, id: Value, params: &Value, opening: Opening) -> Result<(), Fault> {
-        let cwd = directory(&params["cwd"])?;
+        let cwd = directory("cwd", &params["cwd"])?;
+        let directories = directories(&params["additionalDirectories"])?;
         let session = match (opening, params["sessionId"].as_str()) {
             (Opening::New, _) => SessionChoice::New,
             (_, Some(id)) if self.sessions.contains_key(id) => {
@@ -274,6 +295,7 @@ impl<W: AsyncWrite + Unpin> Connection<W> {
         let (settings, _) = Settings::load_for(&self.template.folders, &cwd);
         let setup = HostSetup {
             cwd,
+            directories,
             settings,
             session,
             servers,
@@ -334,7 +356,13 @@ impl<W: AsyncWrite + Unpin> Connection<W> {
 }
 
 /// What this agent is and can.
-fn greeting() -> Value {
+fn greeting(offers: Offers) -> Value {
+    let sign_in = json!({
+        "type": "terminal", "id": SIGN_IN, "name": "Sign in",
+        "description": "Signs in with a provider, or stores a key, in a terminal", "args": ["--login"],
+    });
+    // An editor that runs nothing in a terminal is told in words, with the prompt that fails.
+    let methods: Vec<Value> = offers.sign_in.then_some(sign_in).into_iter().collect();
     json!({
         "protocolVersion": PROTOCOL,
         "agentInfo": {
@@ -346,17 +374,27 @@ fn greeting() -> Value {
             "loadSession": true,
             "promptCapabilities": {"image": true, "audio": false, "embeddedContext": true},
             "mcpCapabilities": {"http": true, "sse": false},
-            "sessionCapabilities": {"list": {}, "delete": {}, "resume": {}, "close": {}},
+            "sessionCapabilities": {
+                "list": {}, "delete": {}, "resume": {}, "close": {}, "additionalDirectories": {},
+            },
         },
-        "authMethods": [],
+        "authMethods": methods,
     })
 }
 
-fn directory(cwd: &Value) -> Result<PathBuf, Fault> {
-    let named = cwd.as_str().map(Path::new);
+fn directory(name: &str, value: &Value) -> Result<PathBuf, Fault> {
+    let named = value.as_str().map(Path::new);
     let path = named
         .filter(|path| path.is_absolute())
-        .ok_or_else(|| Fault::params("`cwd` has to be an absolute path"))?;
+        .ok_or_else(|| Fault::params(format!("`{name}` has to be an absolute path")))?;
     path.canonicalize()
         .map_err(|error| Fault::params(format!("`{}` cannot be used: {error}", path.display())))
+}
+
+/// Folders beside the working directory.
+fn directories(list: &Value) -> Result<Vec<PathBuf>, Fault> {
+    let list = list.as_array().map(Vec::as_slice).unwrap_or_default();
+    list.iter()
+        .map(|one| directory("additionalDirectories", one))
+        .collect()
 }

@@ -16,6 +16,8 @@ pub(super) struct Offers {
     pub notices: bool,
     /// It shows that a conversation is compacted.
     pub compaction: bool,
+    /// It runs programs in a terminal of the person's, to sign in.
+    pub sign_in: bool,
 }
 
 impl Offers {
@@ -32,6 +34,7 @@ impl Offers {
             addresses: has("/elicitation/url"),
             notices: has("/session/notices"),
             compaction: has("/session/compaction"),
+            sign_in: says("/auth/terminal"),
         }
     }
 }
@@ -53,7 +56,7 @@ mod tests {
         let all = json!({"clientCapabilities": {
             "fs": {"readTextFile": true, "writeTextFile": true}, "terminal": true,
             "elicitation": {"form": {}, "url": {}},
-            "session": {"notices": {}, "compaction": null},
+            "session": {"notices": {}, "compaction": null}, "auth": {"terminal": true},
         }});
         assert_eq!(
             Offers::of(&all),
@@ -64,6 +67,7 @@ mod tests {
                 addresses: true,
                 notices: true,
                 compaction: false,
+                sign_in: true,
             }
         );
     }

@@ -27,6 +27,10 @@ pub(super) fn read(blocks: &Value) -> Result<(String, Vec<Attachment>), Fault> {
                 let resource = &block["resource"];
                 attachments.push(document(resource)?);
             }
+            "audio" => {
+                let text = "sound is not taken: no model here hears; send what was said as text";
+                return Err(Fault::params(text));
+            }
             kind => {
                 return Err(Fault::params(format!(
                     "blocks of type `{kind}` are not taken"
@@ -97,7 +101,9 @@ mod tests {
             ("/work/b.rs", Some("fn b() {}"))
         );
         let fault = read(&json!([{"type": "audio", "data": ""}])).unwrap_err();
-        assert_eq!(fault.message, "blocks of type `audio` are not taken");
+        assert!(fault.message.starts_with("sound is not taken"), "{fault:?}");
+        let fault = read(&json!([{"type": "smell"}])).unwrap_err();
+        assert_eq!(fault.message, "blocks of type `smell` are not taken");
         let fault = read(&json!([{"type": "image", "data": "%"}])).unwrap_err();
         assert!(
             fault.message.starts_with("an image is no base64"),

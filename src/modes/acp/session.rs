@@ -19,7 +19,8 @@ use super::prompt;
 use super::updates::replayed;
 use super::wire::{Fault, Peer};
 use crate::agent::{self, Severity, Subscription};
-use crate::coding::host::{Event, Host, HostSetup, Op};
+use crate::coding::host::{Event, Host, HostSetup, KeyState, Op};
+use crate::coding::models;
 use crate::coding::questions::Question;
 use crate::coding::session::{PageAt, StoredMessage};
 use crate::coding::spending::Spending;
@@ -44,6 +45,10 @@ pub(super) enum Order {
     SetOption {
         id: Value,
         params: Value,
+    },
+    /// Somebody has signed in; it is answered when the keys have been read.
+    Reload {
+        id: Option<Value>,
     },
     Close {
         id: Option<Value>,
@@ -110,6 +115,8 @@ struct Session {
     asked: HashMap<String, AbortOnDropHandle<()>>,
     /// How often the conversation was compacted.
     compactions: u32,
+    /// Somebody has chosen a model.
+    is_named: bool,
 }
 
 /// Opens a session, answers the request `id` with it, and serves it to its end.
@@ -166,6 +173,7 @@ impl Session {
         offers: Offers,
     ) -> Result<(Self, Option<Event>), Fault> {
         let cwd = setup.cwd.clone();
+        let is_named = setup.model.is_some() || setup.settings.model.is_some();
         let reached = Reached::new(peer.clone(), offers);
         setup.editor = Some(Arc::new(reached.clone()));
         let internal = |message: String| Fault::new(Fault::INTERNAL, message);
@@ -188,6 +196,7 @@ impl Session {
             terminals: HashSet::new(),
             asked: HashMap::new(),
             compactions: 0,
+            is_named,
         };
         session.host.send(Op::ListModels);
         session.host.send(Op::ListPermissions);
@@ -261,6 +270,12 @@ impl Session {
                     return self.peer.answer(&id, Err(fault)).await;
                 }
                 match prompt::read(&params["prompt"]) {
+                    Ok(_) if self.nobody_answers() => {
+                        let text =
+                            "no model has a key: sign in with `osier auth login`, or set one";
+                        let fault = Fault::new(Fault::SIGN_IN, text);
+                        self.peer.answer(&id, Err(fault)).await;
+                    }
                     Ok((text, attachments)) => {
                         self.title(&text).await;
                         let op = agent::Op::Prompt { text, attachments };
@@ -270,6 +285,8 @@ impl Session {
                 }
             }
             Order::Cancel => self.host.send(agent::Op::Abort.into()),
+            Order::Reload { id: None } => self.host.send(Op::Reload),
+            Order::Reload { id: Some(id) } => self.choose(id, Ok(Op::Reload), false).await,
             Order::Withdraw { id } => {
                 if self.prompt.as_ref().is_some_and(|prompt| prompt.id == id) {
                     self.host.send(agent::Op::Abort.into());
@@ -288,12 +305,26 @@ impl Session {
         }
     }
 
+    /// Whether nothing but the tour would answer, which nobody has asked for, or the model has no key.
+    fn nobody_answers(&self) -> bool {
+        let Some(model) = &self.options.model else {
+            return true;
+        };
+        let listed = &self.options.models;
+        let listed = listed
+            .iter()
+            .find(|other| other.reference() == model.reference());
+        let key = listed.unwrap_or(model).key;
+        key == KeyState::Absent || (!self.is_named && model.reference() == models::TOUR)
+    }
+
     async fn choose(&mut self, id: Value, op: Result<Op, String>, tells_options: bool) {
         match op {
             Ok(op) => {
                 if let Op::Agent(agent::Op::SetThinkingLevel { level }) = &op {
                     self.options.level = *level;
                 }
+                self.is_named |= matches!(op, Op::SelectModel { .. });
                 let waiting = self.ask_host(id, op);
                 self.choosing.push((waiting, tells_options));
             }

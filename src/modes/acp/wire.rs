@@ -39,6 +39,8 @@ impl Fault {
     pub(super) const INVALID_PARAMS: i64 = -32602;
     pub(super) const INTERNAL: i64 = -32603;
     pub(super) const NOT_FOUND: i64 = -32002;
+    /// Somebody has to sign in first.
+    pub(super) const SIGN_IN: i64 = -32000;
 
     pub(super) fn new(code: i64, message: impl Into<String>) -> Self {
         let message = message.into();

@@ -116,16 +116,13 @@ impl Serving {
         let router = routes::router(Arc::clone(&server), bound.is_trusted());
         let (end, ended) = tokio::sync::watch::channel(false);
         let mut serving = tokio::spawn(bound.serve(router, ended));
-        let looking =
-            unload_after.map(|after| tokio::spawn(look_round(server.hosts.clone(), after)));
+        let looking = tokio::spawn(look_round(server.hosts.clone(), unload_after));
         let outcome = tokio::select! {
             () = stop => None,
             () = server.stop.notified() => None,
             outcome = &mut serving => Some(outcome),
         };
-        if let Some(looking) = looking {
-            looking.abort();
-        }
+        looking.abort();
         // Clients hear how their sessions end before their connections do.
         server.hosts.close_all().await;
         end.send_replace(true);
@@ -143,9 +140,13 @@ impl Serving {
     }
 }
 
-async fn look_round(hosts: Hosts, after: Duration) {
+async fn look_round(hosts: Hosts, unload_after: Option<Duration>) {
+    let pause = unload_after.map_or(LOOK_ROUND, |after| LOOK_ROUND.min(after));
     loop {
-        tokio::time::sleep(LOOK_ROUND.min(after)).await;
-        hosts.unload_idle(after).await;
+        tokio::time::sleep(pause).await;
+        hosts.rest_idle();
+        if let Some(after) = unload_after {
+            hosts.unload_idle(after).await;
+        }
     }
 }

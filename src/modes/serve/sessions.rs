@@ -154,7 +154,7 @@ pub(super) async fn models(
 ) -> Result<Json<Value>, Fault> {
     if let (Caller::User(_), Some(relay)) = (caller, server.access.relay()) {
         return Ok(Json(json!(ServedModels {
-            models: relay.models(),
+            models: relay.models().await,
         })));
     }
     let template = server.hosts.template().clone();

@@ -45,6 +45,14 @@ enum Ended {
     Lost(String),
 }
 
+/// How the wait for another try has ended.
+enum Waited {
+    Out,
+    /// Somebody is there and does something.
+    Wanted,
+    Left,
+}
+
 impl Line {
     pub(super) fn new(target: Target, joining: Joining, host: Elsewhere) -> Self {
         Self {
@@ -88,14 +96,36 @@ impl Line {
             };
             self.outgoing.asked.forget();
             self.tell(LineState::Lost, reason);
-            tokio::select! {
-                () = tokio::time::sleep(pause) => {}
-                () = left(&mut self.host, &mut self.outgoing) => break,
+            match self.wait(pause).await {
+                Waited::Out => pause = (pause * 2).min(LONGEST_PAUSE),
+                Waited::Wanted => pause = FIRST_PAUSE,
+                Waited::Left => break,
             }
-            pause = (pause * 2).min(LONGEST_PAUSE);
         }
         self.outgoing.end().await;
         self.host.publish(Event::ShutDown);
+    }
+
+    /// Waits before the line is made again. Somebody who does something does not wait long for it: what kept
+    /// the line away may be over, and they would see that first.
+    async fn wait(&mut self, pause: Duration) -> Waited {
+        let now = tokio::time::Instant::now();
+        let (mut due, mut waited) = (now + pause, Waited::Out);
+        loop {
+            tokio::select! {
+                () = tokio::time::sleep_until(due) => return waited,
+                op = self.host.next() => match op {
+                    None | Some(Op::ShutDown) => return Waited::Left,
+                    Some(op) => {
+                        if let Some(event) = self.outgoing.take_later(&op) {
+                            self.host.publish(event);
+                        }
+                        waited = Waited::Wanted;
+                        due = due.min(tokio::time::Instant::now() + FIRST_PAUSE);
+                    }
+                },
+            }
+        }
     }
 
     /// Joins the session and passes everything on until the line ends.

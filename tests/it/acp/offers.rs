@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::acp;
 use super::wire::Editor;
 use crate::support::cli::Home;
+use crate::support::server::{Answer, Server};
 
 fn prompt(session: &str, text: &str) -> Value {
     json!({"sessionId": session, "prompt": [{"type": "text", "text": text}]})
@@ -274,4 +275,54 @@ fn an_answer_that_was_cut_off_says_so() {
     let (mut editor, session) = Editor::with_session(acp(&home), &home);
     let ended = editor.call("session/prompt", prompt(&session, "zzlong"));
     assert_eq!(ended["stopReason"], "max_tokens");
+}
+
+#[test]
+fn signing_in_is_offered_and_further_directories_are_told() {
+    let home = Home::new();
+    let mut editor = Editor::start(home.cli().args(["acp"]));
+    let hello = json!({"protocolVersion": 1, "clientCapabilities": {"auth": {"terminal": true}}});
+    let greeting = editor.call("initialize", hello);
+    assert_eq!(
+        greeting["authMethods"],
+        json!([{
+            "type": "terminal", "id": "terminal", "name": "Sign in",
+            "description": "Signs in with a provider, or stores a key, in a terminal", "args": ["--login"],
+        }])
+    );
+    let beside = home.file("beside/a.txt", "a\n");
+    let beside = beside.parent().expect("a folder");
+    let new = |folder: &str| json!({"cwd": home.work(), "mcpServers": [], "additionalDirectories": [folder]});
+    let (code, told) = editor.refused("session/new", new("beside"));
+    assert_eq!(
+        (code, told.as_str()),
+        (-32602, "`additionalDirectories` has to be an absolute path")
+    );
+    let session = editor.call("session/new", new(&beside.to_string_lossy()));
+    let session = session["sessionId"].as_str().expect("an id").to_owned();
+    // Nobody has chosen the tour, and nothing else can answer.
+    let (code, told) = editor.refused("session/prompt", prompt(&session, "hello"));
+    assert_eq!(code, -32000, "{told}");
+    let sound = json!({"sessionId": session, "prompt": [{"type": "audio", "data": "", "mimeType": "audio/wav"}]});
+    let (code, told) = editor.refused("session/prompt", sound);
+    assert_eq!(code, -32602, "{told}");
+    let (code, _) = editor.refused("authenticate", json!({"methodId": "by hand"}));
+    assert_eq!(code, -32602);
+
+    let model = Server::start([Answer::says("hello")]);
+    home.config("models.json", model.models_json());
+    editor.call("authenticate", json!({"methodId": "terminal"}));
+    let answer = editor.call("session/prompt", prompt(&session, "hello"));
+    assert_eq!(answer["stopReason"], "end_turn");
+    let asked = model.requests()[0]["messages"][0].to_string();
+    let further = format!("Further directories: {}", beside.display());
+    assert!(asked.contains(&further), "{asked}");
+}
+
+#[test]
+fn a_terminal_that_is_not_offered_is_not_asked_for() {
+    let home = Home::new();
+    let mut editor = Editor::start(acp(&home));
+    let greeting = editor.call("initialize", json!({"protocolVersion": 1}));
+    assert_eq!(greeting["authMethods"], json!([]));
 }

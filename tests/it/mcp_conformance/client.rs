@@ -77,7 +77,7 @@ fn setup(folder: &Path, url: &str) -> McpSetup {
     McpSetup {
         files: vec![file],
         given: Vec::new(),
-        environment: std::env::vars().collect(),
+        environment: Arc::new(std::env::vars().collect()),
         cwd: folder.to_owned(),
         logs: folder.to_owned(),
         logins: Logins::new(CredentialFile::new(folder.join("auth.json"))),

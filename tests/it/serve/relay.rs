@@ -110,6 +110,49 @@ fn the_keys_stay_and_each_persons_use_is_counted() {
 }
 
 #[test]
+fn changed_files_hold_without_another_start() {
+    let model = Server::start([Answer::says("from the first")]);
+    let home = Home::new();
+    vendor(&home, &model);
+    let ann = add(&home, &["ann"]);
+    let (_server, url) = serve(&home);
+    let user = Http::new(url.trim_start_matches("http://"));
+    let user = user.header("authorization", &format!("Bearer {ann}"));
+    let listed = || user.get("/api/models").json()["models"].clone();
+    let ids = |models: serde_json::Value| {
+        let models = models.as_array().cloned().unwrap_or_default();
+        let ids = models
+            .iter()
+            .filter_map(|model| model["id"].as_str().map(str::to_owned));
+        ids.collect::<Vec<_>>()
+    };
+    assert_eq!(ids(listed()), ["one"]);
+    let other = json!({"providers": {"vendor": {
+        "baseUrl": model.url(), "api": "openai-chat-completions", "apiKey": "another-key-of-the-server",
+        "models": [{"id": "one", "contextWindow": 8000, "maxTokens": 1000},
+                   {"id": "two", "contextWindow": 8000, "maxTokens": 1000}],
+    }}});
+    home.config("models.json", other.to_string());
+    assert_eq!(ids(listed()), ["one", "two"]);
+    // Half a file is none: what held before holds on.
+    home.config("models.json", &other.to_string()[..40]);
+    assert_eq!(ids(listed()), ["one", "two"]);
+    // Somebody who comes later is known, too.
+    let bob = add(&home, &["bob"]);
+    let there = Home::new();
+    let run = there
+        .cli()
+        .args(["--proxy", &url, "--model", "vendor/two", "-p", "hello"]);
+    let answer = run.environment("OSIER_PROXY_TOKEN", &bob).run();
+    assert_eq!(
+        (answer.code, answer.stdout.trim()),
+        (Some(0), "from the first"),
+        "{}",
+        answer.stderr
+    );
+}
+
+#[test]
 fn without_the_role_nobody_is_served() {
     let home = Home::new();
     let server = super::Server::start(&home);

@@ -167,7 +167,7 @@ impl Builder {
                 discover_local_models: false,
                 ..self.settings
             },
-            environment: self.environment,
+            environment: Arc::new(self.environment),
             session: self.session,
             answers_questions: true,
             embedded: Some((model(), Arc::new(provider.clone()))),

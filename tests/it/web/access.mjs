@@ -1,7 +1,7 @@
 // For everybody: what axe finds, in both schemes and sizes; everything by keyboard; less motion; who may come in.
 
 import assert from "node:assert/strict";
-import { DESKTOP, PHONE, axe, file, picture, play, ready, say, settled } from "./stage.mjs";
+import { DESKTOP, PHONE, faults, file, picture, play, ready, say, settled } from "./stage.mjs";
 
 const DONE =
   '# Done\n\nA list:\n\n- [x] one\n- `two`\n\n```js\nconst three = "3"; // four\n```\n\n| a | b |\n|---|---|\n| 1 | [2](https://a.example) |\n\n> [!WARNING]\n> Mind.';
@@ -16,24 +16,6 @@ const TURNS = [
     ],
   },
 ];
-
-async function faults(page) {
-  // A ripple that is on its way has the colour of neither end.
-  await page.evaluate(() =>
-    Promise.all(
-      document
-        .getAnimations()
-        .filter((animation) => animation.effect?.getTiming().iterations !== Infinity)
-        .map((animation) => animation.finished.catch(() => {})),
-    ),
-  );
-  await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
-  return violations.map(({ id, nodes }) => [
-    id,
-    ...nodes.map(({ target, failureSummary }) => `${target}: ${failureSummary}`),
-  ]);
-}
 
 await play(async (stage, serve) => {
   file("a.txt", "old\n");

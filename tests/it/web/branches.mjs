@@ -52,7 +52,10 @@ await play(async (stage, serve) => {
     "Select text",
     "Edit and send again",
     "Try again",
+    "Ask several models",
+    "Compare branches",
     "Fork into a new session",
+    "Bring the files back to here",
     "Name this place",
   ]);
   await menu.getByRole("menuitem", { name: "Try again" }).click();

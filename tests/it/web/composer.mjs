@@ -75,6 +75,19 @@ await play(async (stage, serve) => {
   await page.getByRole("button", { name: "Speak" }).click();
   await page.fill("#prompt", "");
 
+  // The camera of a desktop.
+  await page.getByRole("button", { name: "Take a picture" }).click();
+  const camera = page.locator("dialog.camera");
+  await camera.getByRole("button", { name: "Take the picture" }).click();
+  await camera.waitFor({ state: "detached" });
+  await page.locator(".picture-chip img").waitFor();
+  assert.equal(await page.evaluate(() => document.querySelectorAll("video").length), 0, "it is off again");
+  await page.getByRole("button", { name: "Remove camera.jpg" }).click();
+  await page.getByRole("button", { name: "Take a picture" }).click();
+  await camera.getByRole("button", { name: "Cancel" }).click();
+  await camera.waitFor({ state: "detached" });
+  assert.equal(await page.locator(".picture-chip").count(), 0);
+
   // Names of files.
   await page.locator("#prompt").pressSequentially("read @red");
   await page.locator(".suggestion", { hasText: "@red.png" }).waitFor();

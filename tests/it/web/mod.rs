@@ -65,6 +65,26 @@ fn branches_are_made_and_walked() {
 }
 
 #[test]
+fn answers_are_put_beside_one_another() {
+    play("compare");
+}
+
+#[test]
+fn files_are_brought_back() {
+    play("files");
+}
+
+#[test]
+fn a_long_session_comes_as_one_scrolls() {
+    play("length");
+}
+
+#[test]
+fn servers_ask_and_are_turned_off() {
+    play("servers");
+}
+
+#[test]
 fn pictures_voice_queue_and_colours() {
     play("composer");
 }

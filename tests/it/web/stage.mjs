@@ -5,6 +5,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
@@ -16,7 +17,7 @@ const {
 } = process.env;
 const from = createRequire(join(packages, "package.json"));
 const { chromium } = from("playwright-core");
-export const axe = readFileSync(from.resolve("axe-core/axe.min.js"), "utf8");
+const axe = readFileSync(from.resolve("axe-core/axe.min.js"), "utf8");
 
 export const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
 export const DESKTOP = { viewport: { width: 1280, height: 800 } };
@@ -32,9 +33,69 @@ export function file(name, text) {
   writeFileSync(join(work, name), text);
 }
 
-/** `osier serve` with a model that plays `turns`. */
+/** Writes a file of the user's. */
+export function setting(name, text) {
+  mkdirSync(home, { recursive: true });
+  writeFileSync(join(home, name), text);
+}
+
+/**
+ * A provider `here` with models of these names. `answer(model, messages)` gives `{text}`, `{tool, arguments}`, or
+ * `{status, error}`.
+ */
+export async function models(names, answer) {
+  let calls = 0;
+  const server = createServer(async (request, response) => {
+    let body = "";
+    for await (const piece of request) body += piece;
+    const { model, messages } = JSON.parse(body);
+    const { text, tool, arguments: given, status, error } = answer(model, messages);
+    if (status) {
+      response.writeHead(status, { "content-type": "application/json" });
+      return response.end(JSON.stringify({ error: { message: error } }));
+    }
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    const send = (choice, more) => response.write(`data: ${JSON.stringify({ choices: [choice], ...more })}\n\n`);
+    const called = { index: 0, id: `call-${++calls}`, function: { name: tool, arguments: JSON.stringify(given) } };
+    send({ index: 0, delta: tool ? { tool_calls: [called] } : { content: text } });
+    const usage = { prompt_tokens: 1200, completion_tokens: 80, total_tokens: 1280 };
+    send({ index: 0, delta: {}, finish_reason: tool ? "tool_calls" : "stop" }, { usage });
+    response.end("data: [DONE]\n\n");
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const provider = {
+    baseUrl: `http://127.0.0.1:${server.address().port}/v1`,
+    api: "openai-chat-completions",
+    apiKey: "sk-test",
+    models: names.map((id) => ({ id, cost: { input: 2, output: 10 } })),
+  };
+  setting("models.json", JSON.stringify({ providers: { here: provider } }));
+  return server;
+}
+
+/** What axe finds on a page. */
+export async function faults(page) {
+  // A ripple that is on its way has the colour of neither end.
+  await page.evaluate(() =>
+    Promise.all(
+      document
+        .getAnimations()
+        .filter((animation) => animation.effect?.getTiming().iterations !== Infinity)
+        .map((animation) => animation.finished.catch(() => {})),
+    ),
+  );
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  return violations.map(({ id, nodes }) => [
+    id,
+    ...nodes.map(({ target, failureSummary }) => `${target}: ${failureSummary}`),
+  ]);
+}
+
+/** `osier serve` with a model that plays `turns`, or with another one. */
 export class Server {
-  async start(turns, { permissions = "ask", port = 0 } = {}) {
+  async start(turns, { permissions = "ask", port = 0, model } = {}) {
     mkdirSync(home, { recursive: true });
     mkdirSync(work, { recursive: true });
     writeFileSync(join(home, "settings.toml"), "discover_local_models = false\n");
@@ -45,7 +106,7 @@ export class Server {
       "--listen",
       `127.0.0.1:${port}`,
       "--model",
-      `script/${script}`,
+      model ?? `script/${script}`,
       "--permissions",
       permissions,
     ];
@@ -80,7 +141,13 @@ export class Stage {
   async open() {
     this.browser = await chromium.launch({
       executablePath: program_of_browser(),
-      args: ["--no-sandbox", "--disable-dev-shm-usage"],
+      // A camera that shows a pattern, and nobody who has to allow it.
+      args: [
+        "--no-sandbox",
+        "--disable-dev-shm-usage",
+        "--use-fake-device-for-media-stream",
+        "--use-fake-ui-for-media-stream",
+      ],
     });
     return this;
   }

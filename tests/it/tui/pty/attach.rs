@@ -197,6 +197,24 @@ fn what_was_typed_and_not_sent_survives_the_end_of_the_screen() {
     last.hides("❯ a thought");
 }
 
+#[test]
+fn what_was_typed_in_a_second_screen_survives_its_end_too() {
+    let mut one = attach(ANSWER).start();
+    let _background = Background::of(&one);
+    one.shows("on serve.sock");
+    let mut two = one.again(&["attach"]);
+    two.shows("on serve.sock");
+    one.write("of the first");
+    one.waits_for_file("of the first");
+    two.write("of the second");
+    two.waits_for_file("of the second");
+    two.signal("KILL");
+    two.exit();
+    let mut again = one.again(&["attach"]);
+    again.shows("❯ of the second");
+    one.shows("❯ of the first");
+}
+
 /// A server at a port of this machine.
 fn listening(home: &Home) -> (Running, SocketAddr, String) {
     let mut running = home

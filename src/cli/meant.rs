@@ -1,0 +1,270 @@
+//! What was typed on the command line means, with the files and the environment: everything that is known before
+//! a mode runs.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::args::{Args, AuthCommand, Command, LoginArgs, Mode};
+use super::input;
+use super::look::ThemeLook;
+use crate::base::problem::Problem;
+use crate::coding::folders::Folders;
+use crate::coding::host::{HostSetup, SessionChoice, find_session};
+use crate::coding::mcp;
+use crate::coding::models::Models;
+use crate::coding::settings::{READING, Settings, wants_reading};
+use crate::coding::trust::Trust;
+use crate::llm::Secret;
+use crate::modes::prompt::Prompt;
+use crate::modes::tui;
+
+/// What the program runs with.
+pub(super) struct Meant {
+    pub args: Args,
+    pub folders: Folders,
+    pub settings: Settings,
+    pub problems: Vec<Problem>,
+    pub environment: BTreeMap<String, String>,
+    pub cwd: PathBuf,
+}
+
+/// A way to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Chosen {
+    Screen,
+    Print,
+    Json,
+    Rpc,
+    Acp,
+}
+
+impl Meant {
+    /// Reads the files that say what holds.
+    ///
+    /// # Errors
+    /// One sentence for the person who typed it.
+    pub(super) fn new(mut args: Args) -> Result<Self, String> {
+        match &args.command {
+            Some(Command::Rpc(rpc)) => args.run = rpc.run.clone(),
+            Some(Command::Acp(acp)) => {
+                args.run = acp.run.clone();
+                if acp.login {
+                    let what = AuthCommand::Login(LoginArgs::default());
+                    args.command = Some(Command::Auth { what });
+                }
+            }
+            Some(Command::Serve(serve)) => args.run = serve.run(),
+            _ => {}
+        }
+        let environment: BTreeMap<String, String> = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect();
+        let home = environment.get("OSIER_HOME").map(String::as_str);
+        let folders = Folders::find(home).map_err(|error| error.to_string())?;
+        let cwd = working_directory(args.run.cwd.as_deref())?;
+        if args.run.trust {
+            let decided = Trust::new(&folders).decide(&cwd, true);
+            decided.map_err(|error| error.to_string())?;
+        }
+        let (settings, problems) = Settings::load_for(&folders, &cwd);
+        Ok(Self {
+            args,
+            folders,
+            settings,
+            problems,
+            environment,
+            cwd,
+        })
+    }
+
+    /// What a host starts with.
+    pub(super) fn setup(&self) -> Result<HostSetup, String> {
+        let Self {
+            args,
+            folders,
+            settings,
+            environment,
+            cwd,
+            ..
+        } = self;
+        let args = &args.run;
+        let (model, fallback) = match &args.model {
+            Some(list) => {
+                let mut names = list.split(',').map(|name| name.trim().to_owned());
+                (
+                    names.next(),
+                    names.filter(|name| !name.is_empty()).collect(),
+                )
+            }
+            None => (None, Vec::new()),
+        };
+        let session = match (&args.resume, &args.session, &args.fork) {
+            (Some(target), ..) if !target.is_empty() => SessionChoice::Resume(target.clone()),
+            (_, Some(path), _) => SessionChoice::File(cwd.join(path)),
+            (.., Some(target)) => SessionChoice::Copy(target.clone()),
+            _ if args.continue_session => SessionChoice::Continue,
+            _ if args.no_session => SessionChoice::Unstored,
+            _ => SessionChoice::New,
+        };
+        if let SessionChoice::Resume(target) | SessionChoice::Copy(target) = &session {
+            find_session(&folders.data, target)?;
+        }
+        Ok(HostSetup {
+            settings: settings.clone(),
+            environment: Arc::new(environment.clone()),
+            model,
+            fallback,
+            cycle: args.models.clone(),
+            thinking: args.thinking,
+            api_key: args.api_key.clone().map(Secret::new),
+            base_url: args.base_url.clone(),
+            proxy: args.proxy.clone(),
+            system_prompt: args.system_prompt.clone(),
+            append_system_prompt: args.append_system_prompt.clone(),
+            context: context_paths(&args.context, cwd)?,
+            session,
+            tools: args.tools.clone(),
+            temperature: args.temperature,
+            permissions: args.permissions,
+            sandbox: args.sandbox,
+            max_turns: args.max_turns,
+            max_retries: args.max_retries,
+            trace: args.trace_llm || args.trace_mcp,
+            trace_servers: args.trace_mcp,
+            look: Some(Arc::new(ThemeLook::new(folders.themes()))),
+            ..HostSetup::new(folders.clone(), cwd.clone())
+        })
+    }
+
+    /// The mode that was asked for, or that fits where the output goes.
+    pub(super) fn mode(&self, stdout_is_terminal: bool) -> Result<Chosen, String> {
+        let args = &self.args;
+        if matches!(args.command, Some(Command::Rpc(_))) || args.mode == Some(Mode::Rpc) {
+            return Ok(Chosen::Rpc);
+        }
+        if matches!(args.command, Some(Command::Acp(_))) || args.mode == Some(Mode::Acp) {
+            return Ok(Chosen::Acp);
+        }
+        if args.json || args.mode == Some(Mode::Json) {
+            return Ok(Chosen::Json);
+        }
+        if args.print || args.mode == Some(Mode::Text) || !stdout_is_terminal {
+            return Ok(Chosen::Print);
+        }
+        if self
+            .environment
+            .get("TERM")
+            .is_none_or(|term| term == "dumb")
+        {
+            if args.prompts.is_empty() {
+                return Err("this terminal cannot show a screen (TERM is dumb): \
+                            give a prompt, or use `--json`"
+                    .to_owned());
+            }
+            return Ok(Chosen::Print);
+        }
+        Ok(Chosen::Screen)
+    }
+
+    /// The prompts of the command line, after what was piped in.
+    pub(super) fn prompts(&self, stdin_piped: bool) -> Result<Vec<Prompt>, String> {
+        let piped = if stdin_piped {
+            Some(input::read_pipe(io::stdin().lock())?)
+        } else {
+            None
+        };
+        input::prompts(&self.args.prompts, piped, &self.cwd)
+    }
+
+    /// The file a run writes beside its answer.
+    pub(super) fn accounting(&self) -> Result<Option<File>, String> {
+        let Some(path) = self.args.run.accounting.as_deref() else {
+            return Ok(None);
+        };
+        let file = OpenOptions::new().append(true).create(true).open(path);
+        file.map(Some).map_err(|error| {
+            format!(
+                "`--accounting {}` cannot be written: {error}",
+                path.display()
+            )
+        })
+    }
+
+    /// What the screen starts with.
+    pub(super) fn screen_options(mut self, stdin_piped: bool) -> Result<tui::Options, String> {
+        if self.args.run.screen_reader {
+            let asked = (READING.to_owned(), "1".to_owned());
+            self.environment.extend([asked]);
+        }
+        self.settings.read_aloud(wants_reading(&self.environment));
+        let prompts = self.prompts(stdin_piped)?;
+        let accounting = self.accounting()?;
+        Ok(tui::Options {
+            prompts,
+            problems: self.problems,
+            settings: self.settings,
+            folders: self.folders,
+            environment: self.environment,
+            pick_session: self.args.run.resume.as_deref() == Some(""),
+            accounting,
+            elsewhere: None,
+        })
+    }
+
+    /// `--resume` without a value asks, and only a screen can ask.
+    pub(super) fn no_picker(&self) -> Result<(), String> {
+        if self.args.run.resume.as_deref() == Some("") {
+            return Err("`--resume` needs an id here: `osier sessions` lists them".to_owned());
+        }
+        Ok(())
+    }
+
+    /// What is wrong with the settings; the run goes on without those lines.
+    pub(super) fn tell_problems(&self) {
+        for problem in &self.problems {
+            // A closed standard error leaves nobody to tell.
+            let _ = writeln!(io::stderr(), "[WRN] {problem}");
+        }
+    }
+
+    /// What is wrong with any of the user's files.
+    pub(super) fn every_problem(&self, setup: &HostSetup) -> Vec<Problem> {
+        let mut problems = self.problems.clone();
+        problems.extend(Models::load_lenient(setup).1);
+        let servers = [self.folders.servers()];
+        problems.extend(mcp::load(&servers, &self.environment).problems);
+        problems.extend(tui::check_files(&self.folders, &self.settings));
+        problems
+    }
+}
+
+fn working_directory(asked: Option<&Path>) -> Result<PathBuf, String> {
+    let current = std::env::current_dir().map_err(|error| {
+        format!("the current directory cannot be read: {error}; go to another one")
+    });
+    let path = match asked {
+        Some(path) => path
+            .canonicalize()
+            .map_err(|error| format!("`--cwd {}` cannot be used: {error}", path.display()))?,
+        None => current?,
+    };
+    match std::fs::read_dir(&path) {
+        Ok(_) => Ok(path),
+        Err(error) => Err(format!(
+            "`{}` cannot be read: {error}; work in another directory",
+            path.display()
+        )),
+    }
+}
+
+/// The paths of `--context`, which have to be there.
+fn context_paths(given: &[PathBuf], cwd: &Path) -> Result<Vec<PathBuf>, String> {
+    let paths = given.iter().map(|path| {
+        let found = cwd.join(path).canonicalize();
+        found.map_err(|error| format!("`--context {}` cannot be used: {error}", path.display()))
+    });
+    paths.collect()
+}

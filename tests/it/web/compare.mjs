@@ -1,0 +1,84 @@
+// Answers beside one another: the last prompt on several models, one of them taken; two branches of a session.
+
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { DESKTOP, PHONE, faults, models, picture, play, say, settled, work } from "./stage.mjs";
+
+const PLAN = "## A plan\n\n1. Read the file\n2. Change it\n\n```js\nconst plan = true;\n```";
+
+/** What each model answers: `quick` in words, `careful` with a file, `broken` not at all. */
+function answers(model, messages) {
+  const last = messages.at(-1);
+  if (model === "broken") return { status: 400, error: "this model is out of order" };
+  if (model === "quick") return { text: PLAN };
+  if (last.role === "tool") return { text: "I have **written** it down." };
+  return { tool: "write", arguments: { file_path: "plan.md", content: "one\ntwo\n" } };
+}
+
+await play(async (stage, serve) => {
+  const home = await models(["quick", "careful", "broken"], answers);
+  for (const [name, size, colorScheme] of [
+    ["phone", PHONE, "dark"],
+    ["desktop", DESKTOP, "light"],
+  ]) {
+    rmSync(join(work, "plan.md"), { force: true });
+    const server = await serve(null, { model: "here/quick", permissions: "yolo" });
+    const page = await stage.enter(server, size, { colorScheme, reducedMotion: "reduce" });
+    await say(page, `make a plan, on a ${name}`);
+    await page.locator(".answer", { hasText: "A plan" }).waitFor();
+    await settled(page);
+
+    // The same prompt for three of them.
+    await page.locator(".answer").last().getByRole("button", { name: "More actions" }).click();
+    await page.getByRole("menuitem", { name: "Ask several models" }).click();
+    const dialog = page.locator("dialog.question");
+    const ask = dialog.getByRole("button", { name: "Ask them" });
+    assert.equal(await ask.isDisabled(), true, "one is not several");
+    await dialog.getByLabel("Search models").fill("careful");
+    await dialog.getByRole("checkbox", { name: /careful/ }).check();
+    await dialog.getByLabel("Search models").fill("broken");
+    await dialog.getByRole("checkbox", { name: /broken/ }).check();
+    await dialog.getByText("3 will be asked").waitFor();
+    assert.deepEqual(await faults(page), []);
+    await picture(page, `${name}-models`);
+    await ask.click();
+
+    const board = page.locator("dialog.board");
+    const lane = (model) => board.getByRole("article", { name: `here/${model}` });
+    const take = lane("careful").getByRole("button", { name: /^Take this one/ });
+    await take.waitFor();
+    assert.match(await lane("broken").innerText(), /Failed[\s\S]*out of order/);
+    assert.equal(await lane("broken").getByRole("button").count(), 0);
+    assert.equal(await lane("quick").locator("ol li").count(), 2, "answers are laid out");
+    assert.match(await lane("careful").innerText(), /plan\.md[\s\S]*\+2/);
+    assert.equal(existsSync(join(work, "plan.md")), false, "each works in a copy of the files");
+    assert.deepEqual(await faults(page), []);
+    await picture(page, `${name}-compared`);
+
+    // Put off, it waits above the composer.
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Compare 3 answers" }).click();
+    await take.click();
+    await board.waitFor({ state: "detached" });
+    await page.locator(".answer", { hasText: "I have written it down." }).waitFor();
+    assert.equal(readFileSync(join(work, "plan.md"), "utf8"), "one\ntwo\n");
+
+    // What was not taken is a branch, and can be put beside this one.
+    const siblings = page.locator(".user .siblings");
+    await siblings.getByText(/of \d/).waitFor();
+    await page.locator(".user").getByRole("button", { name: "More actions" }).click();
+    await page.getByRole("menuitem", { name: "Compare branches" }).click();
+    await board.getByRole("article", { name: /in sight/ }).getByText("written").waitFor();
+    while ((await board.getByRole("article").getByText("A plan").count()) === 0)
+      await board.getByRole("button", { name: /^Beside branch/ }).click();
+    assert.deepEqual(await faults(page), []);
+    await picture(page, `${name}-branches-compared`);
+    await board.getByRole("button", { name: /^Go there/ }).click();
+    await page.locator(".answer", { hasText: "A plan" }).waitFor();
+    await page.context().close();
+    await server.stop();
+  }
+  home.close();
+  stage.faults = stage.faults.filter((fault) => !/Failed to load resource|WebSocket/.test(fault));
+});
