@@ -11,6 +11,7 @@ use crate::agent::{AgentMessage, Attachment, CompactionOutcome, ShellRun, StateS
 use crate::coding::host::{DiffRange, Event, FilesAt, Op, Reviewed, SessionQuery, Status};
 use crate::coding::questions::{Answer as Reply, Grant};
 use crate::coding::session::PageAt;
+use crate::coding::stash::PromptPart;
 use crate::llm::Model;
 use crate::rpc::answers as shapes;
 use crate::rpc::command::{Begin, Command, Field, Gives, Kind};
@@ -54,6 +55,7 @@ pub(super) fn schema() -> Value {
         ("ImageData", json!(reads.subschema_for::<ImageData>())),
         ("Model", json!(reads.subschema_for::<Model>())),
         ("Op", json!(reads.subschema_for::<Op>())),
+        ("PromptPart", json!(reads.subschema_for::<PromptPart>())),
         ("PageAt", json!(reads.subschema_for::<PageAt>())),
         ("SessionQuery", json!(reads.subschema_for::<SessionQuery>())),
     ]);

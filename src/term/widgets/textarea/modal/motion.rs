@@ -118,6 +118,8 @@ pub(super) fn target(
         Edit::ParagraphForward | Edit::ParagraphBack => {
             return paragraph(buffer, from, edit == Edit::ParagraphBack, times);
         }
+        Edit::SentenceForward => exclusive(super::sentence::forward(buffer, from, times)?),
+        Edit::SentenceBack => exclusive(super::sentence::back(buffer, from, times)?),
         Edit::Matching => inclusive(matching(buffer, from)?),
         _ => return None,
     })
