@@ -72,31 +72,6 @@ fn sessions_are_listed_searched_and_looked_at() {
         wrong.stderr
     );
 
-    // What is pinned stands first, what is archived out of sight until it is asked for.
-    let ids: Vec<&str> = rows.iter().map(|row| row["id"].as_str().unwrap()).collect();
-    let listed = |arguments: &[&str]| -> Vec<(String, bool, bool)> {
-        let arguments = [&["list", "--json"], arguments].concat();
-        let ended = home.cli().arg("sessions").args(arguments).run();
-        let row = |row: &Value| {
-            (
-                row["id"].as_str().unwrap().to_owned(),
-                row["pinned"].as_bool().unwrap(),
-                row["archived"].as_bool().unwrap(),
-            )
-        };
-        lines(&ended.stdout).iter().map(row).collect()
-    };
-    let row = |place: usize, pinned, archived| (ids[place].to_owned(), pinned, archived);
-    ok(&home, ["pin", ids[1]]);
-    assert_eq!(listed(&[]), [row(1, true, false), row(0, false, false)]);
-    ok(&home, ["archive", ids[0]]);
-    assert_eq!(listed(&[]), [row(1, true, false)]);
-    assert_eq!(listed(&["--all"]), [row(1, true, false)]);
-    assert_eq!(listed(&["--archived"]), [row(0, false, true)]);
-    ok(&home, ["archive", "--off", ids[0]]);
-    ok(&home, ["pin", "--off", ids[1]]);
-    assert_eq!(listed(&[]), [row(0, false, false), row(1, false, false)]);
-
     let found = lines(&ok(&home, ["search", "--json", "parser"]));
     assert_eq!(found.len(), 1);
     assert_eq!(found[0]["source"], "prompt");
@@ -301,4 +276,33 @@ fn mount(arguments: &[&std::ffi::OsStr]) -> bool {
         .stderr(std::process::Stdio::null())
         .status();
     status.is_ok_and(|status| status.success())
+}
+
+#[test]
+fn what_is_pinned_stands_first_and_what_is_archived_is_out_of_sight() {
+    let home = home(&["fix the parser", "write docs"]);
+    let rows = lines(&ok(&home, ["list", "--json"]));
+    let ids: Vec<&str> = rows.iter().map(|row| row["id"].as_str().unwrap()).collect();
+    let listed = |arguments: &[&str]| -> Vec<(String, bool, bool)> {
+        let arguments = [&["list", "--json"], arguments].concat();
+        let ended = home.cli().arg("sessions").args(arguments).run();
+        let row = |row: &Value| {
+            (
+                row["id"].as_str().unwrap().to_owned(),
+                row["pinned"].as_bool().unwrap(),
+                row["archived"].as_bool().unwrap(),
+            )
+        };
+        lines(&ended.stdout).iter().map(row).collect()
+    };
+    let row = |place: usize, pinned, archived| (ids[place].to_owned(), pinned, archived);
+    ok(&home, ["pin", ids[1]]);
+    assert_eq!(listed(&[]), [row(1, true, false), row(0, false, false)]);
+    ok(&home, ["archive", ids[0]]);
+    assert_eq!(listed(&[]), [row(1, true, false)]);
+    assert_eq!(listed(&["--all"]), [row(1, true, false)]);
+    assert_eq!(listed(&["--archived"]), [row(0, false, true)]);
+    ok(&home, ["archive", "--off", ids[0]]);
+    ok(&home, ["pin", "--off", ids[1]]);
+    assert_eq!(listed(&[]), [row(0, false, false), row(1, false, false)]);
 }

@@ -236,7 +236,7 @@ impl Modal {
         let kept = self.kept_for.map(|name| format!("keys to {name}"));
         let name = match self.mode {
             _ if !self.modes => {
-                return kept.or_else(|| self.count.map(|count| format!("{count} times")));
+                return kept.or_else(|| self.times().map(|count| format!("{count} times")));
             }
             Mode::Insert => "insert",
             Mode::Normal => "normal",

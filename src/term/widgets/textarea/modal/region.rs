@@ -119,11 +119,14 @@ impl Modal {
 
     /// How often the next step is meant, where a number was given for it.
     pub fn take_times(&mut self) -> Option<usize> {
-        if !std::mem::take(&mut self.universal) {
-            return None;
-        }
-        let fours = 4_usize.pow(std::mem::take(&mut self.fours).min(5));
-        Some(self.count.take().unwrap_or(fours))
+        let times = self.times()?;
+        (self.universal, self.fours, self.count) = (false, 0, None);
+        Some(times)
+    }
+
+    pub(super) fn times(&self) -> Option<usize> {
+        let fours = 4_usize.pow(self.fours.min(5));
+        self.universal.then(|| self.count.unwrap_or(fours))
     }
 
     /// A character up to which is cut, so many of it.

@@ -3,7 +3,7 @@
 
 use super::super::buffer::{Buffer, Position};
 use super::object::Object;
-use super::walk::{after, last};
+use super::walk::last;
 
 /// A sentence, and the blanks up to the next one.
 #[derive(Debug, Clone, Copy)]
@@ -118,7 +118,6 @@ pub(super) fn object(buffer: &Buffer, at: Position, whole: bool, times: usize) -
         Some((start, _, true)) if lacks => start,
         _ => pieces[first].0,
     };
-    let _ = after;
     Some(Object {
         start,
         end,
