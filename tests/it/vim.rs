@@ -683,7 +683,7 @@ const KEYS: &[&str] = &[
     "qadwjq@a",
     "qaI- <Esc>jq2@a",
     "qaI- <Esc>jq99@a",
-    "qaAx<Esc>j0q@au",
+    "qaAx<Esc>j0q@a",
     "qafoxq9@a",
     "qacwnew<Esc>wq@a.",
     "qaxqqAlq@a",
@@ -751,7 +751,7 @@ const KEYS: &[&str] = &[
     "<C-V>3jlx",
     "<C-V>jly<Esc>w<C-V>jp",
     // Selected again.
-    "vjd<|>gvd",
+    "vl<Esc>Ggvd",
     "vl<Esc>jgvd",
     "Vj<Esc>Ggvd",
     "<C-V>jl<Esc>Ggvd",
@@ -881,7 +881,12 @@ const KEYS: &[&str] = &[
 ];
 
 /// Where Vim counts cells, osier counts characters.
-const DIFFERENT: &[(&str, &str)] = &[("wide", "vewcx<Esc>w.")];
+const DIFFERENT: &[(&str, &str)] = &[
+    ("wide", "vewcx<Esc>w."),
+    ("wide", "<C-V>jjlld"),
+    ("wide", "<C-V>jlrx"),
+    ("wide", "<C-V>jlold"),
+];
 
 struct Driver {
     area: TextArea,
@@ -1061,7 +1066,7 @@ fn vim(program: &str, place: &Path, text: &str, typed: &str) -> String {
     let (file, keys) = (place.join("text"), place.join("keys"));
     fs::write(&file, format!("{text}\n")).unwrap();
     fs::write(&keys, script).unwrap();
-    let options = "set enc=utf-8 sw=4 et bs=2 ic scs nofixeol";
+    let options = "set enc=utf-8 sw=4 et bs=2 ic scs nojs nofixeol";
     let status = std::process::Command::new(program)
         .args([
             "-u",

@@ -283,9 +283,9 @@ fn what_is_pinned_stands_first_and_what_is_archived_is_out_of_sight() {
     let home = home(&["fix the parser", "write docs"]);
     let rows = lines(&ok(&home, ["list", "--json"]));
     let ids: Vec<&str> = rows.iter().map(|row| row["id"].as_str().unwrap()).collect();
-    let listed = |arguments: &[&str]| -> Vec<(String, bool, bool)> {
-        let arguments = [&["list", "--json"], arguments].concat();
-        let ended = home.cli().arg("sessions").args(arguments).run();
+    let listed = |flags: &[&str]| -> Vec<(String, bool, bool)> {
+        let start = home.cli().args(["sessions", "list", "--json"]);
+        let ended = flags.iter().fold(start, |cli, flag| cli.arg(flag)).run();
         let row = |row: &Value| {
             (
                 row["id"].as_str().unwrap().to_owned(),

@@ -29,8 +29,8 @@ pub(super) struct Column {
     column: Option<usize>,
     /// A line that does not reach so far is filled up; else it is left alone.
     fills: bool,
-    /// The column the block began in.
-    left: usize,
+    /// Where the cursor goes at the end; without one it stays behind what was typed.
+    left: Option<usize>,
 }
 
 /// Columns before a byte of a line.
@@ -94,6 +94,15 @@ impl Modal {
         };
         let (a, b) = (ends(anchor), ends(cursor));
         let ragged = self.column == Some(usize::MAX);
+        // Done again it is as wide as it was, however short the last line is.
+        if let Some(wide) = self.again {
+            return Some(Block {
+                first: anchor.line,
+                last: cursor.line,
+                left: a.0,
+                right: wide.map(|wide| a.0 + wide - 1),
+            });
+        }
         Some(Block {
             first: anchor.line.min(cursor.line),
             last: anchor.line.max(cursor.line),
@@ -111,7 +120,7 @@ impl Modal {
         let column = columns(area.line(from.line), from.byte) + wide.unwrap_or(1) - 1;
         let byte = super::moving::at_column(area.line(line), column);
         area.cursor = Position::new(line, byte);
-        self.column = wide.is_none().then_some(usize::MAX);
+        self.again = Some(wide);
     }
 
     /// The cursor goes to the other side of the block.
@@ -134,7 +143,7 @@ impl Modal {
             Edit::Delete => self.remove_block(area, block),
             Edit::Change => {
                 self.remove_block(area, block);
-                self.insert_block(area, block, (Some(block.left), false));
+                self.insert_block(area, block, (Some(block.left), false), None);
             }
             Edit::Indent => {
                 let indent = Fragment::plain(&INDENT.repeat(times));
@@ -171,7 +180,9 @@ impl Modal {
             ..block
         };
         match edit {
-            Edit::DeleteChar => self.operate_block(area, Edit::Delete, block),
+            Edit::DeleteChar | Edit::DeleteCharBefore => {
+                self.operate_block(area, Edit::Delete, block);
+            }
             Edit::Substitute => self.operate_block(area, Edit::Change, block),
             Edit::YankLine => self.operate_block(area, Edit::Yank, block),
             Edit::ToggleCaseChar => self.operate_block(area, Edit::ToggleCase, block),
@@ -185,7 +196,7 @@ impl Modal {
                     (_, Some(right)) => (Some(right + 1), true),
                     (_, None) => (None, true),
                 };
-                self.insert_block(area, block, place);
+                self.insert_block(area, block, place, Some(block.left));
             }
             Edit::PutAfter | Edit::PutBefore => {
                 let register = self.register.take();
@@ -224,7 +235,7 @@ impl Modal {
         };
         self.recording.insert(0, extent);
         self.leave_visual(area);
-        self.column = None;
+        (self.column, self.again) = (None, None);
         let start = block.cells(area.line(block.first)).start;
         area.cursor = Position::new(block.first, start);
     }
@@ -262,6 +273,7 @@ impl Modal {
         area: &mut TextArea,
         block: Block,
         (column, fills): (Option<usize>, bool),
+        left: Option<usize>,
     ) {
         let line = area.line(block.first);
         let have = columns(line, line.len());
@@ -280,7 +292,7 @@ impl Modal {
             last: block.last,
             column,
             fills,
-            left: block.left,
+            left,
         };
         if let Some(inserting) = &mut self.inserting {
             *inserting = Inserting {
@@ -320,10 +332,11 @@ impl Modal {
             }
             (byte..byte, new)
         });
-        let line = area.line(start.line);
-        // Leaving goes one to the left, as it does from the end of what was typed.
-        let left = cells_before(line, to.left);
-        area.cursor = Position::new(start.line, after(line, left));
+        if let Some(left) = to.left {
+            let line = area.line(start.line);
+            // Leaving goes one to the left, as it does from the end of what was typed.
+            area.cursor = Position::new(start.line, after(line, cells_before(line, left)));
+        }
     }
 
     /// Puts the lines of a block beside one another's columns, at the cursor.

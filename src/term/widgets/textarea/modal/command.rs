@@ -200,6 +200,14 @@ impl Modal {
         }
         let whole = reading.rest;
         let name = reading.name();
+        // The mark stands right behind it.
+        if let (2, Some(mark)) = (name.len(), name.strip_prefix('k')) {
+            self.marks.extend(
+                mark.chars()
+                    .map(|mark| (mark, line_start(area, lines.as_ref()))),
+            );
+            return Ok(());
+        }
         // `:sort` and `:session` are no substitutions.
         let is_short = name.len() > 1
             && name.starts_with('s')
@@ -510,6 +518,10 @@ impl Modal {
         to_line(area, landed);
         Ok(())
     }
+}
+
+fn line_start(area: &TextArea, lines: Option<&RangeInclusive<usize>>) -> Position {
+    Position::new(lines.map_or(area.cursor.line, |lines| *lines.end()), 0)
 }
 
 /// The cursor goes to the first text of a line.

@@ -188,6 +188,8 @@ pub struct Modal {
     requests: Vec<Request>,
     /// What waits for the clipboard.
     waits: Option<(Edit, usize)>,
+    /// The columns of a block that a change is done to again.
+    again: Option<Option<usize>>,
     /// What was selected last: how, from where, to where, and the column.
     selected: Option<(Mode, Position, Position, Option<usize>)>,
     /// The register that keys are kept for, and the one that was played last.
@@ -351,6 +353,10 @@ impl Modal {
             times => {
                 self.count = times.or(self.count);
                 outcome = self.step(area, edit);
+                // What has no use for a number leaves none behind.
+                if times.is_some() && self.awaiting.is_none() {
+                    self.count = None;
+                }
             }
         }
         self.settle(area);
@@ -564,7 +570,14 @@ impl Modal {
         let pending = self.pending.take();
         self.count = None;
         match (found, pending) {
-            (Some(object), Some(pending)) => self.operate_object(area, pending.operator, object),
+            (Some(object), Some(pending)) => {
+                let object = if matches!(edit, Edit::InnerSentence | Edit::ASentence) {
+                    sentence::with_lines(&area.buffer, object)
+                } else {
+                    object
+                };
+                self.operate_object(area, pending.operator, object);
+            }
             (Some(object), None) if self.anchor.is_some() => self.select(area, object),
             _ => self.fail(),
         }

@@ -23,8 +23,9 @@ fn sentences(buffer: &Buffer) -> Vec<Sentence> {
         if text.is_empty() {
             found.extend(open.take());
             let at = Position::new(line, 0);
-            if !was_empty {
-                found.push(Sentence { start: at, end: at });
+            match found.last_mut() {
+                Some(run) if was_empty => run.end = at,
+                _ => found.push(Sentence { start: at, end: at }),
             }
             was_empty = true;
             continue;
@@ -61,17 +62,26 @@ pub(super) fn forward(buffer: &Buffer, from: Position, times: usize) -> Option<P
     }
     let sentences = sentences(buffer);
     let later = sentences.iter().map(|found| found.start);
-    let mut later = later.filter(|start| *start > from);
-    Some(later.nth(times - 1).unwrap_or(end))
+    let later: Vec<Position> = later
+        .filter(|start| *start > from && *start <= end)
+        .collect();
+    match later.get(times - 1) {
+        None if later.len() + 1 == times => Some(end),
+        found => found.copied(),
+    }
 }
 
 /// The start of the sentence, or of one before it.
 pub(super) fn back(buffer: &Buffer, from: Position, times: usize) -> Option<Position> {
+    // From below, the nearest of empty lines is meant.
+    let place = |found: &Sentence| match buffer.line(found.start.line) {
+        "" => found.end,
+        _ => found.start,
+    };
     let sentences = sentences(buffer);
-    let earlier = sentences.iter().rev().map(|found| found.start);
-    let mut earlier = earlier.filter(|start| *start < from);
-    let start = Position::default();
-    (from > start).then(|| earlier.nth(times - 1).unwrap_or(start))
+    let earlier = sentences.iter().rev().map(place);
+    let earlier: Vec<Position> = earlier.filter(|start| *start < from).collect();
+    earlier.get(times - 1).copied()
 }
 
 /// The sentence at a place, or the blanks between two; the whole of it has the blanks behind it, or those before
@@ -82,7 +92,10 @@ pub(super) fn object(buffer: &Buffer, at: Position, whole: bool, times: usize) -
     let mut pieces: Vec<(Position, Position, bool)> = Vec::new();
     for (place, found) in sentences.iter().enumerate() {
         let next = sentences.get(place + 1).map(|next| next.start);
-        pieces.push((found.start, found.end, false));
+        // Of several empty lines each is one.
+        let is_empty = buffer.line(found.start.line).is_empty();
+        let end = if is_empty { found.start } else { found.end };
+        pieces.push((found.start, end, false));
         let has_blanks = next.is_some_and(|next| {
             next.line == found.end.line && next > found.end
                 || next.line > found.end.line && buffer.line(found.end.line).len() > found.end.byte
@@ -109,7 +122,7 @@ pub(super) fn object(buffer: &Buffer, at: Position, whole: bool, times: usize) -
         }
         last = last.min(pieces.len() - 1);
     } else {
-        last = first + times - 1;
+        last = (first + times - 1).min(pieces.len() - 1);
     }
     let end = pieces.get(last)?.1;
     let lacks = whole && !begins_blank && !pieces[last].2;
@@ -123,4 +136,16 @@ pub(super) fn object(buffer: &Buffer, at: Position, whole: bool, times: usize) -
         end,
         lines: false,
     })
+}
+
+/// A sentence that fills its lines is those lines to an operator.
+pub(super) fn with_lines(buffer: &Buffer, object: Object) -> Object {
+    let line = buffer.line(object.start.line);
+    let indent = line.len() - line.trim_start().len();
+    let ends = object.end.byte == buffer.line(object.end.line).len();
+    let goes_on = object.end.line + 1 < buffer.lines().len();
+    Object {
+        lines: object.start.byte <= indent && ends && goes_on,
+        ..object
+    }
 }

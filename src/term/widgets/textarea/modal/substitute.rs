@@ -152,8 +152,11 @@ impl Modal {
         substitution.all = all;
         let with = substitution.with.clone();
         let mut found = Found::default();
-        let (first, end) = (*lines.start(), *lines.end());
-        for line in first..=end {
+        // Undone, the cursor goes to the first line that was changed.
+        let mut hits = lines.filter(|line| pattern.is_match(area.line(*line)));
+        let first = hits.next().unwrap_or(usize::MAX);
+        let end = hits.next_back().unwrap_or(first);
+        for line in first..=end.min(area.line_count() - 1) {
             if line > first {
                 found.new.append(&Fragment::plain("\n"));
             }
