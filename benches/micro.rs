@@ -66,6 +66,57 @@ mod llm {
     }
 }
 
+mod editor {
+    use osier::term::widgets::textarea::{Position, TextArea};
+
+    use super::{Bencher, WIDTH, black_box};
+
+    const LINES: usize = 20_000;
+    const HEIGHT: usize = 16;
+
+    fn long() -> String {
+        let lines = (0..LINES).map(|line| format!("line {line} of a long paste"));
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// A paste until its chip is laid out.
+    #[divan::bench]
+    fn paste(bencher: Bencher) {
+        let text = long();
+        bencher
+            .with_inputs(TextArea::default)
+            .bench_local_values(|mut area| {
+                area.paste(&text);
+                (area.view(WIDTH, HEIGHT), area)
+            });
+    }
+
+    /// What a key costs, with its text for the draft.
+    fn key(bencher: Bencher, mut area: TextArea) {
+        bencher.bench_local(|| {
+            area.insert("a");
+            area.delete(osier::term::widgets::textarea::Motion::Left);
+            black_box((area.view(WIDTH, HEIGHT), area.parts()))
+        });
+    }
+
+    #[divan::bench]
+    fn key_behind_a_paste(bencher: Bencher) {
+        let mut area = TextArea::default();
+        area.paste(&long());
+        key(bencher, area);
+    }
+
+    /// The same lines as text, as an external editor gives them back; the cursor in the middle.
+    #[divan::bench]
+    fn key_among_the_lines(bencher: Bencher) {
+        let mut area = TextArea::default();
+        area.set_text(&long());
+        area.set_cursor(Position::new(LINES / 2, 4));
+        key(bencher, area);
+    }
+}
+
 mod markdown {
     use osier::term::markdown::Markdown;
 

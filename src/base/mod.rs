@@ -9,6 +9,7 @@ pub mod foreground;
 pub mod hex;
 pub mod ids;
 pub mod jsonl;
+pub mod parts;
 pub mod path;
 pub mod problem;
 pub mod process;

@@ -71,6 +71,10 @@ pub fn plain(symbol: &str) -> Option<&'static str> {
 pub fn strip(buffer: &mut Buffer, area: Rect) -> Option<Position> {
     let mut selected = None;
     let whole = buffer.area;
+    for y in whole.top()..whole.bottom() {
+        say_branch(buffer, y);
+        say_bars(buffer, y);
+    }
     for position in whole.positions() {
         let cell = &mut buffer[position];
         if let Some(plain) = plain(cell.symbol()) {
@@ -84,6 +88,72 @@ pub fn strip(buffer: &mut Buffer, area: Rect) -> Option<Position> {
         }
     }
     selected
+}
+
+/// Cells of a level in a tree that is drawn with lines.
+const LEVEL: u16 = 4;
+
+/// Has the level of a branch said in the place of its lines: `├── a` becomes `1:  a`, what is below it `2:  b`.
+fn say_branch(buffer: &mut Buffer, y: u16) {
+    let area = buffer.area;
+    let is = |x: u16, signs: &str| {
+        x < area.right()
+            && !buffer[(x, y)].symbol().is_empty()
+            && signs.contains(buffer[(x, y)].symbol())
+    };
+    let Some(branch) = (area.left()..area.right()).find(|x| !is(*x, "│┃| \u{a0}")) else {
+        return;
+    };
+    // In ASCII the branch of a tree is one of the bars.
+    let drawn = is(branch, "├└╰┣┗")
+        && is(branch + 1, "─━")
+        && is(branch + 2, "─━")
+        && is(branch + 3, " \u{a0}");
+    let typed = is(branch, "`") || (branch > area.left() && is(branch, "-"));
+    let (start, told) = match (drawn, typed) {
+        (true, _) => (branch, true),
+        (_, true) if is(branch, "-") => {
+            let bar = branch - 1;
+            (
+                bar,
+                is(bar, "|") && is(branch + 1, "-") && is(branch + 2, " \u{a0}"),
+            )
+        }
+        (_, true) => (
+            branch,
+            is(branch + 1, "-") && is(branch + 2, "-") && is(branch + 3, " \u{a0}"),
+        ),
+        _ => return,
+    };
+    if !told {
+        return;
+    }
+    let level = (start - area.left()) / LEVEL + 1;
+    for x in area.left()..start {
+        buffer[(x, y)].set_symbol(" ");
+    }
+    for (x, sign) in (start..start + LEVEL - 1).zip(format!("{level}:  ").chars()) {
+        buffer[(x, y)].set_char(sign);
+    }
+}
+
+/// What stands between two texts in a row of a table that is drawn becomes a comma.
+fn say_bars(buffer: &mut Buffer, y: u16) {
+    let area = buffer.area;
+    let bars: Vec<u16> = (area.left()..area.right())
+        .filter(|x| matches!(buffer[(*x, y)].symbol(), "│" | "┃" | "║"))
+        .collect();
+    let says = |from: u16, to: u16| {
+        (from + 1..to).any(|x| buffer[(x, y)].symbol().chars().any(char::is_alphanumeric))
+    };
+    let between: Vec<u16> = bars
+        .windows(3)
+        .filter(|bars| says(bars[0], bars[1]) && says(bars[1], bars[2]))
+        .map(|bars| bars[1])
+        .collect();
+    for x in between {
+        buffer[(x, y)].set_symbol(",");
+    }
 }
 
 /// Brings what a layer has painted to the left and the top, without rows that say nothing; `places` are where
@@ -136,6 +206,49 @@ mod tests {
         let rows = buffer.content.chunks(usize::from(buffer.area.width));
         let text = rows.map(|row| row.iter().map(Cell::symbol).collect::<String>());
         text.map(|line| line.trim_end().to_owned()).collect()
+    }
+
+    #[test]
+    fn trees_say_their_levels_and_tables_their_cells() {
+        let mut buffer = Buffer::with_lines([
+            ".",
+            "├── src",
+            "│   ├── main.rs",
+            "│   └── a",
+            "│       └── b.rs",
+            "└── Cargo.toml",
+            "|-- src",
+            "|   `-- main.rs",
+            "┌─────┬────┐",
+            "│ a   │ b  │",
+            "├─────┼────┤",
+            "│ 1   │    │",
+            "└─────┴────┘",
+            "│ │ in │ box │ │",
+            "│ a quote │",
+            "- | a",
+        ]);
+        let area = buffer.area;
+        strip(&mut buffer, area);
+        let expected = [
+            ".",
+            "1:  src",
+            "    2:  main.rs",
+            "    2:  a",
+            "        3:  b.rs",
+            "1:  Cargo.toml",
+            "1:  src",
+            "    2:  main.rs",
+            "",
+            "  a   , b",
+            "",
+            "  1",
+            "",
+            "    in , box",
+            "  a quote",
+            "- | a",
+        ];
+        assert_eq!(lines(&buffer), expected);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use osier::term::input::{KeyCode, KeyPress};
 use osier::term::keymap::{self, Keymap, KeymapSource, Lookup};
-use osier::term::widgets::textarea::modal::{EDITS, Edit, Modal, Mode};
+use osier::term::widgets::textarea::modal::{EDITS, Edit, Macros, Modal, Mode, Request};
 use osier::term::widgets::textarea::{Motion, Position, TextArea};
 
 /// Stands where the cursor is.
@@ -17,6 +17,7 @@ const CURSOR: char = '¦';
 const PROSE: &str = "The quick brown fox, jumps over\n  the lazy (dog and \"the cat\") today.\n\nSecond par-agraph here;\nwith foo.bar(baz, qux) { x }\n    indented line\n\n\nlast line";
 const CODE: &str =
     "fn main() {\n    let x = call(a, [1, 2], \"s t\");\n    if x {\n        y();\n    }\n}\n";
+const MARKUP: &str = "One. Two is here!  Three (is it?) so. <b>bold <i>and x</i></b> four.\n<p class=\"a\">\n  x y\n</p>\n\nLast one? Yes.";
 const WIDE: &str = "漢字 kana かなカナ 한글\nemoji 🙂 ünïcode_word naïve\nend";
 
 /// Keys, on each of the texts.
@@ -674,14 +675,223 @@ const KEYS: &[&str] = &[
     "dGiw<Esc>dw",
     "ggVGd",
     "VGyGp",
+    // Macros.
+    "qaxq@a",
+    "qaxq3@a",
+    "qaxq@a@@",
+    "qaxq@a2@@",
+    "qadwjq@a",
+    "qaI- <Esc>jq2@a",
+    "qaI- <Esc>jq99@a",
+    "qaAx<Esc>j0q@a",
+    "qafoxq9@a",
+    "qacwnew<Esc>wq@a.",
+    "qaxqqAlq@a",
+    "qaxjq@a\"ap",
+    "ywqaiA<Esc>q@a",
+    "qaddq@aP",
+    "qaq@ax",
+    "qa/the<CR>xq@a",
+    "qawq@zx",
+    "qayypq3@a",
+    "qbrxlq4@b",
+    "qaxqqb@alq2@b",
+    "qa2xq2@a",
+    "qa:s/o/0/<CR>jq2@a",
+    // Blocks.
+    "<C-V>jd",
+    "<C-V>jld",
+    "<C-V>jjlld",
+    "w<C-V>jd",
+    "w<C-V>jlld",
+    "<C-V>j$d",
+    "w<C-V>j$d",
+    "<C-V>jIx<Esc>",
+    "<C-V>jjI- <Esc>",
+    "w<C-V>jIx<Esc>",
+    "<C-V>jAx<Esc>",
+    "<C-V>jlAx<Esc>",
+    "<C-V>jj$A;<Esc>",
+    "<C-V>j$A;<Esc>u",
+    "<C-V>jlcx<Esc>",
+    "<C-V>jlcnew<Esc>u",
+    "<C-V>jlrx",
+    "<C-V>jjl~",
+    "<C-V>jlU",
+    "<C-V>jlyP",
+    "<C-V>jlyp",
+    "<C-V>jly$p",
+    "<C-V>jlyGp",
+    "<C-V>jldp",
+    "<C-V>jldP",
+    "<C-V>jld2P",
+    "<C-V>jlod",
+    "<C-V>jlold",
+    "w<C-V>jhd",
+    "<C-V>jlOld",
+    "<C-V>jD",
+    "w<C-V>jD",
+    "w<C-V>jCnew<Esc>",
+    "<C-V>jX",
+    "<C-V>jY",
+    "<C-V>jsx<Esc>",
+    "<C-V>jSx<Esc>",
+    "<C-V>jJ",
+    "<C-V>j>",
+    "<C-V>jlvd",
+    "<C-V>jlVd",
+    "v<C-V>jd",
+    "<C-V><C-V>x",
+    "<C-V>jld.",
+    "<C-V>jldj.",
+    "<C-V>jIx<Esc>jw.",
+    "<C-V>jrxjw.",
+    "<C-V>jGd",
+    "<C-V>jx<|>u",
+    "<C-V>3jlx",
+    "<C-V>jly<Esc>w<C-V>jp",
+    // Selected again.
+    "vl<Esc>Ggvd",
+    "vl<Esc>jgvd",
+    "Vj<Esc>Ggvd",
+    "<C-V>jl<Esc>Ggvd",
+    "vly`>x",
+    "vjy'>x",
+    // Sentences.
+    ")",
+    "))",
+    ")))",
+    "2)",
+    "G(",
+    "G((",
+    "(",
+    "d)",
+    "Gd(",
+    "dis",
+    "das",
+    ")dis",
+    ")das",
+    "d2is",
+    "jdis",
+    "jjdis",
+    "jjjdas",
+    "cisx<Esc>",
+    "visd",
+    "yisP",
+    // Tags.
+    "dit",
+    "dat",
+    "jfxdit",
+    "citx<Esc>",
+    // Patterns.
+    "/t.e<CR>x",
+    "/\\<the<CR>x",
+    "/e\\><CR>x",
+    "/o\\+<CR>x",
+    "/^ <CR>x",
+    "/[aeiou]\\{2}<CR>x",
+    "/\\v(a|e)n<CR>x",
+    "/a$<CR>x",
+    "/\\d<CR>x",
+    "/\\u<CR>x",
+    "/The\\c<CR>nx",
+    "/\\Cthe<CR>nx",
+    "?^.<CR>x",
+    "d/\\s\\w\\+<CR>",
+    "/x\\=y<CR>x",
+    "/(<CR>x",
+    // Command lines.
+    ":2<CR>x",
+    ":$<CR>x",
+    ":99<CR>x",
+    ":+<CR>x",
+    ":+2<CR>x",
+    "G:-2<CR>x",
+    ":s/e/E/<CR>",
+    ":s/e/E/g<CR>",
+    ":%s/e/E/<CR>",
+    ":%s/e/E/g<CR>",
+    ":%s/e/E/g<CR>u",
+    ":%s/\\v(\\w+) (\\w+)/\\2 \\1/<CR>",
+    ":%s/\\w\\+/<&>/<CR>",
+    ":%s/\\w\\+/\\u&/g<CR>",
+    ":%s/ /\\r/<CR>",
+    ":%s/e$/;/<CR>",
+    ":%s/^/> /<CR>",
+    ":%s#o#/#g<CR>",
+    ":%s/nothing/x/<CR>x",
+    ":s/e/E/<CR>j:s<CR>",
+    ":s/e/E/<CR>j:&&<CR>",
+    ":s/e/E/<CR>:%s//X/g<CR>",
+    "/the<CR>:s//THE/<CR>",
+    ":%s/E/x/gi<CR>",
+    ":%s/e/x/gI<CR>",
+    ":1,2s/e/E/g<CR>",
+    ":2,$s/e/E/<CR>",
+    ":.,+1s/e/E/<CR>",
+    "Vj:s/e/E/<CR>",
+    "vj:d<CR>",
+    "2:d<CR>",
+    ":d<CR>",
+    ":2d<CR>",
+    ":2,3d<CR>p",
+    ":%d<CR>",
+    ":$d<CR>",
+    ":d a<CR>\"aP",
+    ":2y<CR>p",
+    ":y b<CR>G\"bp",
+    ":j<CR>",
+    ":1,3j<CR>",
+    ":m$<CR>",
+    ":2m0<CR>",
+    ":1m2<CR>",
+    ":1,2m3<CR>",
+    "G:m0<CR>",
+    ":t.<CR>",
+    ":1t$<CR>",
+    ":2,3t0<CR>",
+    ":2co1<CR>",
+    ":><CR>",
+    ":2,3><CR>",
+    "j:<<CR>",
+    ":g/e/d<CR>",
+    ":v/e/d<CR>",
+    ":g!/a/d<CR>",
+    ":g/e/s/e/E/g<CR>",
+    ":g/a/m0<CR>",
+    ":g/a/t.<CR>",
+    ":g/the/><CR>",
+    ":ka<CR>G'ax",
+    ":2ma b<CR>'bx",
+    "majj:'a,.d<CR>",
+    ":/the/d<CR>",
+    "G:?the?d<CR>",
+    ":1;+1d<CR>",
+    "x<|>:u<CR>",
+    "x<|>u:red<CR>",
+    "yy:2pu<CR>",
+    "qaxq:2pu a<CR>",
+    ":s/e/E/<CR>@:",
+    ":s/e/E/<CR>j@:",
+    ":s/e/E/<CR>3@:",
+    ":d<CR>.",
+    "x:d<CR>.",
+    ":nothing<Esc>x",
+    ":s/e<BS>o/0/<CR>",
 ];
 
 /// Where Vim counts cells, osier counts characters.
-const DIFFERENT: &[(&str, &str)] = &[("wide", "vewcx<Esc>w.")];
+const DIFFERENT: &[(&str, &str)] = &[
+    ("wide", "vewcx<Esc>w."),
+    ("wide", "<C-V>jjlld"),
+    ("wide", "<C-V>jlrx"),
+    ("wide", "<C-V>jlold"),
+];
 
 struct Driver {
     area: TextArea,
     modal: Modal,
+    macros: Macros<KeyPress>,
     keymap: Keymap,
     pending: Vec<KeyPress>,
 }
@@ -694,6 +904,7 @@ impl Driver {
         let mut driver = Self {
             area,
             modal: Modal::new(true),
+            macros: Macros::default(),
             keymap,
             pending: Vec::new(),
         };
@@ -704,6 +915,44 @@ impl Driver {
 
     /// As the editor does it.
     fn press(&mut self, key: KeyPress) {
+        self.macros.press(key, self.pending.is_empty());
+        self.one_key(key);
+        self.serve();
+        loop {
+            if self.modal.has_failed() {
+                self.macros.stop();
+            }
+            let Some(key) = self.macros.next_key() else {
+                break;
+            };
+            self.one_key(key);
+            self.serve();
+        }
+    }
+
+    fn serve(&mut self) {
+        for request in self.modal.take_requests() {
+            match request {
+                Request::Record(Some(register)) => self.macros.begin(register),
+                Request::Record(None) => {
+                    if let Some((register, typed)) = self.macros.end(|key| key.typed()) {
+                        self.modal.keys_kept(register, &typed);
+                    }
+                }
+                Request::Play {
+                    register,
+                    text,
+                    times,
+                } => self.macros.play(register, &text, times, |char| match char {
+                    '\n' => KeyPress::plain(KeyCode::Enter),
+                    char => KeyPress::char(char),
+                }),
+                _ => {}
+            }
+        }
+    }
+
+    fn one_key(&mut self, key: KeyPress) {
         if let Some(char) = key
             .typed()
             .filter(|char| self.pending.is_empty() && self.modal.wants(*char))
@@ -780,6 +1029,7 @@ fn keys(text: &str) -> Vec<KeyPress> {
             ("<CR>", KeyPress::plain(KeyCode::Enter)),
             ("<BS>", KeyPress::plain(KeyCode::Backspace)),
             ("<C-R>", KeyPress::ctrl('r')),
+            ("<C-V>", KeyPress::ctrl('v')),
         ];
         if let Some(after) = rest.strip_prefix("<|>") {
             rest = after;
@@ -803,6 +1053,7 @@ fn vim(program: &str, place: &Path, text: &str, typed: &str) -> String {
         ("<CR>", "\r"),
         ("<BS>", "\u{8}"),
         ("<C-R>", "\u{12}"),
+        ("<C-V>", "\u{16}"),
         ("<|>", ":set ul=1000\r"),
     ];
     let mut script = typed.to_owned();
@@ -815,7 +1066,7 @@ fn vim(program: &str, place: &Path, text: &str, typed: &str) -> String {
     let (file, keys) = (place.join("text"), place.join("keys"));
     fs::write(&file, format!("{text}\n")).unwrap();
     fs::write(&keys, script).unwrap();
-    let options = "set enc=utf-8 sw=4 et bs=2 ic scs nofixeol";
+    let options = "set enc=utf-8 sw=4 et bs=2 ic scs nojs nofixeol";
     let status = std::process::Command::new(program)
         .args([
             "-u",
@@ -873,7 +1124,12 @@ fn the_keys_of_vim_do_what_vim_does() {
         return;
     };
     let keymap = keymap();
-    let texts = [("prose", PROSE), ("code", CODE), ("wide", WIDE)];
+    let texts = [
+        ("prose", PROSE),
+        ("code", CODE),
+        ("wide", WIDE),
+        ("markup", MARKUP),
+    ];
     // Most of the time goes into starting Vim, which waits for its files: the texts take turns.
     let wrong: Vec<String> = std::thread::scope(|scope| {
         let compared = texts.map(|(name, text)| {

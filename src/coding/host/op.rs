@@ -10,11 +10,13 @@ use super::library_op::LibraryOp;
 use super::opening::Opening;
 use super::tree_op::TreeOp;
 use crate::agent;
+use crate::base::parts::Parts;
 use crate::coding::mcp::ServerAction;
 use crate::coding::permission::Mode;
 use crate::coding::questions::{Answer, Grant};
 use crate::coding::roles::Role;
 use crate::coding::session::PageAt;
+use crate::coding::stash::PromptPart;
 
 /// One instruction. Those of the agent are flattened into this enum: on the wire there is one list of
 /// `type`s.
@@ -92,12 +94,17 @@ pub enum Op {
     /// Remembers a prompt for every session.
     AddHistory { text: String },
     /// Keeps what is typed and not sent, so that a crash does not lose it; an empty text removes it.
-    KeepUnsent { text: String },
+    KeepUnsent { text: Parts },
     /// Answered by `Event::UnsentFound`, if an earlier run left a text in this session, or in one of this
     /// directory that was never stored.
     FindUnsent,
     /// Puts a prompt aside, for any session; answered by `Event::Stash`.
-    StashPrompt { text: String },
+    StashPrompt {
+        text: String,
+        /// What it is made of, where that is more than its text.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        parts: Vec<PromptPart>,
+    },
     /// The prompts that were put aside; answered by `Event::Stash`.
     ListStash,
     /// Forgets the one with the id `stashed`; answered by `Event::Stash`.

@@ -14,7 +14,7 @@ impl Task {
         let cwd = self.setup.cwd.to_string_lossy().into_owned();
         let changed = tokio::task::spawn_blocking(move || {
             let changed = match op {
-                Op::StashPrompt { text } => stash::add(&file, &text, &cwd),
+                Op::StashPrompt { text, parts } => stash::add(&file, (&text, &parts), &cwd),
                 Op::DropStashed { stashed } => stash::forget(&file, &stashed),
                 _ => Ok(stash::list(&file)),
             };

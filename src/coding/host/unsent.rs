@@ -3,10 +3,11 @@
 use super::event::Event;
 use super::host::{Job, Task};
 use crate::agent::AgentMessage;
+use crate::base::parts::Parts;
 use crate::coding::unsent::{UnsentKeeper, UnsentText, find};
 
 impl Task {
-    pub(super) fn keep_unsent(&mut self, text: String) {
+    pub(super) fn keep_unsent(&mut self, text: Parts) {
         let Some(session) = &self.session else {
             return;
         };
@@ -35,6 +36,7 @@ impl Task {
             let Some(unsent) = find(&folders.data, &folders.drafts(), which) else {
                 return;
             };
+            let text = unsent.text.to_string();
             // It was sent, and the end came before its file was removed.
             let page = index.page(&crate::coding::session::PageAt::End);
             let was_sent = page.is_some_and(|page| {
@@ -46,10 +48,10 @@ impl Task {
                             AgentMessage::User(said) => Some(said.text.trim()),
                             _ => None,
                         });
-                prompts.into_iter().next() == Some(unsent.text.trim())
+                prompts.into_iter().next() == Some(text.trim())
             });
             if !was_sent {
-                let event = Event::UnsentFound { text: unsent.text };
+                let event = Event::UnsentFound { text };
                 let _ = jobs.send(Job::Publish(Box::new(event)));
             }
         });

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 pub use self::keeper::UnsentKeeper;
 
 use super::session::{SESSION_EXTENSION, SessionDirectory};
+use crate::base::parts::Parts;
 use crate::base::text::head_bytes;
 
 /// Bytes that are kept.
@@ -31,7 +32,8 @@ pub struct UnsentText {
     pub session: String,
     /// Where that ran.
     pub cwd: String,
-    pub text: String,
+    /// The last of the fields, so that most of a file stays as it is while one types behind a paste.
+    pub text: Parts,
 }
 
 /// The file of one session, open for writing.
@@ -39,6 +41,8 @@ pub struct UnsentText {
 pub struct UnsentFile {
     path: PathBuf,
     file: File,
+    /// What stands in it, as far as this process has written it.
+    written: Vec<u8>,
 }
 
 impl UnsentFile {
@@ -60,24 +64,43 @@ impl UnsentFile {
         for path in paths_of(folder, id) {
             let file = options.open(&path)?;
             match file.try_lock() {
-                Ok(()) => return Ok(Self { path, file }),
+                Ok(()) => {
+                    return Ok(Self {
+                        path,
+                        file,
+                        written: Vec::new(),
+                    });
+                }
                 Err(error) => failed = Some(error.into()),
             }
         }
         Err(failed.unwrap_or_else(|| io::Error::other("no file")))
     }
 
-    /// Puts `unsent` in place of what it holds.
-    pub fn write(&self, unsent: &UnsentText) -> io::Result<()> {
-        let kept = UnsentText {
-            text: head_bytes(&unsent.text, LIMIT).to_owned(),
-            ..unsent.clone()
+    /// Puts `unsent` in place of what it holds, from the first byte that differs; how many were written.
+    pub fn write(&mut self, unsent: &UnsentText) -> io::Result<usize> {
+        let mut bytes = if unsent.text.len() > LIMIT {
+            let text = unsent.text.to_string();
+            serde_json::to_vec(&UnsentText {
+                text: head_bytes(&text, LIMIT).into(),
+                ..unsent.clone()
+            })?
+        } else {
+            serde_json::to_vec(unsent)?
         };
-        let mut bytes = serde_json::to_vec(&kept)?;
         bytes.push(b'\n');
+        let before = std::mem::take(&mut self.written);
+        let same = before
+            .iter()
+            .zip(&bytes)
+            .take_while(|(old, new)| old == new)
+            .count();
         // Whoever reads takes the first value: what is left of a longer one behind it does no harm.
-        self.file.write_all_at(&bytes, 0)?;
-        self.file.set_len(bytes.len() as u64)
+        self.file.write_all_at(&bytes[same..], same as u64)?;
+        self.file.set_len(bytes.len() as u64)?;
+        let count = bytes.len() - same;
+        self.written = bytes;
+        Ok(count)
     }
 
     /// Removes it.
@@ -149,7 +172,7 @@ fn read(path: &Path) -> Option<UnsentText> {
         .ok()?;
     let mut values = serde_json::Deserializer::from_str(&text).into_iter::<UnsentText>();
     let unsent = values.next()?.ok()?;
-    (!unsent.text.trim().is_empty()).then_some(unsent)
+    (!unsent.text.to_string().trim().is_empty()).then_some(unsent)
 }
 
 fn is_stored(project: &Path, id: &str) -> bool {
@@ -178,9 +201,12 @@ mod tests {
         let folder = data.path().join("drafts");
         let of = |id, new| find(data.path(), &folder, (id, "/work", new));
         assert_eq!(of("1", false), None);
-        let file = UnsentFile::open(&folder, "1").unwrap();
-        file.write(&unsent(&"a long text ".repeat(50))).unwrap();
-        file.write(&unsent("short")).unwrap();
+        let mut file = UnsentFile::open(&folder, "1").unwrap();
+        let long = "a long text ".repeat(50);
+        assert_eq!(file.write(&unsent(&long)).unwrap(), 640);
+        // Only what differs is written.
+        assert_eq!(file.write(&unsent(&format!("{long}!"))).unwrap(), 4);
+        assert_eq!(file.write(&unsent("short")).unwrap(), 8);
         assert_eq!(of("1", false), None);
         assert_eq!(of("2", true), None);
         drop(file);
@@ -199,9 +225,9 @@ mod tests {
         let data = tempfile::tempdir().unwrap();
         let folder = data.path().join("drafts");
         let found = || find(data.path(), &folder, ("1", "/work", false));
-        let one = UnsentFile::open(&folder, "1").unwrap();
+        let mut one = UnsentFile::open(&folder, "1").unwrap();
         one.write(&unsent("of the first")).unwrap();
-        let two = UnsentFile::open(&folder, "1").unwrap();
+        let mut two = UnsentFile::open(&folder, "1").unwrap();
         two.write(&unsent("of the second")).unwrap();
         assert_eq!(found(), None);
         drop(two);

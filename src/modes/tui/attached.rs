@@ -40,7 +40,7 @@ pub(super) struct Attached {
 }
 
 impl Attached {
-    fn find(&self, number: u64) -> Option<&Attachment> {
+    pub(super) fn find(&self, number: u64) -> Option<&Attachment> {
         let mut files = self.files.iter();
         files.find_map(|(known, file)| (*known == number).then_some(file))
     }
@@ -49,7 +49,7 @@ impl Attached {
 impl App {
     /// Puts a file that was read into the prompt.
     pub fn attach(&mut self, file: Attachment, now: Instant) {
-        let chip = self.keep(file);
+        let chip = self.keep_file(file);
         self.editor.insert_chip(chip);
         if !self.model_sees() {
             self.toast(&self.blindness(), true, now);
@@ -66,7 +66,7 @@ impl App {
             }
             let mut rest = message.text.as_str();
             for file in &message.attachments {
-                let chip = self.keep(file.clone());
+                let chip = self.keep_file(file.clone());
                 let (before, after) = cut_at_mark(rest, &file.file_name).unwrap_or((rest, ""));
                 pieces.push(Piece::Text(before.to_owned()));
                 pieces.push(Piece::Chip(chip));
@@ -80,12 +80,12 @@ impl App {
     }
 
     /// Keeps a file, and gives the chip that stands for it.
-    fn keep(&mut self, file: Attachment) -> Chip {
+    pub(super) fn keep_file(&mut self, file: Attachment) -> Chip {
         self.attached.count += 1;
         let number = self.attached.count;
         let chip = Chip {
             label: label(&file),
-            text: format!("[picture {number}: {}]", text::single_line(&file.file_name)),
+            text: format!("[picture {number}: {}]", text::single_line(&file.file_name)).into(),
             attachment: Some(number),
         };
         self.attached.files.push_back((number, file));

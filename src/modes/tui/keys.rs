@@ -2,8 +2,10 @@
 
 use std::time::Instant;
 
+use super::action::Action;
 use super::app::{App, Effect};
 use super::command::Command;
+use super::slash;
 use crate::term::component::Cx;
 use crate::term::frame::CursorShape;
 use crate::term::input::{KeyCode, KeyPress};
@@ -52,10 +54,26 @@ impl App {
     }
 
     pub(super) fn on_key(&mut self, key: KeyPress, now: Instant) {
+        if self.writes() {
+            self.editor.note_key(key, self.pending_keys.is_empty());
+        }
+        self.one_key(key, now);
+        self.serve_editor();
+        while let Some(key) = self.editor.played_key() {
+            if !self.writes() {
+                self.editor.stop_playing();
+                break;
+            }
+            self.one_key(key, now);
+            self.serve_editor();
+        }
+    }
+
+    fn one_key(&mut self, key: KeyPress, now: Instant) {
         if !self.browsing {
             self.transcript.clear_selection();
         }
-        if self.writes() && self.pending_keys.is_empty() && self.editor_argument(key) {
+        if self.writes() && self.pending_keys.is_empty() && self.editor_argument(key, now) {
             return;
         }
         if self.layers.captures() {
@@ -73,7 +91,7 @@ impl App {
                 let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
                 self.pending_keys.clear();
                 // A context that has no use for its command leaves the key to the next one.
-                let used = names.iter().any(|name| self.run_named(name, now));
+                let used = names.iter().any(|name| self.run_named(name, key, now));
                 if !used && self.writes() && self.editor.modal().inserts() && key.typed().is_some()
                 {
                     self.on_plain_key(key, now);
@@ -88,18 +106,30 @@ impl App {
         }
     }
 
-    fn run_named(&mut self, name: &str, now: Instant) -> bool {
+    fn digit(&mut self, key: KeyPress) -> bool {
+        let digit = match key.code {
+            KeyCode::Char(digit) if digit.is_ascii_digit() => digit,
+            _ => return false,
+        };
+        self.editor.edit(Edit::Digit);
+        self.editor.argument(digit);
+        true
+    }
+
+    fn run_named(&mut self, name: &str, key: KeyPress, now: Instant) -> bool {
         if let Some(command) = Command::from_name(name) {
             return self.command(command, now);
         }
         match Edit::from_name(name) {
+            // The key says which digit.
+            Some(Edit::Digit) if self.writes() => self.digit(key),
             Some(edit) if self.writes() => self.editor.edit(edit) == Outcome::Done,
             _ => false,
         }
     }
 
     /// A key that the editor waits for, whatever it is bound to. True when it was one.
-    fn editor_argument(&mut self, key: KeyPress) -> bool {
+    fn editor_argument(&mut self, key: KeyPress, now: Instant) -> bool {
         let modal = self.editor.modal();
         if let Some(char) = key.typed().filter(|char| modal.wants(*char)) {
             self.editor.argument(char);
@@ -113,6 +143,11 @@ impl App {
             _ => None,
         };
         match (key.code, bound) {
+            // A command of the program is found in the palette.
+            (KeyCode::Tab, _) if modal.is_commanding() => {
+                self.editor.leave_search();
+                self.command(Command::Palette, now);
+            }
             (_, Some(Edit::FindText)) => self.editor.find_more(false),
             (_, Some(Edit::FindTextBack)) => self.editor.find_more(true),
             (KeyCode::Enter, _) => self.editor.search_key(true),
@@ -152,11 +187,42 @@ impl App {
     /// Carries to the world outside what the editor asked for.
     pub(super) fn serve_editor(&mut self) {
         for request in self.editor.take_requests() {
-            self.effects.push(match request {
-                Request::Copy(text) => Effect::Copy(text),
-                Request::Paste => Effect::ReadClipboard,
-            });
+            match request {
+                Request::Copy(text) => self.effects.push(Effect::Copy(text)),
+                Request::Paste => self.effects.push(Effect::ReadClipboard),
+                Request::Record(register) => self.editor.keep_keys(register),
+                Request::Play {
+                    register,
+                    text,
+                    times,
+                } => self.editor.play(register, &text, times),
+                Request::Command(line) => self.command_line(&line),
+                Request::Say { text, error } => {
+                    self.actions.push(Action::Toast { text, error });
+                }
+            }
         }
+    }
+
+    /// A command line of Vim that is not the editor's: its ways to write and to leave, else a slash command.
+    fn command_line(&mut self, line: &str) {
+        let action = match line {
+            "w" | "write" | "wq" | "x" | "xit" => Action::Run(Command::Submit),
+            // What works is stopped first, as Esc would.
+            "q" | "quit" | "close" if !self.activity.is_idle() => Action::Run(Command::Interrupt),
+            "q" | "quit" | "close" if self.roster.is_several() => {
+                Action::Run(Command::CloseSession)
+            }
+            "q" | "quit" | "close" | "q!" | "quit!" | "qa" | "qall" | "qa!" | "qall!" | "cq" => {
+                Action::Quit
+            }
+            line => match slash::parse(&format!("/{line}")) {
+                Some(Ok(actions)) => return self.actions.extend(actions),
+                Some(Err(text)) => Action::Toast { text, error: true },
+                None => return,
+            },
+        };
+        self.actions.push(action);
     }
 
     /// The clipboard's text, for the register that asked for it.

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::answers::Asked;
+use crate::base::parts::Parts;
 use crate::coding::host::{Event, Op};
 use crate::coding::unsent::{UnsentKeeper, UnsentText, find};
 
@@ -115,7 +116,7 @@ impl Outgoing {
         json!({"id": sent.id, "sessionId": self.session, "once": sent.once, "command": command})
     }
 
-    fn keep(&mut self, text: &str) {
+    fn keep(&mut self, text: &Parts) {
         let (Some(session), Some(folder)) = (&self.session, &self.drafts) else {
             return;
         };
@@ -125,7 +126,7 @@ impl Outgoing {
         keeper.keep(UnsentText {
             session: session.clone(),
             cwd: self.place.clone(),
-            text: text.to_owned(),
+            text: text.clone(),
         });
     }
 
@@ -133,6 +134,7 @@ impl Outgoing {
     fn find(&self) -> Option<Event> {
         let (session, folder) = (self.session.as_ref()?, self.drafts.as_ref()?);
         let found = find(folder, folder, (session, &self.place, false))?;
-        (found.cwd == self.place).then_some(Event::UnsentFound { text: found.text })
+        let text = found.text.to_string();
+        (found.cwd == self.place).then_some(Event::UnsentFound { text })
     }
 }

@@ -11,6 +11,7 @@ use crate::agent::{AgentMessage, Attachment, CompactionOutcome, ShellRun, StateS
 use crate::coding::host::{DiffRange, Event, FilesAt, Op, Reviewed, SessionQuery, Status};
 use crate::coding::questions::{Answer as Reply, Grant};
 use crate::coding::session::PageAt;
+use crate::coding::stash::PromptPart;
 use crate::llm::Model;
 use crate::rpc::answers as shapes;
 use crate::rpc::command::{Begin, Command, Field, Gives, Kind};
@@ -43,20 +44,7 @@ pub(super) fn schema() -> Value {
     for name in ["lane_taken", "login_started"] {
         shapes.insert(pascal(name), data_of(&events[name]));
     }
-    let inputs = BTreeMap::from([
-        ("AgentMessage", json!(reads.subschema_for::<AgentMessage>())),
-        ("Answer", json!(reads.subschema_for::<Reply>())),
-        ("Attachment", json!(reads.subschema_for::<Attachment>())),
-        ("DiffRange", json!(reads.subschema_for::<DiffRange>())),
-        ("FilesAt", json!(reads.subschema_for::<FilesAt>())),
-        ("Reviewed", json!(reads.subschema_for::<Reviewed>())),
-        ("Grant", json!(reads.subschema_for::<Grant>())),
-        ("ImageData", json!(reads.subschema_for::<ImageData>())),
-        ("Model", json!(reads.subschema_for::<Model>())),
-        ("Op", json!(reads.subschema_for::<Op>())),
-        ("PageAt", json!(reads.subschema_for::<PageAt>())),
-        ("SessionQuery", json!(reads.subschema_for::<SessionQuery>())),
-    ]);
+    let inputs = inputs(&mut reads);
     let commands: Map<String, Value> = all()
         .map(|command| {
             let data = match command.gives {
@@ -193,6 +181,25 @@ fn data_of(event: &Value) -> Value {
         required.retain(|name| name != "type" && name != "request");
     }
     data
+}
+
+/// What parameters are made of.
+fn inputs(reads: &mut SchemaGenerator) -> BTreeMap<&'static str, Value> {
+    BTreeMap::from([
+        ("AgentMessage", json!(reads.subschema_for::<AgentMessage>())),
+        ("Answer", json!(reads.subschema_for::<Reply>())),
+        ("Attachment", json!(reads.subschema_for::<Attachment>())),
+        ("DiffRange", json!(reads.subschema_for::<DiffRange>())),
+        ("FilesAt", json!(reads.subschema_for::<FilesAt>())),
+        ("Reviewed", json!(reads.subschema_for::<Reviewed>())),
+        ("Grant", json!(reads.subschema_for::<Grant>())),
+        ("ImageData", json!(reads.subschema_for::<ImageData>())),
+        ("Model", json!(reads.subschema_for::<Model>())),
+        ("Op", json!(reads.subschema_for::<Op>())),
+        ("PromptPart", json!(reads.subschema_for::<PromptPart>())),
+        ("PageAt", json!(reads.subschema_for::<PageAt>())),
+        ("SessionQuery", json!(reads.subschema_for::<SessionQuery>())),
+    ])
 }
 
 fn parameters(command: &Command, inputs: &BTreeMap<&str, Value>) -> Value {

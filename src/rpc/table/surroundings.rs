@@ -1,6 +1,6 @@
 //! Servers, hooks, plug-ins, instructions, and what is typed.
 
-use crate::rpc::command::{Command, Group, Kind, needs};
+use crate::rpc::command::{Command, Group, Kind, may, needs};
 
 const fn row(name: &'static str, doc: &'static str) -> Command {
     Command::op(Group::Surroundings, name, doc)
@@ -53,7 +53,14 @@ pub(super) const COMMANDS: &[Command] = &[
     )
     .told(&["unsent_found"]),
     row("stash_prompt", "Puts a prompt aside, for any session.")
-        .takes(&[needs("text", Kind::Text, "the prompt")])
+        .takes(&[
+            needs("text", Kind::Text, "the prompt"),
+            may(
+                "parts",
+                Kind::List("PromptPart"),
+                "what it is made of, where that is more than its text",
+            ),
+        ])
         .told(&["stash"]),
     row("list_stash", "The prompts that were put aside, the newest first.").told(&["stash"]),
     row("drop_stashed", "Forgets a prompt that was put aside.")

@@ -395,8 +395,11 @@ fn look_around(wire: &mut Wire) {
     wire.call("add_history", json!({"text": "as before"}));
     let history = wire.call("list_history", json!({}));
     assert_eq!(history, json!({"prompts": ["as before"]}));
-    let stash = wire.call("stash_prompt", json!({"text": "for later"}));
+    let parts = json!([{"type": "paste", "label": "[paste]", "text": "for later"}]);
+    let given = json!({"text": "for later", "parts": parts});
+    let stash = wire.call("stash_prompt", given);
     assert_eq!(stash["prompts"][0]["text"], "for later");
+    assert_eq!(stash["prompts"][0]["parts"], parts);
     let id = stash["prompts"][0]["id"].clone();
     assert_eq!(wire.call("list_stash", json!({})), stash);
     let stash = wire.call("drop_stashed", json!({"stashed": id}));

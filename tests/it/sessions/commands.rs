@@ -277,3 +277,32 @@ fn mount(arguments: &[&std::ffi::OsStr]) -> bool {
         .status();
     status.is_ok_and(|status| status.success())
 }
+
+#[test]
+fn what_is_pinned_stands_first_and_what_is_archived_is_out_of_sight() {
+    let home = home(&["fix the parser", "write docs"]);
+    let rows = lines(&ok(&home, ["list", "--json"]));
+    let ids: Vec<&str> = rows.iter().map(|row| row["id"].as_str().unwrap()).collect();
+    let listed = |flags: &[&str]| -> Vec<(String, bool, bool)> {
+        let start = home.cli().args(["sessions", "list", "--json"]);
+        let ended = flags.iter().fold(start, |cli, flag| cli.arg(flag)).run();
+        let row = |row: &Value| {
+            (
+                row["id"].as_str().unwrap().to_owned(),
+                row["pinned"].as_bool().unwrap(),
+                row["archived"].as_bool().unwrap(),
+            )
+        };
+        lines(&ended.stdout).iter().map(row).collect()
+    };
+    let row = |place: usize, pinned, archived| (ids[place].to_owned(), pinned, archived);
+    ok(&home, ["pin", ids[1]]);
+    assert_eq!(listed(&[]), [row(1, true, false), row(0, false, false)]);
+    ok(&home, ["archive", ids[0]]);
+    assert_eq!(listed(&[]), [row(1, true, false)]);
+    assert_eq!(listed(&["--all"]), [row(1, true, false)]);
+    assert_eq!(listed(&["--archived"]), [row(0, false, true)]);
+    ok(&home, ["archive", "--off", ids[0]]);
+    ok(&home, ["pin", "--off", ids[1]]);
+    assert_eq!(listed(&[]), [row(0, false, false), row(1, false, false)]);
+}

@@ -2,9 +2,12 @@
 
 mod aside;
 mod attach;
+mod mosh;
 mod pictures;
+mod places;
 mod program;
 mod proxied;
+mod screen;
 mod several;
 mod stalled;
 mod sweep;

@@ -1,14 +1,20 @@
 //! `osier sessions list`.
 
+use serde::Serialize;
+
 use super::filter::{FilterArgs, Order};
 use super::table::{age, directory, money, plain, render, short_id, time};
 use super::{Answer, Desk};
 use crate::base::{clock, text};
 use crate::cli::exit::Exit;
 use crate::coding::library::{Depth, SessionFilter, SessionRow};
+use crate::coding::marks::{Mark, Marks};
 
 /// Rows on a terminal when no other number is given.
 const USUAL: usize = 50;
+
+/// Stands before the title of a session that is pinned.
+const PIN: &str = "▲ ";
 
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(in crate::cli) struct Options {
@@ -23,14 +29,22 @@ pub(in crate::cli) struct Options {
     #[arg(long, short = 'n', value_name = "N")]
     pub limit: Option<usize>,
 
+    /// Those that are archived, and no others; else they are left out
+    #[arg(long)]
+    pub archived: bool,
+
     /// One JSON object a line
     #[arg(long)]
     pub json: bool,
 }
 
 pub(super) fn run(options: &Options, desk: &mut Desk<'_>) -> Answer {
+    let marks = Marks::read(&desk.marks);
     let filter = SessionFilter {
         sort: options.sort.into(),
+        first: marks.pinned.iter().cloned().collect(),
+        apart: marks.archived.iter().cloned().collect(),
+        only_apart: options.archived,
         ..options.filter.filter(desk, false)
     };
     let usual = if desk.width.is_some() && !options.json {
@@ -42,7 +56,11 @@ pub(super) fn run(options: &Options, desk: &mut Desk<'_>) -> Answer {
     let listing = desk.index(Depth::Rows)?.list(&filter, 0, limit)?;
     if options.json {
         for row in &listing.rows {
-            desk.json(row)?;
+            desk.json(&Listed {
+                session: row,
+                pinned: marks.has(Mark::Pinned, &row.id),
+                archived: marks.has(Mark::Archived, &row.id),
+            })?;
         }
         return Ok(Exit::Success);
     }
@@ -56,10 +74,10 @@ pub(super) fn run(options: &Options, desk: &mut Desk<'_>) -> Answer {
         return Ok(Exit::Success);
     };
     if listing.rows.is_empty() {
-        desk.line(nothing(&filter))?;
+        desk.line(nothing(&filter, !marks.archived.is_empty()))?;
         return Ok(Exit::Success);
     }
-    for line in on_terminal(&listing.rows, filter.cwd.is_none(), width) {
+    for line in on_terminal(&listing.rows, &marks, filter.cwd.is_none(), width) {
         desk.line(&line)?;
     }
     let more = listing.total - listing.rows.len();
@@ -72,24 +90,44 @@ pub(super) fn run(options: &Options, desk: &mut Desk<'_>) -> Answer {
     Ok(Exit::Success)
 }
 
+/// A session as a line of JSON.
+#[derive(Serialize)]
+struct Listed<'a> {
+    #[serde(flatten)]
+    session: &'a SessionRow,
+    pinned: bool,
+    archived: bool,
+}
+
 /// What is said instead of an empty list.
-fn nothing(filter: &SessionFilter) -> &'static str {
+fn nothing(filter: &SessionFilter, some_archived: bool) -> &'static str {
+    if filter.only_apart {
+        return "nothing is archived here";
+    }
     let plain = SessionFilter {
         cwd: filter.cwd.clone(),
         sort: filter.sort,
+        first: filter.first.clone(),
+        apart: filter.apart.clone(),
         ..SessionFilter::default()
     };
     match (&filter.cwd, *filter == plain) {
         (Some(_), true) => {
             "no session ran in this directory; `--all` lists those of every directory"
         }
+        (None, true) if some_archived => "every session is archived; `--archived` lists them",
         (None, true) => "no session is stored yet",
         (_, false) => "no session matches",
     }
 }
 
 /// The rows as a table, with their directories when they are of several.
-fn on_terminal(sessions: &[SessionRow], with_directory: bool, width: usize) -> Vec<String> {
+fn on_terminal(
+    sessions: &[SessionRow],
+    marks: &Marks,
+    with_directory: bool,
+    width: usize,
+) -> Vec<String> {
     let now = clock::now_ms();
     let mut heads = vec!["ID", "USED", "PROMPTS", "COST"];
     if with_directory {
@@ -114,7 +152,9 @@ fn on_terminal(sessions: &[SessionRow], with_directory: bool, width: usize) -> V
                 let place = directory(&session.cwd);
                 row.push(text::truncate_start(&place, width / 4).into_owned());
             }
-            row.push(plain(session.title()));
+            let pinned = marks.has(Mark::Pinned, &session.id);
+            let pin = if pinned { PIN } else { "" };
+            row.push(format!("{pin}{}", plain(session.title())));
             row
         })
         .collect();

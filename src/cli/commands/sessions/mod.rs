@@ -6,6 +6,7 @@ mod delete;
 mod filter;
 mod info;
 mod list;
+mod mark;
 mod path;
 mod reindex;
 mod rename;
@@ -25,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 use crate::cli::exit::Exit;
 use crate::coding::folders::Folders;
 use crate::coding::library::{Depth, Index, Library, LibraryError, Outcome, Progress};
+use crate::coding::marks::Mark;
 use crate::coding::session::{SessionDirectory, SessionError};
 
 /// How long another process that indexes is waited for when there is no index to look at meanwhile.
@@ -44,6 +46,10 @@ pub(in crate::cli) enum SessionsCommand {
     Stats(stats::Options),
     /// Name a session
     Rename(rename::Options),
+    /// Have a session stand first in lists
+    Pin(mark::Options),
+    /// Take a session out of sight; nothing of it is deleted
+    Archive(mark::Options),
     /// Move a session to the trash
     #[command(visible_alias = "rm")]
     Delete(delete::Options),
@@ -106,6 +112,8 @@ impl From<serde_json::Error> for Failed {
 struct Desk<'a> {
     library: Library,
     directory: SessionDirectory,
+    /// The file that says which sessions are set apart.
+    marks: PathBuf,
     cwd: &'a Path,
     out: &'a mut dyn Write,
     /// Columns of the terminal; not set when something else reads.
@@ -125,6 +133,7 @@ pub(in crate::cli) fn run(
     let mut desk = Desk {
         library: Library::new(&folders.data),
         directory: SessionDirectory::new(&folders.data),
+        marks: folders.marks(),
         cwd,
         out,
         width: table::terminal_width(),
@@ -137,6 +146,8 @@ pub(in crate::cli) fn run(
         Some(SessionsCommand::Info(options)) => info::run(options, &mut desk),
         Some(SessionsCommand::Stats(options)) => stats::run(options, &mut desk),
         Some(SessionsCommand::Rename(options)) => rename::run(options, &mut desk),
+        Some(SessionsCommand::Pin(options)) => mark::run(options, Mark::Pinned, &mut desk),
+        Some(SessionsCommand::Archive(options)) => mark::run(options, Mark::Archived, &mut desk),
         Some(SessionsCommand::Delete(options)) => delete::run(options, &mut desk),
         Some(SessionsCommand::Restore(options)) => restore::run(options, &mut desk),
         Some(SessionsCommand::Path(options)) => path::run(options, &mut desk),

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use super::roster::{Entry, State, line};
 use crate::agent::{self, AgentMessage, RunOutcome, Subscription};
+use crate::base::parts::Parts;
 use crate::coding::host::{Event, Host, ModelInfo, Op, TreeEvent};
 use crate::coding::settings::ExitOutput;
 use crate::modes::prompt::Prompt;
@@ -29,11 +30,31 @@ pub(crate) struct Card {
     pub answered: bool,
     /// What was said, for the scrollback.
     pub said: Vec<String>,
-    /// The editor's text as the host keeps it, and whether it may be another now.
-    unsent: (Option<String>, bool),
+    unsent: Unsent,
     seen: Seen,
     /// The host has ended.
     pub ended: bool,
+}
+
+/// The editor's text as the host keeps it.
+#[derive(Debug)]
+struct Unsent {
+    /// Unknown where the host has told of another.
+    kept: Option<Parts>,
+    /// It may be another now.
+    stale: bool,
+    /// How many edits the editor had seen when it was looked at.
+    edits: Option<u64>,
+}
+
+impl Default for Unsent {
+    fn default() -> Self {
+        Self {
+            kept: Some(Parts::default()),
+            stale: false,
+            edits: None,
+        }
+    }
 }
 
 /// What a list shows of it, as far as the interface does not know it.
@@ -62,7 +83,7 @@ impl Card {
             running: false,
             answered: false,
             said: Vec::new(),
-            unsent: (Some(String::new()), false),
+            unsent: Unsent::default(),
             seen: Seen::default(),
             ended: false,
         }
@@ -105,18 +126,21 @@ impl Card {
 
     /// What is typed may be another text now.
     pub(crate) fn touched(&mut self) {
-        self.unsent.1 = true;
+        self.unsent.stale = true;
     }
 
     /// Has the host keep what is typed, when it has changed. Behind the op that sends it.
     fn keep_unsent(&mut self) {
-        let (kept, stale) = &mut self.unsent;
-        if !std::mem::take(stale) {
+        let unsent = &mut self.unsent;
+        let edits = Some(self.app.editor.edits());
+        // A key that only moves the cursor does not have a long text compared.
+        if !std::mem::take(&mut unsent.stale) || unsent.edits == edits {
             return;
         }
-        let text = self.app.editor.text();
-        if kept.as_ref() != Some(&text) {
-            *kept = Some(text.clone());
+        unsent.edits = edits;
+        let text = self.app.editor.parts();
+        if unsent.kept.as_ref() != Some(&text) {
+            unsent.kept = Some(text.clone());
             self.host.send(Op::KeepUnsent { text });
         }
     }
@@ -173,7 +197,10 @@ impl Card {
         match event {
             // What is typed goes along to the session; else what was left in it comes back.
             Event::SessionOpened { messages, .. } => {
-                self.unsent = (Some(String::new()), true);
+                self.unsent = Unsent {
+                    stale: true,
+                    ..Unsent::default()
+                };
                 self.host.send(Op::FindUnsent);
                 self.seen = Seen::default();
                 for stored in messages {
@@ -181,10 +208,16 @@ impl Card {
                 }
             }
             // It may be cleared before this is looked at: that has to be told as well.
-            Event::UnsentFound { .. } => self.unsent = (None, true),
+            Event::UnsentFound { .. } => {
+                self.unsent = Unsent {
+                    kept: None,
+                    stale: true,
+                    edits: None,
+                };
+            }
             Event::Agent(agent::Event::QueueRecalled { .. })
             | Event::Tree(TreeEvent::Moved { .. } | TreeEvent::Forked { .. }) => {
-                self.unsent.1 = true;
+                self.unsent.stale = true;
             }
             Event::ShellEnd { .. } => self.seen.unread = true,
             _ => {}

@@ -10,11 +10,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::base::parts::Parts;
 use crate::base::path;
 use crate::coding::context::{AddedCommand, slash_parts};
+use crate::term::input::KeyPress;
 use crate::term::row::Row;
 use crate::term::widgets::select::{Item, Select};
-use crate::term::widgets::textarea::modal::Modal;
+use crate::term::widgets::textarea::modal::{Macros, Modal};
 use crate::term::widgets::textarea::{Chip, Draft, Motion, Piece, Position, TextArea};
 
 use super::command::Command;
@@ -49,6 +51,7 @@ fn moment() -> impl Fn() -> bool {
 pub struct Editor {
     area: TextArea,
     modal: Modal,
+    macros: Macros<KeyPress>,
     history: History,
     /// Where paths are completed from.
     files: Option<Arc<Vec<String>>>,
@@ -92,6 +95,7 @@ impl Editor {
         Self {
             area: TextArea::new(PLACEHOLDER),
             modal: Modal::default(),
+            macros: Macros::default(),
             history: History::default(),
             files: None,
             files_asked: false,
@@ -111,6 +115,16 @@ impl Editor {
     /// The text to send, pastes expanded.
     pub fn text(&self) -> String {
         self.area.text()
+    }
+
+    /// The same, what a paste stands for shared and not copied.
+    pub fn parts(&self) -> Parts {
+        self.area.parts()
+    }
+
+    /// Counts the edits.
+    pub fn edits(&self) -> u64 {
+        self.area.edits()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -163,8 +177,11 @@ impl Editor {
 
     pub fn insert_char(&mut self, character: char) {
         let mut buffer = [0; 4];
+        let times = self.modal.take_times().unwrap_or(1);
         self.modal.touch(&mut self.area);
-        self.area.insert(character.encode_utf8(&mut buffer));
+        for _ in 0..times {
+            self.area.insert(character.encode_utf8(&mut buffer));
+        }
         self.modal.edited(&mut self.area, false);
         self.history.leave();
     }
@@ -182,6 +199,11 @@ impl Editor {
         self.area.insert(" ");
         self.modal.edited(&mut self.area, false);
         self.completion = None;
+    }
+
+    /// What is typed, with its chips.
+    pub fn pieces(&self) -> Vec<Piece> {
+        self.area.snapshot().pieces
     }
 
     /// Numbers of the attachments whose chips are in the text, in their order.
@@ -257,6 +279,12 @@ impl Editor {
             return true;
         }
         self.modal.touch(&mut self.area);
+        let times = self.modal.take_times();
+        if times.is_some_and(|times| times > 1) && is_editing(command) {
+            for _ in 1..times.unwrap_or(1) {
+                edit_area(&mut self.area, command);
+            }
+        }
         let moved = match command {
             Command::Up => self.area.move_by(Motion::Up(1)) || self.recall(true),
             Command::Down => self.area.move_by(Motion::Down(1)) || self.recall(false),
@@ -418,7 +446,7 @@ impl Editor {
 
     /// The visible rows and the cursor's cell among them.
     pub fn rows(&mut self, width: u16, height: u16) -> (Vec<Row>, (u16, u16)) {
-        self.area.set_selection(self.modal.selection(&self.area));
+        self.area.set_selection(self.modal.selections(&self.area));
         let view = self.area.view(usize::from(width), usize::from(height));
         self.hidden = (view.above, view.below);
         (view.rows, view.cursor)

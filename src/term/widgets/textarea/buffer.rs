@@ -19,8 +19,8 @@ pub(super) const MARK: char = '\u{fffc}';
 pub struct Chip {
     /// What the editor shows, on one line.
     pub label: String,
-    /// What `text()` puts in its place.
-    pub text: String,
+    /// What `text()` puts in its place; shared, however long it is.
+    pub text: Arc<str>,
     /// The caller's number of an attachment that it keeps.
     pub attachment: Option<u64>,
 }
@@ -71,6 +71,16 @@ impl Fragment {
 
     pub(super) fn chips(&self) -> &[Arc<Chip>] {
         &self.chips
+    }
+
+    /// Its lines, each with its chips.
+    pub(super) fn lines(&self) -> Vec<Self> {
+        let mut chips = self.chips.iter().cloned();
+        let lines = self.text.split('\n').map(|line| Self {
+            text: line.to_owned(),
+            chips: chips.by_ref().take(line.matches(MARK).count()).collect(),
+        });
+        lines.collect()
     }
 
     /// Puts `other` behind this fragment.

@@ -15,12 +15,13 @@ mod undo;
 use std::ops::Range;
 use std::sync::Arc;
 
-use self::buffer::{Buffer, Edit, Fragment, end_of};
+use self::buffer::{Buffer, Edit, Fragment, MARK, end_of};
 use self::kill_ring::{KillRing, Side};
 use self::layout::Layout;
 use self::undo::{Kind, Undo};
 use super::super::face::Token;
 use super::super::row::Row;
+use crate::base::parts::Parts;
 use crate::base::text;
 
 pub use self::buffer::{Chip, Position};
@@ -71,9 +72,10 @@ pub struct TextArea {
     top: usize,
     /// Pastes numbered so far.
     pastes: usize,
+    edits: u64,
     placeholder: Box<str>,
     /// Shown as selected.
-    selection: Option<Range<Position>>,
+    selection: Vec<Range<Position>>,
 }
 
 impl Default for TextArea {
@@ -98,8 +100,9 @@ impl TextArea {
             layout,
             top: 0,
             pastes: 0,
+            edits: 0,
             placeholder: text::single_line(placeholder).into(),
-            selection: None,
+            selection: Vec::new(),
         }
     }
 
@@ -114,6 +117,25 @@ impl TextArea {
     /// The text to send: every chip replaced by what it stands for.
     pub fn text(&self) -> String {
         self.buffer.all().expand(|chip| &chip.text)
+    }
+
+    /// The same in parts: those of chips are shared, so that it costs what was typed.
+    pub fn parts(&self) -> Parts {
+        let mut parts: Vec<Arc<str>> = Vec::new();
+        let all = self.buffer.all();
+        let mut chips = all.chips().iter();
+        for (place, piece) in all.text.split(MARK).enumerate() {
+            if place > 0 {
+                parts.extend(chips.next().map(|chip| Arc::clone(&chip.text)));
+            }
+            parts.push(Arc::from(piece));
+        }
+        parts.into_iter().collect()
+    }
+
+    /// Counts the edits: the same number is the same text.
+    pub fn edits(&self) -> u64 {
+        self.edits
     }
 
     /// The text as shown, with the labels of chips.
@@ -177,7 +199,7 @@ impl TextArea {
         };
         self.insert_chip(Chip {
             label: format!("[paste #{} {size}]", self.pastes),
-            text: text::sanitize(text).into_owned(),
+            text: text::sanitize(text).into(),
             attachment: None,
         });
     }
@@ -333,8 +355,8 @@ impl TextArea {
         }
     }
 
-    /// Marks a part of the text in the view; nothing without one.
-    pub fn set_selection(&mut self, selection: Option<Range<Position>>) {
+    /// Marks parts of the text in the view, given in their order, at most one a line or one over lines.
+    pub fn set_selection(&mut self, selection: Vec<Range<Position>>) {
         self.selection = selection;
     }
 
@@ -359,8 +381,8 @@ impl TextArea {
             let shown = text::truncate(&self.placeholder, width);
             vec![Row::plain(&*shown, Token::Placeholder)]
         } else {
-            let selection = self.selection.as_ref();
-            self.layout.build(self.top..end, &self.buffer, selection)
+            self.layout
+                .build(self.top..end, &self.buffer, &self.selection)
         };
         View {
             rows,
@@ -428,6 +450,7 @@ impl TextArea {
     }
 
     fn apply(&mut self, range: Range<Position>, inserted: Fragment) -> Edit {
+        self.edits += 1;
         let first = range.start.line;
         let old = first..range.end.line + 1;
         let (end, edit) = self.buffer.replace(range, inserted);

@@ -124,3 +124,37 @@ fn favourites_are_first_and_cycled_and_a_role_is_a_model_with_its_level() {
     program.write("[[\r");
     program.shows("plan script/b.json");
 }
+
+#[test]
+fn pictures_and_pastes_go_aside_with_their_prompt() {
+    let setup = Program::new().file("s.json", SCRIPT).model("s.json");
+    let picture = setup.folder().join("work/seen.png");
+    std::fs::write(&picture, include_bytes!("../../caching/picture.png")).unwrap();
+    let mut program = setup.start();
+    program.shows("Ask,");
+    program.write(&format!("look \x1b[200~{}\x1b[201~", picture.display()));
+    program.shows("[seen.png");
+    program.write(&format!("\x1b[200~{}\x1b[201~", "a line\n".repeat(20)));
+    program.shows("[paste #1 +20 lines]");
+    program.write("\x13");
+    program.shows("Ask, or type");
+    program.write("\x1bg");
+    program.shows("› look");
+    program.signal("KILL");
+    program.exit();
+    std::fs::remove_file(&picture).unwrap();
+    let mut again = program.again(&["--model", "script/s.json"]);
+    again.shows("Ask,");
+    again.write("\x13");
+    again.shows("› look");
+    again.write("\r");
+    // The file is gone from the disk, and not from the prompt.
+    again.shows("❯ look [seen.png");
+    again.shows("[paste #1 +20 lines]");
+    again.write("\r");
+    again.shows("enter again sends it so");
+    again.write("\r");
+    again.shows("Just an answer.");
+    again.waits_for_file("\"fileName\":\"seen.png\"");
+    again.waits_for_file("a line\\na line");
+}

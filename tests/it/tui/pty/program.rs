@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native_pty_system};
 use tempfile::TempDir;
 
+use super::mosh::Filter;
+
 /// What is to be started.
 pub(super) struct Setup {
     place: Rc<TempDir>,
@@ -23,6 +25,7 @@ pub(super) struct Setup {
     patience: Duration,
     term: &'static str,
     answers: Answers,
+    mosh: Option<Filter>,
 }
 
 /// What a terminal is asked, and what it answers.
@@ -43,6 +46,8 @@ pub(super) struct Program {
     place: Rc<TempDir>,
     size: (u16, u16),
     patience: Duration,
+    /// What stands between it and the terminal.
+    mosh: Option<Filter>,
 }
 
 impl Setup {
@@ -99,6 +104,12 @@ impl Setup {
         self
     }
 
+    /// Only what mosh knows reaches the terminal.
+    pub(super) fn through_mosh(mut self) -> Self {
+        self.mosh = Some(Filter::default());
+        self
+    }
+
     pub(super) fn start(self) -> Program {
         let (columns, rows) = self.size;
         let pair = native_pty_system()
@@ -138,6 +149,7 @@ impl Setup {
             place: self.place,
             size: self.size,
             patience: self.patience,
+            mosh: self.mosh,
         }
     }
 }
@@ -163,6 +175,7 @@ impl Program {
             patience: Duration::from_secs(30),
             term: "xterm-256color",
             answers: &[],
+            mosh: None,
         }
     }
 
@@ -176,6 +189,7 @@ impl Program {
             patience: self.patience,
             term: "xterm-256color",
             answers: &[],
+            mosh: None,
         }
         .start()
     }
@@ -261,6 +275,43 @@ impl Program {
         rows.map(|row| format!("{}\n", row.trim_end())).collect()
     }
 
+    /// Row and column of the cursor.
+    pub(super) fn cursor(&self) -> (u16, u16) {
+        self.parser.screen().cursor_position()
+    }
+
+    pub(super) fn row(&self, row: u16) -> String {
+        self.screen()
+            .lines()
+            .nth(row.into())
+            .unwrap_or_default()
+            .to_owned()
+    }
+
+    /// What stands in a cell.
+    pub(super) fn cell(&self, row: u16, column: u16) -> String {
+        let cell = self.parser.screen().cell(row, column);
+        cell.map(|cell| cell.contents().to_owned())
+            .unwrap_or_default()
+    }
+
+    /// Reads for as long, whatever comes: for what is about time itself.
+    pub(super) fn reads_for(&mut self, time: Duration) {
+        let end = Instant::now() + time;
+        while Instant::now() < end && self.reads_until(end) {}
+    }
+
+    /// Waits until the kernel says that it is in this state.
+    pub(super) fn waits_for_state(&mut self, state: char) {
+        let stat = format!("/proc/{}/stat", self.child.process_id().unwrap());
+        let deadline = Instant::now() + self.patience;
+        let wanted = format!(") {state} ");
+        while !fs::read_to_string(&stat).is_ok_and(|stat| stat.contains(&wanted)) {
+            assert!(Instant::now() < deadline, "it is never in state {state}");
+            self.reads_for(Duration::from_millis(1));
+        }
+    }
+
     pub(super) fn work(&self) -> PathBuf {
         self.place.path().join("work")
     }
@@ -304,7 +355,10 @@ impl Program {
         let left = deadline.saturating_duration_since(Instant::now());
         match self.output.recv_timeout(left) {
             Ok(bytes) => {
-                self.parser.process(&bytes);
+                match &mut self.mosh {
+                    Some(filter) => self.parser.process(&filter.pass(&bytes)),
+                    None => self.parser.process(&bytes),
+                }
                 self.bytes.extend(bytes);
                 self.answer();
                 true

@@ -20,6 +20,9 @@ const MODEL: &str = "script/s.json";
 /// every time.
 const LOOKS: usize = 5;
 
+/// What mosh lets through.
+const MOSH: &str = "mosh";
+
 const DEVICE: (&str, &str) = ("\x1b[c", "\x1b[?62;22c");
 
 /// Kinds of terminals: `TERM`, what they answer.
@@ -58,6 +61,8 @@ const KINDS: &[(&str, &str, Answers)] = &[
         ],
     ),
     ("screen", "screen-256color", &[DEVICE]),
+    ("an old xterm", "xterm", &[("\x1b[c", "\x1b[?1;2c")]),
+    (MOSH, "xterm-256color", super::mosh::ANSWERS),
     ("the console of Linux", "linux", &[("\x1b[c", "\x1b[?6c")]),
     (
         "a terminal without margins",
@@ -240,7 +245,13 @@ fn what_is_drawn_as_a_difference_is_what_a_repaint_gives() {
     let script = script();
     for (name, term, answers) in KINDS {
         let setup = Program::new().file("s.json", &script).model("s.json");
-        let mut program = setup.terminal(term, answers).start();
+        let setup = setup.terminal(term, answers);
+        let setup = if *name == MOSH {
+            setup.through_mosh()
+        } else {
+            setup
+        };
+        let mut program = setup.start();
         program.shows("Ask, or type / for commands");
         program.write("go\r");
         program.shows(END);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use super::program::{environment, parser, seen};
+use super::program::{environment, holds, parser, seen};
 
 /// A tmux server of its own; it ends with the value.
 pub(super) struct Tmux {
@@ -155,4 +155,38 @@ fn it_works_inside_tmux_and_comes_back_after_a_stop() {
     tmux.keys(&["C-d"]);
     let left = tmux.shows("to go on: osier --resume");
     assert!(left.contains("The first answer."), "{left}");
+}
+
+#[test]
+fn a_terminal_that_is_closed_ends_it_and_what_came_is_stored() {
+    let Some(tmux) = Tmux::start() else {
+        eprintln!("skipped: tmux is not installed");
+        return;
+    };
+    tmux.put("stuck.json", super::STUCK);
+    tmux.shows("$");
+    tmux.keys(&[
+        "-l",
+        concat!(
+            "exec ",
+            env!("CARGO_BIN_EXE_osier"),
+            " --model script/stuck.json"
+        ),
+    ]);
+    tmux.keys(&["Enter"]);
+    tmux.shows("Ask, or type / for commands");
+    tmux.keys(&["-l", "go"]);
+    tmux.keys(&["Enter"]);
+    tmux.shows("The first half");
+    let pid = tmux.run(&["display-message", "-p", "#{pane_pid}"]).stdout;
+    let pid = String::from_utf8(pid).unwrap();
+    assert!(tmux.run(&["kill-server"]).status.success());
+    let stat = format!("/proc/{}/stat", pid.trim());
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z ")) {
+        assert!(Instant::now() < deadline, "it goes on without a terminal");
+        thread::yield_now();
+    }
+    let sessions = tmux.place.path().join("home");
+    assert!(holds(&sessions, "The first half") && holds(&sessions, "aborted"));
 }

@@ -242,7 +242,7 @@ fn unsent(home: &Path) -> Option<String> {
     let texts = files.filter_map(|file| {
         let bytes = std::fs::read(file.path()).ok()?;
         let mut values = serde_json::Deserializer::from_slice(&bytes).into_iter::<UnsentText>();
-        Some(values.next()?.ok()?.text)
+        Some(values.next()?.ok()?.text.to_string())
     });
     texts.last()
 }

@@ -5,18 +5,21 @@ use super::super::buffer::{Fragment, Position, end_of};
 use super::super::undo::Kind;
 use super::motion::{Span, Target};
 use super::operate::{Part, cased};
-use super::register::{How, is_clipboard};
+use super::register::{Content, How, is_clipboard};
 use super::walk::{after, before, first_text, last};
 use super::{Edit, Modal, Request};
 
 impl Modal {
     /// Changes of their own, and what begins to insert.
     pub(super) fn change(&mut self, area: &mut TextArea, edit: Edit) {
+        if let Some(block) = self.block(area) {
+            return self.change_block(area, edit, block);
+        }
         if let Some(part) = self.selected(area) {
             return self.change_selected(area, edit, part);
         }
         if self.pending.is_some() {
-            return self.drop_begun();
+            return self.fail();
         }
         let count = self.count.take();
         let times = count.unwrap_or(1);
@@ -30,7 +33,9 @@ impl Modal {
         };
         let ahead = (0..times).fold(at.byte, |byte, _| after(&text, byte));
         match edit {
+            Edit::DeleteChar if ahead == at.byte => self.fail(),
             Edit::DeleteChar => self.remove(area, to(ahead), How::Deleted),
+            Edit::DeleteCharBefore if at.byte == 0 => self.fail(),
             Edit::DeleteCharBefore => {
                 let start = (0..times).fold(at.byte, |byte, _| before(&text, byte));
                 let part = Part {
@@ -127,7 +132,7 @@ impl Modal {
             Edit::ToggleCaseChar => (Edit::ToggleCase, part),
             Edit::Join | Edit::JoinBare => {
                 self.note_extent(area, part);
-                self.leave_visual();
+                self.leave_visual(area);
                 area.cursor = part.start;
                 let count = part.end.line - part.start.line + 1;
                 return self.join(area, count.max(2), edit == Edit::Join);
@@ -136,7 +141,7 @@ impl Modal {
             _ => return,
         };
         self.note_extent(area, part);
-        self.leave_visual();
+        self.leave_visual(area);
         area.cursor = part.start;
         self.apply(area, operator, part, How::Deleted);
     }
@@ -145,9 +150,9 @@ impl Modal {
     pub(super) fn put_over(&mut self, area: &mut TextArea, part: Part) {
         let register = self.register.take();
         let Some(content) = self.registers.get(register).cloned() else {
-            return self.drop_begun();
+            return self.fail();
         };
-        self.leave_visual();
+        self.leave_visual(area);
         area.cursor = part.start;
         self.keep(area, part, How::Deleted);
         let own_lines = content.lines && !part.lines;
@@ -169,9 +174,12 @@ impl Modal {
 
     /// Other characters in the place of those at the cursor.
     pub(super) fn replace(&mut self, area: &mut TextArea, char: char) {
+        if let Some(block) = self.block(area) {
+            return self.replace_block(area, block, char);
+        }
         if let Some(part) = self.selected(area) {
             self.note_extent(area, part);
-            self.leave_visual();
+            self.leave_visual(area);
             let old = area.buffer.fragment(part.start..part.end);
             let new = old.text.split('\n').map(|line| {
                 let clusters = crate::base::text::graphemes(line).count();
@@ -190,7 +198,7 @@ impl Modal {
         let mut end = at.byte;
         for _ in 0..times {
             if end >= line.len() {
-                return self.drop_begun();
+                return self.fail();
             }
             end = after(line, end);
         }
@@ -209,7 +217,7 @@ impl Modal {
     pub(super) fn join(&mut self, area: &mut TextArea, count: usize, spaced: bool) {
         let line = area.cursor.line;
         if line + 1 >= area.line_count() {
-            return self.drop_begun();
+            return self.fail();
         }
         for _ in 1..count {
             if line + 1 >= area.line_count() {
@@ -246,10 +254,21 @@ impl Modal {
         register: Option<char>,
         times: usize,
     ) {
-        let Some(content) = self.registers.get(register).cloned() else {
-            return self.drop_begun();
-        };
-        let behind = edit == Edit::PutAfter;
+        match self.registers.get(register).cloned() {
+            Some(content) => self.put_content(area, &content, (edit == Edit::PutAfter, times)),
+            None => self.fail(),
+        }
+    }
+
+    pub(super) fn put_content(
+        &mut self,
+        area: &mut TextArea,
+        content: &Content,
+        (behind, times): (bool, usize),
+    ) {
+        if let Some(wide) = content.block {
+            return self.put_block(area, &content.text, (wide, times), behind);
+        }
         let cursor = area.cursor;
         let line = cursor.line;
         let mut whole = Fragment::default();

@@ -32,6 +32,7 @@ impl Modal {
             start: area.cursor,
             times,
             lines,
+            block: None,
         });
     }
 
@@ -41,6 +42,7 @@ impl Modal {
             start,
             times,
             lines,
+            block,
         }) = self.inserting.take()
         else {
             area.cursor.byte = walk::before(area.line(area.cursor.line), area.cursor.byte);
@@ -55,6 +57,10 @@ impl Modal {
             }
             again.append(&typed);
             area.edit(area.cursor..area.cursor, again, Kind::Other);
+        }
+        self.marks.insert('^', area.cursor);
+        if let Some(column) = block {
+            self.spread(area, start, column, &typed);
         }
         if !self.replaying {
             let leave = self.recording.pop();
@@ -88,6 +94,7 @@ impl Modal {
                     area.edit(area.cursor..area.cursor, text, Kind::Other);
                 }
                 Input::Extent { lines, clusters } => self.select_extent(area, lines, clusters),
+                Input::Block { lines, columns } => self.select_block(area, lines, columns),
             }
         }
         self.replaying = false;

@@ -5,29 +5,39 @@
 //! It knows no keys. What a step did is kept as the inputs it was made of, so that `.` does it again. Whatever
 //! comes in, the cursor stands on a cluster of the text, and one change is one step of undo.
 
+mod block;
 mod change;
+mod command;
 mod insert;
+
+mod macros;
+mod markup;
 mod motion;
 mod moving;
 mod object;
 mod operate;
+mod pattern;
 mod region;
 mod register;
 mod search;
+mod sentence;
+mod substitute;
 mod table;
+mod visual;
 mod walk;
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
+use self::block::Column;
+use self::command::Substitution;
 use self::motion::Find;
-use self::object::Object;
 use self::register::Registers;
 use self::search::Search;
 use self::walk::last;
 use super::TextArea;
 use super::buffer::{Fragment, Position};
 
+pub use self::macros::Macros;
 pub use self::table::{EDITS, Edit, EditInfo};
 
 /// What keys mean.
@@ -38,6 +48,14 @@ pub enum Mode {
     Normal,
     Visual,
     VisualLine,
+    VisualBlock,
+}
+
+impl Mode {
+    /// Whether something is selected.
+    pub fn is_visual(self) -> bool {
+        matches!(self, Self::Visual | Self::VisualLine | Self::VisualBlock)
+    }
 }
 
 /// What came of a step.
@@ -55,6 +73,18 @@ pub enum Request {
     Copy(String),
     /// Bring the clipboard's text through `Modal::clipboard`.
     Paste,
+    /// Keep the keys from here on for this register; without one, that is the end.
+    Record(Option<char>),
+    /// The keys kept for a register, or the text that is in it now, so many times.
+    Play {
+        register: char,
+        text: String,
+        times: usize,
+    },
+    /// A command line that is not of the editor, without its colon.
+    Command(String),
+    /// Say what came of a command, or why nothing did.
+    Say { text: String, error: bool },
 }
 
 /// A part of a change, for doing it again.
@@ -68,6 +98,11 @@ enum Input {
     Extent {
         lines: usize,
         clusters: Option<usize>,
+    },
+    /// As much of a block: lines and columns, to the ends of the lines without.
+    Block {
+        lines: usize,
+        columns: Option<usize>,
     },
 }
 
@@ -87,6 +122,10 @@ enum Awaiting {
     },
     Replace,
     Register,
+    Record,
+    Play,
+    /// The character up to which is cut.
+    Zap,
     SetMark,
     GoMark {
         line: bool,
@@ -96,7 +135,11 @@ enum Awaiting {
         back: bool,
         typed: String,
     },
-    /// The same, with the cursor going along from where it was.
+    /// A command line, as far as it is typed.
+    Line {
+        typed: String,
+    },
+    /// A search with the cursor going along from where it was.
     Typing {
         back: bool,
         typed: String,
@@ -111,6 +154,8 @@ struct Inserting {
     times: usize,
     /// Each repetition has a line of its own.
     lines: bool,
+    /// The other lines that get the same.
+    block: Option<Column>,
 }
 
 /// The state machine.
@@ -120,6 +165,10 @@ pub struct Modal {
     modes: bool,
     mode: Mode,
     count: Option<usize>,
+    /// The count is being given without modes, where digits are text.
+    universal: bool,
+    /// How often four times as many were asked for.
+    fours: u32,
     pending: Option<Pending>,
     awaiting: Option<Awaiting>,
     register: Option<char>,
@@ -139,6 +188,18 @@ pub struct Modal {
     requests: Vec<Request>,
     /// What waits for the clipboard.
     waits: Option<(Edit, usize)>,
+    /// The columns of a block that a change is done to again.
+    again: Option<Option<usize>>,
+    /// What was selected last: how, from where, to where, and the column.
+    selected: Option<(Mode, Position, Position, Option<usize>)>,
+    /// The register that keys are kept for, and the one that was played last.
+    kept_for: Option<char>,
+    played: Option<char>,
+    /// The last command line and the last substitution.
+    line: Option<String>,
+    substitution: Option<Substitution>,
+    /// The last step came to nothing.
+    failed: bool,
 }
 
 impl Modal {
@@ -171,12 +232,19 @@ impl Modal {
             let mark = if *back { '?' } else { '/' };
             return Some(format!("{mark}{typed}"));
         }
+        if let Some(Awaiting::Line { typed }) = &self.awaiting {
+            return Some(format!(":{typed}"));
+        }
+        let kept = self.kept_for.map(|name| format!("keys to {name}"));
         let name = match self.mode {
-            _ if !self.modes => return None,
+            _ if !self.modes => {
+                return kept.or_else(|| self.times().map(|count| format!("{count} times")));
+            }
             Mode::Insert => "insert",
             Mode::Normal => "normal",
             Mode::Visual => "visual",
             Mode::VisualLine => "visual line",
+            Mode::VisualBlock => "visual block",
         };
         let begun: String = self
             .recording
@@ -191,6 +259,7 @@ impl Modal {
             Some(name),
             operator,
             Some(begun.as_str()).filter(|text| !text.is_empty()),
+            kept.as_deref(),
         ];
         Some(parts.into_iter().flatten().collect::<Vec<_>>().join(" "))
     }
@@ -201,7 +270,7 @@ impl Modal {
             Mode::Insert => &["insert", "editor", "global"],
             Mode::Normal if self.pending.is_some() => &["operator", "normal", "global"],
             Mode::Normal => &["normal", "global"],
-            Mode::Visual | Mode::VisualLine => &["visual", "normal", "global"],
+            Mode::Visual | Mode::VisualLine | Mode::VisualBlock => &["visual", "normal", "global"],
         }
     }
 
@@ -210,14 +279,25 @@ impl Modal {
         let searches = self.is_searching();
         (self.awaiting.is_some() && (searches || !char.is_control()))
             || (char == '0' && self.count.is_some())
+            || (self.universal && char.is_ascii_digit())
     }
 
-    /// Whether a text to search is being typed.
+    /// Whether a text to search, or a command, is being typed.
     pub fn is_searching(&self) -> bool {
         matches!(
             self.awaiting,
-            Some(Awaiting::Search { .. } | Awaiting::Typing { .. })
+            Some(Awaiting::Search { .. } | Awaiting::Typing { .. } | Awaiting::Line { .. })
         )
+    }
+
+    /// Whether that is a command.
+    pub fn is_commanding(&self) -> bool {
+        matches!(self.awaiting, Some(Awaiting::Line { .. }))
+    }
+
+    /// Whether the last step came to nothing: keys that are played end there.
+    pub fn has_failed(&self) -> bool {
+        self.failed
     }
 
     pub fn is_awaiting(&self) -> bool {
@@ -226,31 +306,6 @@ impl Modal {
 
     pub fn take_requests(&mut self) -> Vec<Request> {
         std::mem::take(&mut self.requests)
-    }
-
-    /// The selected part of the text; `end` is behind it.
-    pub fn selection(&self, area: &TextArea) -> Option<Range<Position>> {
-        let anchor = area.buffer.clamp(self.anchor?);
-        let (from, to) = (anchor.min(area.cursor), anchor.max(area.cursor));
-        Some(match self.mode {
-            Mode::VisualLine => {
-                let end = area.line(to.line).len();
-                Position::new(from.line, 0)..Position::new(to.line, end)
-            }
-            Mode::Visual => from..self.behind(area, to),
-            _ => from..to,
-        })
-    }
-
-    /// Behind a selected cluster. Where a line has none, and behind `$`, its end is selected, too.
-    fn behind(&self, area: &TextArea, at: Position) -> Position {
-        let line = area.line(at.line);
-        let end = walk::after(line, at.byte);
-        let with_end = at.byte == end || (self.column == Some(usize::MAX) && end == line.len());
-        if with_end && at == area.cursor && at.line + 1 < area.line_count() {
-            return Position::new(at.line + 1, 0);
-        }
-        Position::new(at.line, end)
     }
 
     /// The text was replaced from outside: what was begun is dropped, insert mode stays.
@@ -285,10 +340,32 @@ impl Modal {
     pub fn run(&mut self, area: &mut TextArea, edit: Edit) -> Outcome {
         self.awaiting = None;
         self.begin(area);
+        let numbers = matches!(edit, Edit::Times | Edit::Digit);
+        let times = if numbers { None } else { self.take_times() };
         self.recording.push(Input::Edit(edit));
-        let outcome = self.step(area, edit);
+        let mut outcome = Outcome::Done;
+        match times {
+            Some(times) if region::repeats(edit) => {
+                for _ in 0..times {
+                    outcome = self.step(area, edit);
+                }
+            }
+            times => {
+                self.count = times.or(self.count);
+                outcome = self.step(area, edit);
+                // What has no use for a number leaves none behind.
+                if times.is_some() && self.awaiting.is_none() {
+                    self.count = None;
+                }
+            }
+        }
         self.settle(area);
-        outcome
+        // A number that is dropped is something that was there to be dropped.
+        if times.is_some() {
+            Outcome::Done
+        } else {
+            outcome
+        }
     }
 
     /// A character that is bound to nothing, or an argument. In insert mode it is none of this.
@@ -303,20 +380,34 @@ impl Modal {
             self.count = Some(count.saturating_add(digit as usize).min(9_999));
             return;
         } else {
-            self.drop_begun();
+            self.fail();
         }
         self.settle(area);
     }
 
     /// A digit of a count; none begins with a zero.
     fn count_digit(&self, char: char) -> Option<u32> {
-        let digit = char.to_digit(10).filter(|_| self.mode != Mode::Insert)?;
-        (digit > 0 || self.count.is_some()).then_some(digit)
+        let counts = self.mode != Mode::Insert || self.universal;
+        let digit = char.to_digit(10).filter(|_| counts)?;
+        (digit > 0 || self.count.is_some() || self.universal).then_some(digit)
     }
 
     /// The rest of a search: its end, or one character less.
     pub fn search_key(&mut self, area: &mut TextArea, accept: bool) {
         match self.awaiting.take() {
+            Some(Awaiting::Line { typed }) if accept => {
+                self.recording.clear();
+                self.begin(area);
+                self.run_line(area, &typed);
+                self.settle(area);
+            }
+            Some(Awaiting::Line { mut typed }) => {
+                if typed.pop().is_some() {
+                    self.awaiting = Some(Awaiting::Line { typed });
+                } else {
+                    self.drop_begun();
+                }
+            }
             Some(Awaiting::Search { back, typed }) if accept => {
                 self.recording.push(Input::Char('\n'));
                 self.search.set(&typed, back);
@@ -363,12 +454,20 @@ impl Modal {
 
     /// What a command does to the text is one step of undo.
     fn begin(&mut self, area: &mut TextArea) {
+        self.failed = false;
         if self.modes && self.mode != Mode::Insert {
             area.undo.open_group_once();
         }
     }
 
+    /// There is nothing to do, or no way to do it.
+    fn fail(&mut self) {
+        self.failed = true;
+        self.drop_begun();
+    }
+
     fn drop_begun(&mut self) {
+        self.universal = false;
         self.count = None;
         self.pending = None;
         self.awaiting = None;
@@ -406,7 +505,15 @@ impl Modal {
             self.object(area, edit);
             return Outcome::Done;
         }
+        if edit == Edit::Record && self.kept_for.take().is_some() {
+            self.requests.push(Request::Record(None));
+            return Outcome::Done;
+        }
         if let Some(awaiting) = moving::awaited(edit) {
+            if self.pending.is_some() && matches!(awaiting, Awaiting::Record | Awaiting::Play) {
+                self.fail();
+                return Outcome::Done;
+            }
             self.awaiting = Some(awaiting);
             return Outcome::Done;
         }
@@ -419,8 +526,11 @@ impl Modal {
             Edit::SearchWord | Edit::SearchWordBack => {
                 self.search_word(area, edit == Edit::SearchWordBack);
             }
-            Edit::Visual | Edit::VisualLine => self.visual(area, edit),
-            Edit::OtherEnd => {
+            Edit::Visual | Edit::VisualLine | Edit::VisualBlock => self.visual(area, edit),
+            Edit::VisualAgain => self.select_again(area),
+            Edit::OtherCorner if self.mode == Mode::VisualBlock => self.other_corner(area),
+            Edit::CommandLine => self.open_line(area),
+            Edit::OtherEnd | Edit::OtherCorner => {
                 if let Some(anchor) = &mut self.anchor {
                     std::mem::swap(anchor, &mut area.cursor);
                 }
@@ -441,10 +551,7 @@ impl Modal {
     fn normal_mode(&mut self, area: &mut TextArea) -> Outcome {
         match self.mode {
             Mode::Insert if self.modes => self.leave_insert(area),
-            Mode::Visual | Mode::VisualLine => {
-                self.mode = Mode::Normal;
-                self.anchor = None;
-            }
+            mode if mode.is_visual() => self.leave_visual(area),
             _ if self.pending.is_none() && self.count.is_none() && self.register.is_none() => {
                 self.recording.clear();
                 return Outcome::Unused;
@@ -457,49 +564,23 @@ impl Modal {
         Outcome::Done
     }
 
-    fn visual(&mut self, area: &mut TextArea, edit: Edit) {
-        // A motion of another kind cannot be forced.
-        if self.pending.is_some() {
-            return;
-        }
-        let wanted = if edit == Edit::Visual {
-            Mode::Visual
-        } else {
-            Mode::VisualLine
-        };
-        self.count = None;
-        if self.mode == wanted {
-            self.mode = Mode::Normal;
-            self.anchor = None;
-            return;
-        }
-        self.anchor.get_or_insert(area.cursor);
-        self.mode = wanted;
-    }
-
     fn object(&mut self, area: &mut TextArea, edit: Edit) {
         let times = self.total().unwrap_or(1);
         let found = object::find(&area.buffer, area.cursor, edit, times);
         let pending = self.pending.take();
         self.count = None;
         match (found, pending) {
-            (Some(object), Some(pending)) => self.operate_object(area, pending.operator, object),
+            (Some(object), Some(pending)) => {
+                let object = if matches!(edit, Edit::InnerSentence | Edit::ASentence) {
+                    sentence::with_lines(&area.buffer, object)
+                } else {
+                    object
+                };
+                self.operate_object(area, pending.operator, object);
+            }
             (Some(object), None) if self.anchor.is_some() => self.select(area, object),
-            _ => self.drop_begun(),
+            _ => self.fail(),
         }
-    }
-
-    /// Selects an object, or as far as it when more than one cluster is selected already.
-    fn select(&mut self, area: &mut TextArea, object: Object) {
-        if self.anchor == Some(area.cursor) {
-            self.anchor = Some(object.start);
-        }
-        if object.lines {
-            self.mode = Mode::VisualLine;
-        }
-        let line = area.line(object.end.line);
-        let byte = walk::before(line, object.end.byte);
-        area.cursor = area.buffer.clamp(Position::new(object.end.line, byte));
     }
 }
 

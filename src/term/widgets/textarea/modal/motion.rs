@@ -2,9 +2,9 @@
 //! operator covers what lies between.
 
 use super::super::buffer::{Buffer, Position};
-use super::Edit;
 use super::moving::at_column;
 use super::walk::{Class, Step, Walk, after, before, first_text, last};
+use super::{Edit, sentence};
 
 /// How a motion covers text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,14 +51,9 @@ pub(super) fn target(
 ) -> Option<Target> {
     let times = count.unwrap_or(1);
     let line = buffer.line(from.line);
-    let exclusive = |at| Target {
-        at,
-        span: Span::Exclusive,
-    };
-    let inclusive = |at| Target {
-        at,
-        span: Span::Inclusive,
-    };
+    let spans = |at, span| Target { at, span };
+    let exclusive = |at| spans(at, Span::Exclusive);
+    let inclusive = |at| spans(at, Span::Inclusive);
     let here = |byte| Position::new(from.line, byte);
     Some(match edit {
         Edit::Left => {
@@ -118,6 +113,8 @@ pub(super) fn target(
         Edit::ParagraphForward | Edit::ParagraphBack => {
             return paragraph(buffer, from, edit == Edit::ParagraphBack, times);
         }
+        Edit::SentenceForward => exclusive(sentence::forward(buffer, from, times)?),
+        Edit::SentenceBack => exclusive(sentence::back(buffer, from, times)?),
         Edit::Matching => inclusive(matching(buffer, from)?),
         _ => return None,
     })

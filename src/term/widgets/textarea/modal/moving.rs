@@ -12,7 +12,7 @@ impl Modal {
     /// Moves, or does what waits for a motion.
     pub(super) fn motion(&mut self, area: &mut TextArea, edit: Edit) {
         let purpose = match self.pending {
-            _ if self.mode == Mode::Visual || self.mode == Mode::VisualLine => Purpose::Move,
+            _ if self.mode.is_visual() => Purpose::Move,
             Some(pending) if pending.operator == Edit::Change => Purpose::Change,
             Some(_) => Purpose::Operate,
             None => Purpose::Move,
@@ -25,6 +25,8 @@ impl Modal {
             Edit::Matching
                 | Edit::ParagraphForward
                 | Edit::ParagraphBack
+                | Edit::SentenceForward
+                | Edit::SentenceBack
                 | Edit::FirstLine
                 | Edit::LastLine
         );
@@ -39,7 +41,7 @@ impl Modal {
         let pending = self.pending.take();
         self.count = None;
         match (target, pending) {
-            (None, _) => self.drop_begun(),
+            (None, _) => self.fail(),
             (Some(target), Some(pending)) => {
                 let from = area.cursor;
                 self.operate_to(area, pending.operator, from, target, how);
@@ -81,7 +83,7 @@ impl Modal {
         let line = Some(line).filter(|line| *line != from.line);
         let Some(line) = line else {
             let used = self.pending.is_some() || self.count.is_some() || self.mode != Mode::Normal;
-            self.drop_begun();
+            self.fail();
             return if used { Outcome::Done } else { Outcome::Unused };
         };
         let text = &area.line(from.line)[..from.byte];
@@ -108,6 +110,9 @@ impl Modal {
             }
             Awaiting::Replace => self.replace(area, char),
             Awaiting::Register => self.register = register::is_name(char).then_some(char),
+            Awaiting::Record => self.keep_keys(char),
+            Awaiting::Play => self.play(area, char),
+            Awaiting::Zap => self.zap(area, char),
             Awaiting::SetMark => {
                 self.marks.insert(char, area.cursor);
             }
@@ -124,6 +129,10 @@ impl Modal {
                     Target { at, span }
                 });
                 self.go(area, target, How::DeletedFar);
+            }
+            Awaiting::Line { mut typed } => {
+                typed.push(char);
+                self.awaiting = Some(Awaiting::Line { typed });
             }
             Awaiting::Search { back, mut typed } => {
                 typed.push(char);
@@ -162,7 +171,7 @@ impl Modal {
                 let back = find.back != reverse;
                 self.find_char(area, Find { back, ..find }, true);
             }
-            None => self.drop_begun(),
+            None => self.fail(),
         }
     }
 }
@@ -177,6 +186,9 @@ pub(super) fn awaited(edit: Edit) -> Option<Awaiting> {
         Edit::TillBack => find(true, true),
         Edit::Replace => Some(Awaiting::Replace),
         Edit::Register => Some(Awaiting::Register),
+        Edit::Record => Some(Awaiting::Record),
+        Edit::Play => Some(Awaiting::Play),
+        Edit::ZapToChar => Some(Awaiting::Zap),
         Edit::SetMark => Some(Awaiting::SetMark),
         Edit::GoMark => Some(Awaiting::GoMark { line: false }),
         Edit::GoMarkLine => Some(Awaiting::GoMark { line: true }),

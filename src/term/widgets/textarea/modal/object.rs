@@ -2,9 +2,9 @@
 //! part that is meant.
 
 use super::super::buffer::{Buffer, Position};
-use super::Edit;
 use super::motion::partner;
 use super::walk::{Class, Step, Walk, after, class};
+use super::{Edit, markup, sentence};
 
 /// A part of the text; `end` is behind its last cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +21,8 @@ enum Kind {
     Paragraph,
     Quote(char),
     Pair(char, char),
+    Sentence,
+    Tag,
 }
 
 /// Inner and whole objects in pairs.
@@ -43,6 +45,8 @@ const KINDS: &[(Edit, Edit, Kind)] = &[
     (Edit::InnerBracket, Edit::ABracket, Kind::Pair('[', ']')),
     (Edit::InnerBrace, Edit::ABrace, Kind::Pair('{', '}')),
     (Edit::InnerAngle, Edit::AnAngle, Kind::Pair('<', '>')),
+    (Edit::InnerSentence, Edit::ASentence, Kind::Sentence),
+    (Edit::InnerTag, Edit::ATag, Kind::Tag),
 ];
 
 /// Whether a step names an object.
@@ -62,6 +66,8 @@ pub(super) fn find(buffer: &Buffer, at: Position, edit: Edit, times: usize) -> O
         Kind::Word { big } => word(buffer, at, big, whole, times),
         Kind::Paragraph => paragraph(buffer, at, whole, times),
         Kind::Quote(quote) => quoted(buffer, at, quote, whole),
+        Kind::Sentence => sentence::object(buffer, at, whole, times),
+        Kind::Tag => markup::object(buffer, at, whole, times),
         Kind::Pair(open, close) => bracketed(buffer, at, (open, close), whole, times),
     }
 }

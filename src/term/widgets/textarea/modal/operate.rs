@@ -7,10 +7,10 @@ use super::motion::{Span, Target};
 use super::object::Object;
 use super::register::{Content, How};
 use super::walk::{after, first_text};
-use super::{Edit, Input, Modal, Mode, Pending, Request};
+use super::{Edit, Input, Modal, Pending, Request};
 
 /// What `>` puts in front of a line.
-const INDENT: &str = "    ";
+pub(super) const INDENT: &str = "    ";
 
 /// The part of the text that an operator works on; `end` is behind it.
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +23,9 @@ pub(super) struct Part {
 impl Modal {
     /// An operator: on the selection, on lines when it comes twice, else on what comes next.
     pub(super) fn operator(&mut self, area: &mut TextArea, edit: Edit) {
+        if let Some(block) = self.block(area) {
+            return self.operate_block(area, edit, block);
+        }
         if let Some(part) = self.selected(area) {
             let times = self.count.take().unwrap_or(1);
             let object = Object {
@@ -31,7 +34,7 @@ impl Modal {
                 lines: part.lines,
             };
             self.note_extent(area, part);
-            self.leave_visual();
+            self.leave_visual(area);
             area.cursor = part.start;
             for _ in 1..if is_shift(edit) { times } else { 1 } {
                 self.shift_lines(area, (object.start.line, object.end.line), edit);
@@ -45,7 +48,7 @@ impl Modal {
                 self.count = None;
                 self.operate_lines(area, edit, times);
             }
-            Some(_) => self.drop_begun(),
+            Some(_) => self.fail(),
             None => {
                 let count = self.count.take();
                 self.pending = Some(Pending {
@@ -54,21 +57,6 @@ impl Modal {
                 });
             }
         }
-    }
-
-    pub(super) fn selected(&self, area: &TextArea) -> Option<Part> {
-        let is_visual = matches!(self.mode, Mode::Visual | Mode::VisualLine);
-        let range = self.selection(area).filter(|_| is_visual)?;
-        Some(Part {
-            start: range.start,
-            end: range.end,
-            lines: self.mode == Mode::VisualLine,
-        })
-    }
-
-    pub(super) fn leave_visual(&mut self) {
-        self.mode = Mode::Normal;
-        self.anchor = None;
     }
 
     /// Keeps how much was selected in front of the step that works on it.
@@ -92,7 +80,7 @@ impl Modal {
         let first = area.cursor.line;
         let end = first + times - 1;
         if end >= area.line_count() && times > 1 && first + 1 >= area.line_count() {
-            return self.drop_begun();
+            return self.fail();
         }
         let end = end.min(area.line_count() - 1);
         let cursor = area.cursor;
@@ -213,6 +201,7 @@ impl Modal {
         let content = Content {
             text,
             lines: part.lines,
+            block: None,
         };
         let copied = self.registers.store(self.register.take(), content, how);
         self.requests.extend(copied.map(Request::Copy));

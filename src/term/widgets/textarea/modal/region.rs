@@ -12,6 +12,22 @@ pub(super) fn is_region(edit: Edit) -> bool {
     edit as usize >= Edit::Mark as usize
 }
 
+/// Steps that are done again for a number in front of them.
+pub(super) fn repeats(edit: Edit) -> bool {
+    matches!(
+        edit,
+        Edit::KillLine
+            | Edit::TransposeChars
+            | Edit::TransposeWords
+            | Edit::TransposeLines
+            | Edit::UppercaseWord
+            | Edit::LowercaseWord
+            | Edit::CapitalizeWord
+            | Edit::JoinAbove
+            | Edit::OpenLine
+    )
+}
+
 impl Modal {
     pub(super) fn region(&mut self, area: &mut TextArea, edit: Edit) -> Outcome {
         match edit {
@@ -53,11 +69,86 @@ impl Modal {
                 area.edit(at..at, Fragment::plain("\n"), Kind::Other);
                 area.cursor = at;
             }
+            Edit::TransposeLines => transpose_lines(area),
+            Edit::MarkWord => {
+                let end = area.target(Motion::WordRight);
+                self.anchor = Some(end);
+            }
+            Edit::MarkParagraph => {
+                let found = object::find(&area.buffer, area.cursor, Edit::InnerParagraph, 1);
+                let Some(found) = found else {
+                    return Outcome::Unused;
+                };
+                self.anchor = Some(found.end);
+                area.cursor = found.start;
+            }
+            Edit::UppercaseRegion | Edit::LowercaseRegion => {
+                let Some(range) = self.selection(area) else {
+                    return Outcome::Unused;
+                };
+                let case = if edit == Edit::UppercaseRegion {
+                    Edit::Uppercase
+                } else {
+                    Edit::Lowercase
+                };
+                self.anchor = None;
+                let (cursor, old) = (area.cursor, area.buffer.fragment(range.clone()));
+                let text = cased(&old.text, case);
+                area.edit(range, Fragment { text, ..old }, Kind::Other);
+                area.cursor = cursor;
+            }
+            Edit::Times => self.count_times(),
+            Edit::Digit => self.universal = true,
+            Edit::KeepKeys => self.keep_only_keys(),
+            Edit::EndKeys => self.end_keys(),
+            Edit::PlayKeys => self.play_only_keys(area),
             Edit::FindText | Edit::FindTextBack => self.find_text(area, edit == Edit::FindTextBack),
             _ => return Outcome::Unused,
         }
         area.cursor = area.buffer.clamp(area.cursor);
         Outcome::Done
+    }
+
+    /// A number for the next step; another time before it, four times as many.
+    fn count_times(&mut self) {
+        let again = self.universal && self.count.is_none();
+        self.fours = if again { self.fours + 1 } else { 1 };
+        self.universal = true;
+        self.count = None;
+    }
+
+    /// How often the next step is meant, where a number was given for it.
+    pub fn take_times(&mut self) -> Option<usize> {
+        let times = self.times()?;
+        (self.universal, self.fours, self.count) = (false, 0, None);
+        Some(times)
+    }
+
+    pub(super) fn times(&self) -> Option<usize> {
+        let fours = 4_usize.pow(self.fours.min(5));
+        self.universal.then(|| self.count.unwrap_or(fours))
+    }
+
+    /// A character up to which is cut, so many of it.
+    pub(super) fn zap(&mut self, area: &mut TextArea, char: char) {
+        let times = self.count.take().unwrap_or(1);
+        let from = area.cursor;
+        let mut left = times;
+        for line in from.line..area.line_count() {
+            let start = if line == from.line { from.byte } else { 0 };
+            for (at, found) in area.line(line)[start..].match_indices(char) {
+                left -= 1;
+                if left == 0 {
+                    let end = Position::new(line, start + at + found.len());
+                    let joined = area.last == Last::Kill;
+                    let killed = area.edit(from..end, Fragment::default(), Kind::Other);
+                    area.kill_ring.push(killed, Side::After, joined);
+                    area.last = Last::Kill;
+                    return;
+                }
+            }
+        }
+        self.fail();
     }
 
     /// Begins a search that goes along with what is typed.
@@ -86,8 +177,8 @@ impl Modal {
     /// mark stays.
     pub fn click(&mut self, area: &mut TextArea, (column, row): (u16, u16), selects_word: bool) {
         self.drop_begun();
-        if matches!(self.mode, Mode::Visual | Mode::VisualLine) {
-            self.leave_visual();
+        if self.mode.is_visual() {
+            self.leave_visual(area);
         }
         area.click(column, row);
         self.column = None;
@@ -218,6 +309,25 @@ fn case_word(area: &mut TextArea, edit: Edit) {
     if start != end {
         area.edit(start..end, Fragment { text, ..old }, Kind::Other);
     }
+}
+
+/// The line above changes places with this one; the cursor goes below both.
+fn transpose_lines(area: &mut TextArea) {
+    let line = area.cursor.line.max(1);
+    if line >= area.line_count() {
+        return;
+    }
+    let whole = |line: usize| Position::new(line, 0)..Position::new(line, area.line(line).len());
+    let mut new = area.buffer.fragment(whole(line));
+    new.append(&Fragment::plain("\n"));
+    new.append(&area.buffer.fragment(whole(line - 1)));
+    let range = whole(line - 1).start..whole(line).end;
+    area.edit(range, new, Kind::Other);
+    area.cursor = if line + 1 < area.line_count() {
+        Position::new(line + 1, 0)
+    } else {
+        area.cursor
+    };
 }
 
 /// Puts `with` in the place of the blanks around the cursor.

@@ -1,4 +1,6 @@
-//! Searching the text. A pattern is plain text; small letters find capitals, too.
+//! Searching the text: patterns in Vim's way, plain text while it is typed, and words.
+
+use regex::Regex;
 
 use super::super::TextArea;
 use super::super::buffer::Position;
@@ -7,54 +9,98 @@ use super::register::How;
 use super::walk::{Class, after, before, class};
 use super::{Awaiting, Modal};
 
+/// What is searched.
+#[derive(Debug, Clone, Default)]
+enum Wanted {
+    #[default]
+    Nothing,
+    Pattern(Regex),
+    /// A whole word, in whatever case.
+    Word(String),
+}
+
 /// What is searched, and which way.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Search {
-    text: String,
+    wanted: Wanted,
     back: bool,
-    whole_word: bool,
 }
 
 impl Search {
-    /// An empty text is the one before.
-    pub(super) fn set(&mut self, text: &str, back: bool) {
-        if !text.is_empty() {
-            text.clone_into(&mut self.text);
-            self.whole_word = false;
+    /// An empty pattern is the one before; a wrong one finds nothing.
+    pub(super) fn set(&mut self, pattern: &str, back: bool) {
+        if !pattern.is_empty() {
+            self.wanted = super::pattern::compile(pattern).map_or(Wanted::Nothing, Wanted::Pattern);
         }
         self.back = back;
     }
 
-    /// The hits in a line as byte offsets.
-    fn hits(&self, line: &str) -> Vec<usize> {
-        let exact = !self.whole_word && self.text.chars().any(char::is_uppercase);
-        let same = |a: char, b: char| a == b || (!exact && a.to_lowercase().eq(b.to_lowercase()));
-        let matches_at = |start: usize| {
-            let mut rest = line[start..].chars();
-            let matches = self
-                .text
-                .chars()
-                .all(|wanted| rest.next().is_some_and(|char| same(char, wanted)));
-            matches && (!self.whole_word || self.is_word(line, start))
-        };
-        let starts = line.char_indices().map(|(start, _)| start);
-        starts.filter(|start| matches_at(*start)).collect()
+    fn set_plain(&mut self, text: &str, back: bool) {
+        if !text.is_empty() {
+            let exact = text.chars().any(char::is_uppercase);
+            let case = if exact { "" } else { "(?i)" };
+            let pattern = Regex::new(&format!("{case}{}", regex::escape(text)));
+            self.wanted = pattern.map_or(Wanted::Nothing, Wanted::Pattern);
+        }
+        self.back = back;
     }
 
-    fn is_word(&self, line: &str, start: usize) -> bool {
-        let end = start + self.text.len();
-        let is_word =
-            |from: usize, to: usize| from < to && class(&line[from..to], false) == Class::Word;
-        line.is_char_boundary(end)
-            && !is_word(before(line, start), start)
-            && !is_word(end, after(line, end))
+    /// The expression that was searched last.
+    pub(super) fn pattern(&self) -> Option<Regex> {
+        match &self.wanted {
+            Wanted::Pattern(pattern) => Some(pattern.clone()),
+            Wanted::Word(word) => Regex::new(&format!(
+                "(?i)\\b{{start}}{}\\b{{end}}",
+                regex::escape(word)
+            ))
+            .ok(),
+            Wanted::Nothing => None,
+        }
+    }
+
+    pub(super) fn set_pattern(&mut self, pattern: Regex) {
+        self.wanted = Wanted::Pattern(pattern);
+        self.back = false;
+    }
+
+    /// The hits in a line as byte offsets; they may overlap.
+    fn hits(&self, line: &str) -> Vec<usize> {
+        let mut hits = Vec::new();
+        match &self.wanted {
+            Wanted::Nothing => {}
+            Wanted::Pattern(pattern) => {
+                let mut from = 0;
+                while let Some(hit) = pattern.find_at(line, from) {
+                    // Behind the last character there is nothing to stand on.
+                    if hit.start() >= line.len() && !line.is_empty() {
+                        break;
+                    }
+                    hits.push(hit.start());
+                    from =
+                        hit.start() + line[hit.start()..].chars().next().map_or(1, char::len_utf8);
+                    if from > line.len() {
+                        break;
+                    }
+                }
+            }
+            Wanted::Word(word) => {
+                let same = |a: char, b: char| a == b || a.to_lowercase().eq(b.to_lowercase());
+                let matches_at = |start: usize| {
+                    let mut rest = line[start..].chars();
+                    word.chars()
+                        .all(|wanted| rest.next().is_some_and(|char| same(char, wanted)))
+                };
+                let starts = line.char_indices().map(|(start, _)| start);
+                hits.extend(
+                    starts.filter(|start| matches_at(*start) && is_word(line, *start, word.len())),
+                );
+            }
+        }
+        hits
     }
 
     /// The nearest hit that way, over the end and on from the start.
-    fn find(&self, area: &TextArea, from: Position, back: bool) -> Option<Position> {
-        if self.text.is_empty() {
-            return None;
-        }
+    pub(super) fn find(&self, area: &TextArea, from: Position, back: bool) -> Option<Position> {
         let count = area.line_count();
         for step in 0..=count {
             let line = if back {
@@ -78,6 +124,15 @@ impl Search {
         }
         None
     }
+}
+
+fn is_word(line: &str, start: usize, length: usize) -> bool {
+    let end = start + length;
+    let is_word =
+        |from: usize, to: usize| from < to && class(&line[from..to], false) == Class::Word;
+    line.is_char_boundary(end)
+        && !is_word(before(line, start), start)
+        && !is_word(end, after(line, end))
 }
 
 impl Modal {
@@ -115,12 +170,11 @@ impl Modal {
             start = before(line, start);
         }
         if start == end {
-            return self.drop_begun();
+            return self.fail();
         }
         self.search = Search {
-            text: line[start..end].to_owned(),
+            wanted: Wanted::Word(line[start..end].to_owned()),
             back,
-            whole_word: true,
         };
         area.cursor.byte = start;
         self.search_step(area, false);
@@ -136,7 +190,7 @@ impl Modal {
     ) {
         // The text may be another since.
         let origin = area.buffer.clamp(origin);
-        self.search.set(&typed, back);
+        self.search.set_plain(&typed, back);
         if !typed.is_empty() {
             // The place itself may be a hit.
             let from = match origin.byte.checked_sub(1) {

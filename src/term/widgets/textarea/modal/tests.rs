@@ -74,7 +74,7 @@ proptest! {
             if !modal.inserts() && !line.is_empty() {
                 prop_assert!(area.cursor.byte < line.len());
             }
-            area.set_selection(modal.selection(&area));
+            area.set_selection(modal.selections(&area));
             area.view(12, 4);
         }
         let mut steps = 0;

@@ -1,0 +1,105 @@
+//! What mosh lets through: its server is a terminal of its own, and what that does not understand never reaches
+//! the real one. No alternate screen, no margins at the sides, no frames at once, no keyboard protocol, no
+//! pictures, no strings but the title and the clipboard.
+
+/// What mosh's terminal answers; to everything else it says nothing.
+pub(super) const ANSWERS: super::program::Answers = &[("\x1b[c", "\x1b[?62c")];
+
+/// Ends of control sequences without a private mark.
+const PLAIN: &[u8] = b"@ABCDHJKLMPSTXcdfghlmnr`G";
+/// Modes that it knows.
+const MODES: &[&str] = &[
+    "1", "3", "5", "6", "7", "25", "1000", "1001", "1002", "1003", "1004", "1005", "1006", "1015",
+    "2004",
+];
+
+/// A stream of bytes that may be cut anywhere.
+#[derive(Debug, Default)]
+pub(super) struct Filter {
+    /// A sequence that is not complete.
+    begun: Vec<u8>,
+}
+
+impl Filter {
+    /// What is left of the next bytes.
+    pub(super) fn pass(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        for byte in bytes {
+            if self.begun.is_empty() && *byte != 0x1b {
+                out.push(*byte);
+                continue;
+            }
+            self.begun.push(*byte);
+            if is_whole(&self.begun) {
+                let sequence = std::mem::take(&mut self.begun);
+                out.extend(kept(&sequence));
+            }
+        }
+        out
+    }
+}
+
+fn is_whole(sequence: &[u8]) -> bool {
+    match sequence {
+        [_] | [_, b'[' | b']' | b'P' | b'_' | b'^' | b'(' | b')' | b'#'] => false,
+        [_, b'[', .., last] => (0x40..=0x7e).contains(last),
+        [_, b']' | b'P' | b'_' | b'^', rest @ ..] => {
+            rest.ends_with(b"\x07") || rest.ends_with(b"\x1b\\")
+        }
+        _ => true,
+    }
+}
+
+fn kept(sequence: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(sequence).into_owned();
+    let body = text.get(2..).unwrap_or_default();
+    let keeps = match sequence[1] {
+        b'[' => match body.strip_prefix('?') {
+            Some(modes) => {
+                // Of several modes those are set that are known.
+                let (modes, end) = modes.split_at(modes.len() - 1);
+                if !matches!(end, "h" | "l") {
+                    return Vec::new();
+                }
+                let known: Vec<&str> = modes
+                    .split(';')
+                    .filter(|mode| MODES.contains(mode))
+                    .collect();
+                return match &*known {
+                    [] => Vec::new(),
+                    known => format!("\x1b[?{}{end}", known.join(";")).into_bytes(),
+                };
+            }
+            None => {
+                let (parameters, end) = body.split_at(body.len() - 1);
+                let plain = parameters
+                    .bytes()
+                    .all(|byte| byte.is_ascii_digit() || byte == b';');
+                // Colours may have their parts behind colons.
+                let colours = end == "m" && !parameters.starts_with(['<', '>', '=']);
+                (plain || colours) && PLAIN.contains(&end.as_bytes()[0]) || body == "!p"
+            }
+        },
+        b']' => ["0;", "1;", "2;", "52;"]
+            .iter()
+            .any(|known| body.starts_with(known)),
+        b'P' | b'_' | b'^' => false,
+        _ => true,
+    };
+    if keeps { sequence.to_vec() } else { Vec::new() }
+}
+
+#[test]
+fn what_is_not_known_is_gone_wherever_it_is_cut() {
+    let sent = "a\x1b[?1049;25hb\x1b[2;5Hc\x1b[>5ud\x1b]0;t\x07e\x1b]8;;u\x1b\\f\x1bPq#0\x1b\\g\x1b[38:2::1:2:3mh\x1b[2;9s\x1b[3bi\x1b[?2026hj";
+    let left = "a\x1b[?25hb\x1b[2;5Hcd\x1b]0;t\x07efg\x1b[38:2::1:2:3mhij";
+    for size in 1..sent.len() {
+        let mut filter = Filter::default();
+        let passed: Vec<u8> = sent
+            .as_bytes()
+            .chunks(size)
+            .flat_map(|part| filter.pass(part))
+            .collect();
+        assert_eq!(String::from_utf8_lossy(&passed), left);
+    }
+}
