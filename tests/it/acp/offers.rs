@@ -290,8 +290,8 @@ fn signing_in_is_offered_and_further_directories_are_told() {
             "description": "Signs in with a provider, or stores a key, in a terminal", "args": ["--login"],
         }])
     );
-    let beside = home.file("beside/a.txt", "a\n");
-    let beside = beside.parent().expect("a folder");
+    let beside = home.home().join("beside");
+    std::fs::create_dir(&beside).expect("a folder");
     let new = |folder: &str| json!({"cwd": home.work(), "mcpServers": [], "additionalDirectories": [folder]});
     let (code, told) = editor.refused("session/new", new("beside"));
     assert_eq!(

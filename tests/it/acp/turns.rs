@@ -135,7 +135,10 @@ fn what_is_no_message_gets_an_error_and_nothing_else_happens() {
     let (code, message) = editor.refused("session/prompt", wrong);
     assert_eq!(
         (code, message.as_str()),
-        (-32602, "blocks of type `audio` are not taken")
+        (
+            -32602,
+            "sound is not taken: no model here hears; send what was said as text"
+        )
     );
     assert!(!editor.unread().contains(&"agent_message_chunk"));
     editor.running().close_input();
