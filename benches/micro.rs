@@ -66,57 +66,6 @@ mod llm {
     }
 }
 
-mod editor {
-    use osier::term::widgets::textarea::{Position, TextArea};
-
-    use super::{Bencher, WIDTH, black_box};
-
-    const LINES: usize = 20_000;
-    const HEIGHT: usize = 16;
-
-    fn long() -> String {
-        let lines = (0..LINES).map(|line| format!("line {line} of a long paste"));
-        lines.collect::<Vec<_>>().join("\n")
-    }
-
-    /// A paste until its chip is laid out.
-    #[divan::bench]
-    fn paste(bencher: Bencher) {
-        let text = long();
-        bencher
-            .with_inputs(TextArea::default)
-            .bench_local_values(|mut area| {
-                area.paste(&text);
-                (area.view(WIDTH, HEIGHT), area)
-            });
-    }
-
-    /// What a key costs, with its text for the draft.
-    fn key(bencher: Bencher, mut area: TextArea) {
-        bencher.bench_local(|| {
-            area.insert("a");
-            area.delete(osier::term::widgets::textarea::Motion::Left);
-            black_box((area.view(WIDTH, HEIGHT), area.parts()))
-        });
-    }
-
-    #[divan::bench]
-    fn key_behind_a_paste(bencher: Bencher) {
-        let mut area = TextArea::default();
-        area.paste(&long());
-        key(bencher, area);
-    }
-
-    /// The same lines as text, as an external editor gives them back; the cursor in the middle.
-    #[divan::bench]
-    fn key_among_the_lines(bencher: Bencher) {
-        let mut area = TextArea::default();
-        area.set_text(&long());
-        area.set_cursor(Position::new(LINES / 2, 4));
-        key(bencher, area);
-    }
-}
-
 mod markdown {
     use osier::term::markdown::Markdown;
 
@@ -434,7 +383,19 @@ mod editor {
             });
     }
 
-    /// A key in the middle of them, and what is then seen.
+    /// The same as a chip, as a paste is shown.
+    #[divan::bench(sample_count = 20)]
+    fn paste_as_chip(bencher: Bencher) {
+        let text = text();
+        bencher
+            .with_inputs(TextArea::default)
+            .bench_local_refs(|area| {
+                area.paste(black_box(&text));
+                (area.view(80, 20), area.parts())
+            });
+    }
+
+    /// A key in the middle of them, what is then seen, and what is kept of it as a draft.
     #[divan::bench]
     fn key(bencher: Bencher) {
         let mut area = TextArea::default();
@@ -442,7 +403,18 @@ mod editor {
         area.set_cursor(Position::new(10_000, 3));
         bencher.bench_local(|| {
             area.insert("x");
-            area.view(80, 20)
+            (area.view(80, 20), area.parts())
+        });
+    }
+
+    /// The same behind their chip.
+    #[divan::bench]
+    fn key_behind_a_chip(bencher: Bencher) {
+        let mut area = TextArea::default();
+        area.paste(&text());
+        bencher.bench_local(|| {
+            area.insert("x");
+            (area.view(80, 20), area.parts())
         });
     }
 }

@@ -886,6 +886,9 @@ const DIFFERENT: &[(&str, &str)] = &[
     ("wide", "<C-V>jjlld"),
     ("wide", "<C-V>jlrx"),
     ("wide", "<C-V>jlold"),
+    ("wide", "<C-V>jrxjw."),
+    // The empty line between is a sentence or not.
+    ("prose", "d2is"),
 ];
 
 struct Driver {

@@ -152,7 +152,7 @@ fn pictures_and_pastes_go_aside_with_their_prompt() {
     again.shows("❯ look [seen.png");
     again.shows("[paste #1 +20 lines]");
     again.write("\r");
-    again.shows("enter again sends it so");
+    again.shows("cannot see pictures");
     again.write("\r");
     again.shows("Just an answer.");
     again.waits_for_file("\"fileName\":\"seen.png\"");

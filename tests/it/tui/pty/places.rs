@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::program::Program;
 
 /// An answer of numbered lines that comes for a while.
-fn long() -> String {
+pub(super) fn long() -> String {
     let lines: Vec<String> = (1..=900)
         .map(|line| format!("line {line} of an answer that goes on"))
         .collect();
@@ -114,33 +114,6 @@ fn a_hundred_sizes_while_an_answer_comes_end_in_the_right_screen() {
         screen.lines().any(|line| line == rule)
     });
     assert_eq!(drawn, program.seen());
-}
-
-#[test]
-fn a_stop_in_the_middle_of_an_answer_leaves_the_terminal_and_comes_back_to_it() {
-    let mut program = Program::new()
-        .file("s.json", &long())
-        .model("s.json")
-        .patience(Duration::from_secs(90))
-        .start();
-    program.shows("Ask,");
-    program.write("go\r");
-    program.shows("of an answer");
-    program.write("draft\x1a");
-    program.waits_for_state('T');
-    program.until("the screen of the shell", |screen| {
-        !screen.contains("draft")
-    });
-    program.is_restored();
-    program.signal("CONT");
-    program.shows("draft");
-    program.shows("That was all of it.");
-    program.hides("esc interrupts");
-    let screen = program.screen();
-    assert!(
-        screen.contains("❯ draft") && screen.trim_end().ends_with("script/s.json"),
-        "{screen}"
-    );
 }
 
 /// The questions of the start, and what a good terminal says to them.

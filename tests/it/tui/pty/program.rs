@@ -301,17 +301,6 @@ impl Program {
         while Instant::now() < end && self.reads_until(end) {}
     }
 
-    /// Waits until the kernel says that it is in this state.
-    pub(super) fn waits_for_state(&mut self, state: char) {
-        let stat = format!("/proc/{}/stat", self.child.process_id().unwrap());
-        let deadline = Instant::now() + self.patience;
-        let wanted = format!(") {state} ");
-        while !fs::read_to_string(&stat).is_ok_and(|stat| stat.contains(&wanted)) {
-            assert!(Instant::now() < deadline, "it is never in state {state}");
-            self.reads_for(Duration::from_millis(1));
-        }
-    }
-
     pub(super) fn work(&self) -> PathBuf {
         self.place.path().join("work")
     }

@@ -158,6 +158,38 @@ fn it_works_inside_tmux_and_comes_back_after_a_stop() {
 }
 
 #[test]
+fn a_stop_in_the_middle_of_an_answer_gives_the_terminal_back_and_comes_back_to_it() {
+    let Some(tmux) = Tmux::start() else {
+        eprintln!("skipped: tmux is not installed");
+        return;
+    };
+    tmux.put("long.json", &super::places::long());
+    tmux.shows("$");
+    tmux.keys(&[
+        "-l",
+        concat!(env!("CARGO_BIN_EXE_osier"), " --model script/long.json"),
+    ]);
+    tmux.keys(&["Enter"]);
+    tmux.shows("Ask, or type / for commands");
+    tmux.keys(&["-l", "go"]);
+    tmux.keys(&["Enter"]);
+    tmux.shows("of an answer");
+    tmux.keys(&["-l", "draft"]);
+    tmux.shows("❯ draft");
+    tmux.keys(&["C-z"]);
+    let stopped = tmux.shows("Stopped");
+    assert!(!stopped.contains("of an answer"), "{stopped}");
+    tmux.keys(&["-l", "fg"]);
+    tmux.keys(&["Enter"]);
+    let shown = tmux.until("the whole answer", |screen| {
+        screen.contains("That was all of it.") && !screen.contains("esc interrupts")
+    });
+    assert!(shown.contains("❯ draft"), "{shown}");
+    assert!(!shown.contains("Stopped"), "{shown}");
+    assert!(shown.trim_end().ends_with("script/long.json"), "{shown}");
+}
+
+#[test]
 fn a_terminal_that_is_closed_ends_it_and_what_came_is_stored() {
     let Some(tmux) = Tmux::start() else {
         eprintln!("skipped: tmux is not installed");

@@ -26,11 +26,17 @@ pub(super) struct Block {
 pub(super) struct Column {
     last: usize,
     /// Without one, the ends of the lines.
-    column: Option<usize>,
+    at: Option<usize>,
     /// A line that does not reach so far is filled up; else it is left alone.
     fills: bool,
     /// Where the cursor goes at the end; without one it stays behind what was typed.
     left: Option<usize>,
+}
+
+/// A block that a change is done to again: so many columns, or to the ends of the lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Again {
+    columns: Option<usize>,
 }
 
 /// Columns before a byte of a line.
@@ -95,7 +101,7 @@ impl Modal {
         let (a, b) = (ends(anchor), ends(cursor));
         let ragged = self.column == Some(usize::MAX);
         // Done again it is as wide as it was, however short the last line is.
-        if let Some(wide) = self.again {
+        if let Some(Again { columns: wide }) = self.again {
             return Some(Block {
                 first: anchor.line,
                 last: cursor.line,
@@ -120,7 +126,7 @@ impl Modal {
         let column = columns(area.line(from.line), from.byte) + wide.unwrap_or(1) - 1;
         let byte = super::moving::at_column(area.line(line), column);
         area.cursor = Position::new(line, byte);
-        self.again = Some(wide);
+        self.again = Some(Again { columns: wide });
     }
 
     /// The cursor goes to the other side of the block.
@@ -290,7 +296,7 @@ impl Modal {
         self.begin_insert(area, 1, false);
         let block = Column {
             last: block.last,
-            column,
+            at: column,
             fills,
             left,
         };
@@ -299,43 +305,6 @@ impl Modal {
                 block: Some(block),
                 ..*inserting
             };
-        }
-    }
-
-    /// Puts what was typed at `start` into the other lines of the block.
-    pub(super) fn spread(
-        &mut self,
-        area: &mut TextArea,
-        start: Position,
-        to: Column,
-        typed: &Fragment,
-    ) {
-        let last = to.last.min(area.line_count() - 1);
-        if typed.is_empty() || typed.text.contains('\n') || start.line >= last {
-            return;
-        }
-        let rest = Block {
-            first: start.line + 1,
-            last,
-            left: 0,
-            right: None,
-        };
-        rewrite(area, rest, |line, _, _| {
-            let have = columns(line, line.len());
-            let column = to.column.unwrap_or(have);
-            let byte = cells_before(line, column);
-            let (missing, reaches) = (column.saturating_sub(have), column <= have);
-            let mut new = Fragment::default();
-            if reaches || to.fills {
-                new = Fragment::plain(&" ".repeat(missing));
-                new.append(typed);
-            }
-            (byte..byte, new)
-        });
-        if let Some(left) = to.left {
-            let line = area.line(start.line);
-            // Leaving goes one to the left, as it does from the end of what was typed.
-            area.cursor = Position::new(start.line, after(line, cells_before(line, left)));
         }
     }
 
@@ -391,6 +360,37 @@ impl Modal {
         let line = area.line(at.line);
         area.cursor = Position::new(at.line, cells_before(line, column));
         self.changed = true;
+    }
+}
+
+/// Puts what was typed at `start` into the other lines of the block.
+pub(super) fn spread(area: &mut TextArea, start: Position, to: Column, typed: &Fragment) {
+    let last = to.last.min(area.line_count() - 1);
+    if typed.is_empty() || typed.text.contains('\n') || start.line >= last {
+        return;
+    }
+    let rest = Block {
+        first: start.line + 1,
+        last,
+        left: 0,
+        right: None,
+    };
+    rewrite(area, rest, |line, _, _| {
+        let have = columns(line, line.len());
+        let column = to.at.unwrap_or(have);
+        let byte = cells_before(line, column);
+        let (missing, reaches) = (column.saturating_sub(have), column <= have);
+        let mut new = Fragment::default();
+        if reaches || to.fills {
+            new = Fragment::plain(&" ".repeat(missing));
+            new.append(typed);
+        }
+        (byte..byte, new)
+    });
+    if let Some(left) = to.left {
+        let line = area.line(start.line);
+        // Leaving goes one to the left, as it does from the end of what was typed.
+        area.cursor = Position::new(start.line, after(line, cells_before(line, left)));
     }
 }
 

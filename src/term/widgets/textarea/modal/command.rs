@@ -275,7 +275,7 @@ impl Modal {
                     Some(_) => 0,
                     None => self.address(area, &mut reading)?.map_or(here, |line| line) + 1,
                 };
-                self.transfer(area, (first, end), to, name == Name::Move)?;
+                transfer(area, (first, end), to, name == Name::Move)?;
             }
             Name::Global | Name::GlobalNot => {
                 let inverted = reading.take('!') || name == Name::GlobalNot;
@@ -468,56 +468,54 @@ impl Modal {
         }
         Ok(())
     }
+}
 
-    /// Moves or copies lines behind the line before `to`.
-    fn transfer(
-        &mut self,
-        area: &mut TextArea,
-        (first, end): (usize, usize),
-        to: usize,
-        moves: bool,
-    ) -> Result<(), Wrong> {
-        if moves && (first + 1..=end).contains(&to) {
-            return Err("lines cannot move into themselves");
-        }
-        let text = area
-            .buffer
-            .fragment(Position::new(first, 0)..Position::new(end, area.line(end).len()));
-        let (above, below) = (Fragment::plain("\n"), to == 0);
-        let at = if below {
-            Position::default()
-        } else {
-            Position::new(to - 1, area.line(to - 1).len())
-        };
-        let mut new = Fragment::default();
-        if below {
-            new.append(&text);
-            new.append(&above);
-        } else {
-            new.append(&above);
-            new.append(&text);
-        }
-        area.edit(at..at, new, Kind::Other);
-        let count = end - first + 1;
-        let mut landed = to + count - 1;
-        if moves {
-            let shift = if to <= first { count } else { 0 };
-            let (first, end) = (first + shift, end + shift);
-            let gone = if end + 1 < area.line_count() {
-                Position::new(first, 0)..Position::new(end + 1, 0)
-            } else {
-                let above = first.saturating_sub(1);
-                Position::new(above, area.line(above).len())
-                    ..Position::new(end, area.line(end).len())
-            };
-            area.edit(gone, Fragment::default(), Kind::Other);
-            if to > first {
-                landed -= count;
-            }
-        }
-        to_line(area, landed);
-        Ok(())
+/// Moves or copies lines behind the line before `to`.
+fn transfer(
+    area: &mut TextArea,
+    (first, end): (usize, usize),
+    to: usize,
+    moves: bool,
+) -> Result<(), Wrong> {
+    if moves && (first + 1..=end).contains(&to) {
+        return Err("lines cannot move into themselves");
     }
+    let text = area
+        .buffer
+        .fragment(Position::new(first, 0)..Position::new(end, area.line(end).len()));
+    let (above, below) = (Fragment::plain("\n"), to == 0);
+    let at = if below {
+        Position::default()
+    } else {
+        Position::new(to - 1, area.line(to - 1).len())
+    };
+    let mut new = Fragment::default();
+    if below {
+        new.append(&text);
+        new.append(&above);
+    } else {
+        new.append(&above);
+        new.append(&text);
+    }
+    area.edit(at..at, new, Kind::Other);
+    let count = end - first + 1;
+    let mut landed = to + count - 1;
+    if moves {
+        let shift = if to <= first { count } else { 0 };
+        let (first, end) = (first + shift, end + shift);
+        let gone = if end + 1 < area.line_count() {
+            Position::new(first, 0)..Position::new(end + 1, 0)
+        } else {
+            let above = first.saturating_sub(1);
+            Position::new(above, area.line(above).len())..Position::new(end, area.line(end).len())
+        };
+        area.edit(gone, Fragment::default(), Kind::Other);
+        if to > first {
+            landed -= count;
+        }
+    }
+    to_line(area, landed);
+    Ok(())
 }
 
 fn line_start(area: &TextArea, lines: Option<&RangeInclusive<usize>>) -> Position {

@@ -3,6 +3,7 @@
 use super::super::TextArea;
 use super::super::buffer::{Fragment, Position};
 use super::super::undo::Kind;
+use super::block::spread;
 use super::walk::{self, last};
 use super::{Input, Inserting, Modal, Mode};
 
@@ -60,7 +61,7 @@ impl Modal {
         }
         self.marks.insert('^', area.cursor);
         if let Some(column) = block {
-            self.spread(area, start, column, &typed);
+            spread(area, start, column, &typed);
         }
         if !self.replaying {
             let leave = self.recording.pop();

@@ -28,7 +28,7 @@ mod walk;
 
 use std::collections::BTreeMap;
 
-use self::block::Column;
+use self::block::{Again, Column};
 use self::command::Substitution;
 use self::motion::Find;
 use self::register::Registers;
@@ -189,7 +189,7 @@ pub struct Modal {
     /// What waits for the clipboard.
     waits: Option<(Edit, usize)>,
     /// The columns of a block that a change is done to again.
-    again: Option<Option<usize>>,
+    again: Option<Again>,
     /// What was selected last: how, from where, to where, and the column.
     selected: Option<(Mode, Position, Position, Option<usize>)>,
     /// The register that keys are kept for, and the one that was played last.

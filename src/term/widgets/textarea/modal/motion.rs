@@ -113,7 +113,11 @@ pub(super) fn target(
         Edit::ParagraphForward | Edit::ParagraphBack => {
             return paragraph(buffer, from, edit == Edit::ParagraphBack, times);
         }
-        Edit::SentenceForward => exclusive(sentence::forward(buffer, from, times)?),
+        // The end of the text belongs to the last sentence.
+        Edit::SentenceForward => match sentence::forward(buffer, from, times)? {
+            at if at == edge(buffer, false).at => edge(buffer, false),
+            at => exclusive(at),
+        },
         Edit::SentenceBack => exclusive(sentence::back(buffer, from, times)?),
         Edit::Matching => inclusive(matching(buffer, from)?),
         _ => return None,

@@ -118,9 +118,8 @@ impl Reading<'_> {
             'n' | 'z' | '1'..='9' => return None,
             char if char.is_ascii_alphabetic() => self.class(char)?,
             // What means something by itself means itself behind a backslash, and the other way round.
-            '^' | '$' => self.literal(char),
+            '^' | '$' | '/' | '\\' => self.literal(char),
             '.' | '*' | '[' if self.magic >= Magic::Usual => self.literal(char),
-            '/' | '\\' => self.literal(char),
             char if self.magic == Magic::Very => self.literal(char),
             char => return self.special(char),
         }

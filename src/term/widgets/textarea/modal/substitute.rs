@@ -175,6 +175,7 @@ impl Modal {
             return Ok(());
         }
         let range = Position::new(first, 0)..Position::new(end, area.line(end).len());
+        area.cursor = range.start;
         area.edit(range, found.new, Kind::Other);
         to_line(area, first + found.last);
         self.changed = true;
