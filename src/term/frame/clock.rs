@@ -83,6 +83,11 @@ impl FrameClock {
         self.request_at(quiet.map_or(then, |drawn| then.max(drawn + QUIET)));
     }
 
+    /// Whether a frame is due, but only after `then`.
+    pub fn is_due_after(&self, then: Instant) -> bool {
+        self.due.is_some_and(|due| due > then)
+    }
+
     /// When the next frame is to be drawn; `None` while nothing changed. While the answer to a fence is
     /// late, frames wait for it: what they would send would only queue. An echo goes out behind the one frame
     /// that is on its way.

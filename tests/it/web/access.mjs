@@ -58,7 +58,7 @@ await play(async (stage, serve) => {
 
   // By keyboard alone, from the address to the answer.
   const page = await stage.enter(server, DESKTOP);
-  assert.equal(await page.evaluate(() => document.activeElement.id), "prompt");
+  await page.waitForFunction(() => document.activeElement.id === "prompt");
   await page.getByRole("button", { name: "New session" }).focus();
   await page.keyboard.press("Enter");
   await page.locator(".start").waitFor();

@@ -78,7 +78,9 @@ impl Screen {
             let deadline = self.clock.deadline(Instant::now());
             let idle = self.terminal.output().is_idle();
             // What only decorates is due later than a piece of an answer would be.
-            let is_far = deadline.is_some_and(|deadline| deadline > self.next_of_stream());
+            let is_far = self
+                .clock
+                .is_due_after(self.next_of_stream().max(Instant::now()));
             let events = &self.deck.front.events;
             tokio::select! {
                 biased;
