@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::support::cli::{Ended, Home};
+use crate::support::cli::{Cli, Ended, Home};
 
 fn home(prompts: &[&str]) -> Home {
     let home = Home::new();
@@ -285,7 +285,7 @@ fn what_is_pinned_stands_first_and_what_is_archived_is_out_of_sight() {
     let ids: Vec<&str> = rows.iter().map(|row| row["id"].as_str().unwrap()).collect();
     let listed = |flags: &[&str]| -> Vec<(String, bool, bool)> {
         let start = home.cli().args(["sessions", "list", "--json"]);
-        let ended = flags.iter().fold(start, |cli, flag| cli.arg(flag)).run();
+        let ended = flags.iter().copied().fold(start, Cli::arg).run();
         let row = |row: &Value| {
             (
                 row["id"].as_str().unwrap().to_owned(),

@@ -50,7 +50,7 @@ fn moment() -> impl Fn() -> bool {
 #[derive(Debug)]
 pub struct Editor {
     area: TextArea,
-    modal: Modal,
+    modal: Box<Modal>,
     macros: Macros<KeyPress>,
     history: History,
     /// Where paths are completed from.
@@ -94,7 +94,7 @@ impl Editor {
     pub fn new() -> Self {
         Self {
             area: TextArea::new(PLACEHOLDER),
-            modal: Modal::default(),
+            modal: Box::default(),
             macros: Macros::default(),
             history: History::default(),
             files: None,

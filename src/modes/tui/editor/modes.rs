@@ -9,7 +9,7 @@ impl Editor {
     /// Whether there are modes; what was begun in others is dropped.
     pub fn set_modes(&mut self, modes: bool) {
         if self.modal.has_modes() != modes {
-            self.modal = Modal::new(modes);
+            *self.modal = Modal::new(modes);
         }
     }
 

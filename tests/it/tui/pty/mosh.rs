@@ -13,6 +13,9 @@ const MODES: &[&str] = &[
     "2004",
 ];
 
+/// Strings that it knows: titles and the clipboard.
+const STRINGS: &[&str] = &["0;", "1;", "2;", "52;"];
+
 /// A stream of bytes that may be cut anywhere.
 #[derive(Debug, Default)]
 pub(super) struct Filter {
@@ -53,40 +56,34 @@ fn is_whole(sequence: &[u8]) -> bool {
 fn kept(sequence: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(sequence).into_owned();
     let body = text.get(2..).unwrap_or_default();
+    if let Some(modes) = body.strip_prefix('?').filter(|_| sequence[1] == b'[') {
+        return known_modes(modes);
+    }
     let keeps = match sequence[1] {
-        b'[' => match body.strip_prefix('?') {
-            Some(modes) => {
-                // Of several modes those are set that are known.
-                let (modes, end) = modes.split_at(modes.len() - 1);
-                if !matches!(end, "h" | "l") {
-                    return Vec::new();
-                }
-                let known: Vec<&str> = modes
-                    .split(';')
-                    .filter(|mode| MODES.contains(mode))
-                    .collect();
-                return match &*known {
-                    [] => Vec::new(),
-                    known => format!("\x1b[?{}{end}", known.join(";")).into_bytes(),
-                };
-            }
-            None => {
-                let (parameters, end) = body.split_at(body.len() - 1);
-                let plain = parameters
-                    .bytes()
-                    .all(|byte| byte.is_ascii_digit() || byte == b';');
-                // Colours may have their parts behind colons.
-                let colours = end == "m" && !parameters.starts_with(['<', '>', '=']);
-                (plain || colours) && PLAIN.contains(&end.as_bytes()[0]) || body == "!p"
-            }
-        },
-        b']' => ["0;", "1;", "2;", "52;"]
-            .iter()
-            .any(|known| body.starts_with(known)),
+        b'[' => {
+            let (parameters, end) = body.split_at(body.len() - 1);
+            let is_plain = |byte: u8| byte.is_ascii_digit() || byte == b';';
+            // Colours may have their parts behind colons.
+            let colours = end == "m" && !parameters.starts_with(['<', '>', '=']);
+            let plain = parameters.bytes().all(is_plain) || colours;
+            plain && PLAIN.contains(&end.as_bytes()[0]) || body == "!p"
+        }
+        b']' => STRINGS.iter().any(|known| body.starts_with(known)),
         b'P' | b'_' | b'^' => false,
         _ => true,
     };
     if keeps { sequence.to_vec() } else { Vec::new() }
+}
+
+/// Of several modes those are set that are known.
+fn known_modes(modes: &str) -> Vec<u8> {
+    let (modes, end) = modes.split_at(modes.len() - 1);
+    let known = modes.split(';').filter(|mode| MODES.contains(mode));
+    let known: Vec<&str> = known.collect();
+    if known.is_empty() || !matches!(end, "h" | "l") {
+        return Vec::new();
+    }
+    format!("\x1b[?{}{end}", known.join(";")).into_bytes()
 }
 
 #[test]
