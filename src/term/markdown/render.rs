@@ -67,6 +67,8 @@ pub(super) struct Block<'a> {
     pub(super) flows: bool,
     /// It is markup as a whole.
     pub(super) markup: bool,
+    /// Tables are lines, not boxes.
+    pub(super) linear: bool,
     /// Tokens of the code blocks inside, in their order.
     pub(super) tokens: &'a [Vec<LineTokens>],
     pub(super) rows: Vec<Row>,
@@ -558,7 +560,8 @@ impl<'s, 'b> Renderer<'s, 'b> {
         };
         let prefix = rest_of(&self.prefixes);
         self.show_lone_marker();
-        table.rows(&prefix, self.block.width, &mut self.block.rows);
+        let boxed = !self.block.linear;
+        table.rows(&prefix, (self.block.width, boxed), &mut self.block.rows);
     }
 }
 

@@ -22,14 +22,14 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Appends the table's rows, each behind `prefix`.
-    pub(super) fn rows(&self, prefix: &[Span], width: usize, out: &mut Vec<Row>) {
+    /// Appends the table's rows, each behind `prefix`; as a box where one is wanted and fits.
+    pub(super) fn rows(&self, prefix: &[Span], (width, boxed): (usize, bool), out: &mut Vec<Row>) {
         let Some((header, body)) = self.rows.split_first() else {
             return;
         };
         let mut needs = Needs::new(self.alignments.len());
         self.rows.iter().for_each(|row| needs.add(row));
-        let columns = needs.columns(room(prefix, width));
+        let columns = boxed.then(|| needs.columns(room(prefix, width))).flatten();
         let grid = Grid {
             alignments: &self.alignments,
             header,

@@ -279,6 +279,7 @@ impl Unit {
             after_blank: rest.is_some_and(|rest| rest.after_blank),
             flows: rest.is_some_and(|rest| rest.flow.is_some()),
             markup: rest.is_some_and(|rest| rest.markup),
+            linear: shown.linear,
             tokens: &text.tokens,
             ..Block::default()
         };

@@ -154,3 +154,30 @@ async fn no_screen_has_decoration() {
     );
     insta::assert_snapshot!("linear_completion", screen.screen());
 }
+
+#[tokio::test]
+async fn tables_are_lines_wherever_they_stand_and_trees_say_their_levels() {
+    let text = "- item\n\n  | a | b |\n  |---|---|\n  | 1 | 2 |\n\n> | x | y |\n> |---|---|\n> | 3 | 4 |\n\n\
+                ```\n.\n├── src\n│   └── main.rs\n└── x\n```\n";
+    let script = Script::new().turn(|turn| turn.text(text));
+    let mut screen = start(60, 30, script).await;
+    screen.send("go").settled().await;
+    let shown = screen.screen();
+    assert_eq!(decoration(&shown), Vec::<char>::new(), "{shown}");
+    let said: Vec<&str> = shown.lines().map(str::trim).take(17).collect();
+    let said: Vec<&str> = said.into_iter().filter(|line| !line.is_empty()).collect();
+    let expected = [
+        "You: go",
+        "Answer:",
+        "- item",
+        "a: 1",
+        "b: 2",
+        "x: 3",
+        "y: 4",
+        ".",
+        "1:  src",
+        "2:  main.rs",
+        "1:  x",
+    ];
+    assert_eq!(said, expected, "{shown}");
+}
