@@ -124,3 +124,18 @@ fn favourites_are_first_and_cycled_and_a_role_is_a_model_with_its_level() {
     program.write("[[\r");
     program.shows("plan script/b.json");
 }
+
+#[test]
+fn an_open_list_of_models_follows_favourites_that_are_written_elsewhere() {
+    let mut program = Program::new()
+        .file("a.json", SCRIPT)
+        .model("a.json")
+        .start();
+    program.shows("Ask,");
+    program.write("\x0c");
+    program.shows("type to find");
+    let settings = program.work().join("../home/settings.toml");
+    let text = "discover_local_models = false\nfavourites = [\"demo/tour\"]\n";
+    std::fs::write(settings, text).unwrap();
+    program.shows("★ demo/tour");
+}
