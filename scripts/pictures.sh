@@ -16,6 +16,7 @@ fresh() {
     rm -rf "$work/slug"
     cp -r "$root/assets/tour" "$work/slug"
     cp "$out"/*.json "$work/slug/"
+    cp "$out/chat-phone.png" "$work/slug/chat.png"
     git -C "$work/slug" init -q -b main
     cd "$work/slug"
 }
@@ -46,9 +47,34 @@ for look in dark:120x40 light:120x40 dark:80x24 light:80x24; do
         'key=\es' 'wait=Sessions' "draw=$out/sessions-$end" 'key=\e' 'gone=Sessions' \
         'type=/context' 'key=\r' 'wait=system' "draw=$out/context-$end" 'key=\e' \
         'key=\eOP' 'wait=send the prompt' "draw=$out/help-$end" 'key=\e' \
-        'type=/settings' 'key=\r' 'wait=theme' "draw=$out/settings-$end" 'key=\e' \
-        'type=/keymap' 'key=\r' 'wait=enter' "draw=$out/keymap-$end" 'key=\e' \
+        'type=/settings' 'key=\r' 'wait=value' "draw=$out/settings-$end" 'key=\e' \
+        'type=/keymap' 'key=\r' 'wait=where' "draw=$out/keymap-$end" 'key=\e' \
         'type=/theme' 'key=\r' 'wait=Themes' "draw=$out/themes-$end" 'key=\e' 'gone=Themes' \
         'type=What is the plan?' 'key=\r' 'wait=still op' "draw=$out/answer-$end" \
+        -- --model script/screens.json
+    fresh
+    "$picture" "$size" --theme "$theme" \
+        'wait=Ask' 'wait=is ready' \
+        'key=\eo' 'wait=Tools' 'wait=bash' "draw=$out/toolbox-$end" 'key=\e' 'gone=Tools:' \
+        'type=Which titles fail, and why?' 'key=^S' 'wait=put aside' \
+        'type=Write a check for titles in Greek' 'key=^S' \
+        'key=\eg' 'wait=Put aside' 'wait=in Greek' "draw=$out/stash-$end" 'key=\e' 'gone=Put aside' \
+        'type=/login' 'key=\r' 'wait=Sign in' "draw=$out/login-$end" 'key=\e' 'gone=Sign in' \
+        'type=/settings' 'key=\r' 'wait=value' 'type=max_retries' 'key=\r' 'wait=writes it' \
+        "draw=$out/value-$end" 'key=\e' 'gone=writes it' 'key=\e' 'gone=Settings' \
+        'type=/keymap' 'key=\r' 'wait=action' 'type=retry_model' 'key=\r' 'wait=esc leaves it' 'key=\et' \
+        'wait=backspace' "draw=$out/capture-$end" 'key=\e' 'gone=backspace' 'key=\e' 'gone=binds' \
+        'type=How does the chat look on a phone?' 'key=\r' 'wait=▣ The chat' 'gone=Working' \
+        "draw=$out/picture-$end" \
+        'key=\eN' 'wait=is ready' 'type=Watch the folder' 'key=\r' 'wait=in the background.' 'gone=Working' \
+        'key=\ep' 'wait=ask' 'type=Tidy up' 'key=\r' 'wait=answers' "draw=$out/questions-$end" \
+        'key=\eN' 'wait=is ready' 'type=What is the plan?' 'key=\r' 'wait=still op' \
+        'type=Then say it in the README' 'key=\r' 'type=And commit what is there' 'key=\e\r' 'wait=then:' \
+        "draw=$out/queue-$end" 'key=\e0' 'wait=Open sessions' "draw=$out/open-$end" 'key=\e' 'gone=Open sessions' \
+        'key=^R' 'wait=Earlier prompts' "draw=$out/history-$end" 'key=\e' 'gone=Earlier prompts' \
+        'key=\eOS' 'wait=Permissions' "draw=$out/permissions-$end" 'key=\e' 'gone=Permissions' \
+        'type=/settings' 'key=\r' 'wait=value' 'type=keymap' 'key=\r' 'wait=writes it' \
+        'key=^U' 'type=emacs' 'key=\r' 'wait="emacs"' 'key=\e' 'gone=Settings' \
+        'gone=is in' 'key=^X' 'wait=choose a model' "draw=$out/hints-$end" \
         -- --model script/screens.json
 done

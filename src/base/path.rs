@@ -110,6 +110,19 @@ pub fn display(path: &Path, cwd: &Path) -> String {
     display_with_home(path, cwd, dirs::home_dir().as_deref())
 }
 
+/// `path` for people, with `~` below the home directory.
+pub fn below_home(path: &Path) -> String {
+    with_tilde(path, dirs::home_dir().as_deref())
+}
+
+fn with_tilde(path: &Path, home: Option<&Path>) -> String {
+    match home.and_then(|home| path.strip_prefix(home).ok()) {
+        Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
+        Some(rest) => format!("~/{}", rest.display()),
+        None => path.display().to_string(),
+    }
+}
+
 fn display_with_home(path: &Path, cwd: &Path, home: Option<&Path>) -> String {
     if let Ok(rest) = path.strip_prefix(cwd) {
         return if rest.as_os_str().is_empty() {
@@ -118,11 +131,7 @@ fn display_with_home(path: &Path, cwd: &Path, home: Option<&Path>) -> String {
             rest.display().to_string()
         };
     }
-    match home.and_then(|home| path.strip_prefix(home).ok()) {
-        Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
-        Some(rest) => format!("~/{}", rest.display()),
-        None => path.display().to_string(),
-    }
+    with_tilde(path, home)
 }
 
 /// Existing paths that `path`, which does not exist, may have meant: entries of the deepest existing

@@ -17,6 +17,7 @@ pub mod history;
 pub mod hooks;
 pub mod host;
 pub mod hosts;
+pub mod illustration;
 pub mod image;
 pub mod keeper;
 pub mod kept;

@@ -352,7 +352,7 @@ impl Task {
                 }
             }
             Op::RenameSession { name } => self.rename(name).await,
-            Op::ListModels => self.publish_models(),
+            Op::ListModels => self.list_models(),
             Op::RefreshModels => self.refresh_models_now(),
             Op::SelectModel { reference } => self.select_model(&reference).await,
             Op::CycleModel { backward } => match self.models.cycled(backward) {

@@ -82,6 +82,12 @@ impl Task {
         }
     }
 
+    /// Tells the models, with the favourites that hold now.
+    pub(super) fn list_models(&mut self) {
+        self.read_roles();
+        self.publish_models();
+    }
+
     /// Takes over what the settings say of models now.
     fn read_roles(&mut self) {
         let (settings, _) = Settings::load_for(&self.setup.folders, &self.setup.cwd);

@@ -3,6 +3,7 @@
 use super::app::{App, Effect};
 use super::looks::{NewBinding, ThemeChoice};
 use super::overlays;
+use crate::coding::host::Op;
 use crate::coding::settings::SettingInfo;
 use crate::term::keymap::parse_sequence;
 
@@ -65,6 +66,11 @@ impl App {
         if self.layers.contains(overlays::keymap::ID) {
             self.renew(overlays::keymap::ID, overlays::keymap::picker(&self.keymap));
         }
+    }
+
+    /// The favourites are others: a list of models that is open follows.
+    pub fn follow_favourites(&mut self) {
+        self.ops.push(Op::ListModels);
     }
 
     /// Preferences that hold while the program runs.

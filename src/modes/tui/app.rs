@@ -339,6 +339,11 @@ impl App {
         }
     }
 
+    /// Takes the file of a picture that an answer names, or why it is not shown.
+    pub fn set_illustration(&mut self, path: &str, read: &Result<String, String>) {
+        self.dirty |= self.transcript.set_illustration(path, read);
+    }
+
     /// The strips that the terminal has to paint over the last frame.
     pub fn take_placed(&mut self) -> Vec<Placed> {
         std::mem::take(&mut self.placed)

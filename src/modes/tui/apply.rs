@@ -235,8 +235,7 @@ impl App {
     }
 
     pub(super) fn model_picker(&self) -> overlays::picker::Picker {
-        let keys = self.keymap.keys_for("list", "favourite");
-        overlays::model::picker(&self.models, &self.footer, keys.first())
+        overlays::model::picker(&self.models, &self.footer)
     }
 
     pub(super) fn tell(&mut self, op: AgentOp) {

@@ -5,7 +5,8 @@ use ratatui::layout::{Position, Rect};
 use super::command::Command;
 use crate::base::text;
 use crate::term::component::Handled;
-use crate::term::row::Row;
+use crate::term::markdown::Markdown;
+use crate::term::row::{Row, Span};
 use crate::term::widgets::line_input::LineInput;
 
 /// From this width on the look stands beside the list.
@@ -13,8 +14,13 @@ const BESIDE: u16 = 100;
 
 /// The list, and the look where there is room for one: below the list from `least` rows on.
 pub(super) fn divide(area: Rect, least: u16) -> (Rect, Option<Rect>) {
+    divide_for(area, least, (3, 5))
+}
+
+/// The same, with the share of the columns that the list has when the look stands beside it.
+pub(super) fn divide_for(area: Rect, least: u16, share: (u16, u16)) -> (Rect, Option<Rect>) {
     if area.width >= BESIDE {
-        let width = area.width * 3 / 5;
+        let width = area.width * share.0 / share.1;
         let preview = Rect {
             x: area.x + width,
             width: area.width - width,
@@ -53,6 +59,25 @@ pub(super) fn fit(mut row: Row, width: usize) -> Row {
         span.text = cut.into();
     }
     row
+}
+
+/// What a model wrote, laid out in at most `height` rows of this width behind `indent`.
+pub(super) fn written(source: &str, indent: &[Span], (width, height): (usize, usize)) -> Vec<Row> {
+    let columns: usize = indent.iter().map(|span| text::width(&span.text)).sum();
+    let width = width.saturating_sub(columns).max(1);
+    let mut markdown = Markdown::from_text(source);
+    let mut rows = Vec::new();
+    let shown = markdown.height(width).min(height);
+    markdown.rows(width, 0..shown, &mut rows);
+    for row in &mut rows {
+        // The ground of code begins behind the indent.
+        if let Some(fill) = row.fill.take() {
+            let rest = width.saturating_sub(row.width());
+            row.push(" ".repeat(rest), fill);
+        }
+        row.spans.splice(0..0, indent.iter().cloned());
+    }
+    rows
 }
 
 /// What a command does to the line that is typed for the list.

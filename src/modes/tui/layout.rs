@@ -70,12 +70,12 @@ pub fn split_bottom(area: &mut Rect, rows: u16) -> Rect {
     }
 }
 
-/// Columns beside a box below which it takes them all: what shows in so few is only noise.
-const MARGINS: u16 = 8;
+/// Columns beside a box below which it takes them all: parts of words at its sides are only noise.
+const MARGINS: u16 = 40;
 
 /// A box in the middle of `screen` for an overlay that wants this size.
 pub fn centred(screen: Rect, width: u16, height: u16) -> Rect {
-    let width = if width.saturating_add(MARGINS) > screen.width {
+    let width = if width.saturating_add(MARGINS) >= screen.width {
         screen.width
     } else {
         width.max(1)

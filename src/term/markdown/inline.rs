@@ -134,15 +134,32 @@ impl Inline {
         }
     }
 
-    pub(super) fn close_image(&mut self) {
+    /// Ends a picture: a sign, what is said of it, and where it is when that fits into `room`.
+    pub(super) fn close_image(&mut self, room: usize) {
         let Some((destination, alt)) = self.image.take() else {
             return;
         };
-        self.spans.push(Span {
-            text: format!("[image: {}]({destination})", alt.trim()).into(),
-            face: Token::Muted.into(),
-            link: Some(destination),
-        });
+        // A picture that the text brings along has no address to speak of.
+        let is_within = destination.starts_with("data:");
+        let name = match (alt.trim(), is_within) {
+            ("", true) => "picture",
+            ("", false) => &*destination,
+            (alt, _) => alt,
+        };
+        let mut span = Span::new(format!("▣ {name}"), Token::Muted);
+        if !is_within {
+            span.face = Face::from(Token::Link).emphasised(Emphasis::UNDERLINE);
+            span.link = Some(Arc::clone(&destination));
+        }
+        self.spans.push(span);
+        let shown = format!(" ({destination})");
+        if !is_within && name != &*destination && crate::base::text::width(&shown) <= room {
+            self.spans.push(Span {
+                text: shown.into(),
+                face: Token::Muted.into(),
+                link: Some(destination),
+            });
+        }
     }
 
     /// The finished spans, with bare URLs and footnote marks made links.

@@ -15,6 +15,7 @@ mod math;
 mod mermaid;
 mod parts;
 mod pieces;
+pub mod plain;
 mod render;
 mod scan;
 mod sections;

@@ -313,7 +313,7 @@ impl<'s, 'b> Renderer<'s, 'b> {
             TagEnd::Strong => self.inline.emphasise(Emphasis::BOLD, false),
             TagEnd::Strikethrough => self.inline.emphasise(Emphasis::STRIKE, false),
             TagEnd::Link => self.inline.close_link(self.block.width / 2),
-            TagEnd::Image => self.inline.close_image(),
+            TagEnd::Image => self.inline.close_image(self.block.width / 2),
             _ => {}
         }
     }

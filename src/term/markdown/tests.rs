@@ -169,7 +169,7 @@ fn alerts_footnotes_images_and_html() {
     ▌ Warning
     ▌ Mind the gap
 
-    See[^1] and [image: a cat](cat.png)
+    See[^1] and ▣ a cat (cat.png)
 
     [^1]: The note goes on
 

@@ -4,7 +4,8 @@
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
-use crate::base::text::{graphemes, single_line, truncate, width};
+use super::columns::{Cell, Columns, Layout, Measure};
+use crate::base::text::{graphemes, single_line, truncate};
 use crate::term::face::{Face, Token};
 use crate::term::row::{Row, Span};
 
@@ -14,8 +15,8 @@ pub struct Item {
     /// Tells items apart when the list changes under the selection.
     pub key: String,
     pub label: String,
-    /// Shown at the right edge.
-    pub detail: String,
+    /// One for each column of the list.
+    pub details: Vec<Cell>,
     /// Also matched, never shown.
     pub keywords: String,
     /// Shown dimmed: it can be chosen, but something is missing.
@@ -26,6 +27,8 @@ pub struct Item {
 #[derive(Debug)]
 pub struct Select {
     items: Vec<Item>,
+    columns: Columns,
+    measure: Measure,
     query: String,
     /// Places of the items that match, best first, with the matched characters of their labels.
     shown: Vec<(usize, Vec<u32>)>,
@@ -36,9 +39,12 @@ pub struct Select {
 }
 
 impl Select {
+    /// A list with one detail at the right edge.
     pub fn new(items: Vec<Item>) -> Self {
         let mut select = Self {
+            measure: measure(&items),
             items,
+            columns: Columns::DETAIL,
             query: String::new(),
             shown: Vec::new(),
             selected: 0,
@@ -49,9 +55,16 @@ impl Select {
         select
     }
 
+    /// Shows its details in these columns.
+    #[must_use]
+    pub fn with_columns(self, columns: Columns) -> Self {
+        Self { columns, ..self }
+    }
+
     /// Other items; what is selected stays selected when it is still there.
     pub fn set_items(&mut self, items: Vec<Item>) {
         let key = self.selected().map(|item| item.key.clone());
+        self.measure = measure(&items);
         self.items = items;
         self.narrow();
         if let Some(key) = key {
@@ -126,8 +139,20 @@ impl Select {
         self.selected = self.shown.len().saturating_sub(1);
     }
 
-    /// The visible rows for a viewport, the selected one among them.
+    /// Rows above the items that name the columns.
+    pub fn head_rows(&self) -> usize {
+        usize::from(self.columns.are_named())
+    }
+
+    /// The visible rows for a viewport, the selected one among them, below the names of the columns.
     pub fn rows(&mut self, columns: usize, height: usize) -> Vec<Row> {
+        // The mark before a row, and a cell behind it.
+        let layout = self.measure.fit(self.columns, columns.saturating_sub(3));
+        let head = layout.head().filter(|_| height > 1).map(|mut head| {
+            head.spans.insert(0, Span::new("  ", Token::Muted));
+            head
+        });
+        let height = height - usize::from(head.is_some());
         if self.selected < self.top {
             self.top = self.selected;
         } else if self.selected >= self.top + height {
@@ -135,11 +160,10 @@ impl Select {
         }
         self.top = self.top.min(self.shown.len().saturating_sub(height));
         let visible = self.shown.iter().enumerate().skip(self.top).take(height);
-        visible
-            .map(|(place, (item, matched))| {
-                item_row(&self.items[*item], matched, place == self.selected, columns)
-            })
-            .collect()
+        let items = visible.map(|(place, (item, matched))| {
+            item_row(&self.items[*item], matched, place == self.selected, &layout)
+        });
+        head.into_iter().chain(items).collect()
     }
 
     fn narrow(&mut self) {
@@ -157,8 +181,11 @@ impl Select {
         let mut scored: Vec<(u32, usize)> = Vec::new();
         for (place, item) in self.items.iter().enumerate() {
             text.clear();
-            for part in [&item.label, " ", &item.keywords] {
+            // What stands before the label is searched as a part of it.
+            let before = self.columns.before(&item.details);
+            for part in before.chain([item.label.as_str(), &item.keywords]) {
                 text.push_str(part);
+                text.push(' ');
             }
             let haystack = Utf32Str::new(&text, &mut buffer);
             if let Some(score) = pattern.score(haystack, &mut self.matcher) {
@@ -184,7 +211,15 @@ impl Select {
     }
 }
 
-fn item_row(item: &Item, matched: &[u32], selected: bool, columns: usize) -> Row {
+fn measure(items: &[Item]) -> Measure {
+    let mut measure = Measure::default();
+    for item in items {
+        measure.add(&item.label, &item.details);
+    }
+    measure
+}
+
+fn item_row(item: &Item, matched: &[u32], selected: bool, layout: &Layout) -> Row {
     let ground = selected.then_some(Token::Selected);
     let base = if item.dimmed {
         Token::Muted
@@ -196,20 +231,14 @@ fn item_row(item: &Item, matched: &[u32], selected: bool, columns: usize) -> Row
         ground,
         ..Face::default()
     };
-    let detail = single_line(&item.detail);
-    let room = columns.saturating_sub(3);
-    let label = single_line(&item.label);
-    // Half of the room, or what the label leaves.
-    let detail_room = (room / 2).max(room.saturating_sub(width(&label) + 2));
-    let detail = truncate(&detail, detail_room).into_owned();
-    let label_room = room.saturating_sub(width(&detail) + usize::from(!detail.is_empty()) * 2);
-    let label = truncate(&label, label_room);
     let mut row = Row::default();
     row.push(if selected { "› " } else { "  " }, face(Token::Accent));
-    push_marked(&mut row, &label, matched, face(base), face(Token::Match));
-    let gap = room.saturating_sub(width(&label) + width(&detail));
-    row.push(" ".repeat(gap), face(base));
-    row.spans.push(Span::new(detail, face(Token::Muted)));
+    let details = &item.details;
+    layout.write(&mut row, details, face, |row, room| {
+        let label = single_line(&item.label);
+        let label = truncate(&label, room);
+        push_marked(row, &label, matched, face(base), face(Token::Match));
+    });
     row.push(" ", face(base));
     row.fill = selected.then(|| Face::from(Token::Selected));
     row

@@ -128,6 +128,6 @@ async fn a_key_is_typed_unseen() {
         .type_text("anthropic/claude-opus-5-5");
     // Others with "no key" are below it.
     screen
-        .shows("› anthropic/claude-opus-5-5 ·                            thinking")
+        .shows("› anthropic/claude-opus-5-5 ·                    ✓")
         .await;
 }

@@ -149,7 +149,7 @@ async fn sessions_are_found_by_what_was_said_in_them() {
         "{shown}"
     );
     // Beside it, how it went.
-    screen.shows("● It **failed**.").await;
+    screen.shows("● It failed.").await;
     screen.press("enter").shows("▌ first prompt").await;
     assert!(screen.conversation().contains("▌ first prompt"));
 }

@@ -26,12 +26,12 @@ async fn skills_and_prompts_complete_list_and_run() {
     screen.press("tab").type_text("a.rs").press("enter");
     screen.settled().await;
     assert_eq!(screen.last_prompt(), "Review a.rs.");
-    screen.send("/skills").shows("when called").await;
+    screen.send("/skills").shows("what it does").await;
     // The cost depends on where the skill lies.
     let shown = screen.screen();
-    let (before, after) = shown.split_once(" tokens,").unwrap();
-    let before = before.trim_end_matches(|char: char| char.is_ascii_digit());
-    insta::assert_snapshot!("skills", format!("{before}NN tokens,{after}"));
+    let (before, after) = shown.split_once('~').unwrap();
+    let after = after.trim_start_matches(|char: char| char.is_ascii_digit());
+    insta::assert_snapshot!("skills", format!("{before}~NN{after}"));
     screen.type_text("pdf").press("enter");
     assert_eq!(screen.editor(), "/skill:pdf");
     screen.type_text("page 3").press("enter");

@@ -11,6 +11,7 @@ use crate::coding::settings::ExitOutput;
 use crate::modes::prompt::Prompt;
 use crate::modes::tui::app::App;
 use crate::modes::tui::run::Options;
+use crate::term::markdown::plain;
 
 /// Events applied between two looks at the keyboard.
 const EVENT_BATCH: usize = 512;
@@ -259,7 +260,7 @@ impl Card {
                 }
             }
             AgentMessage::Assistant(answer) => {
-                let said = line(&answer.text());
+                let said = line(&plain::first_line(&answer.text()));
                 if !said.is_empty() {
                     self.seen.answer = said;
                 }

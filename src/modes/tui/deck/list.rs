@@ -5,6 +5,7 @@ use crate::modes::tui::action::Action;
 use crate::modes::tui::overlays::picker::Picker;
 use crate::term::face::{Emphasis, Face, Token};
 use crate::term::row::{Row, Span};
+use crate::term::widgets::columns::{Cell, Column, Columns};
 use crate::term::widgets::select::Item;
 use crate::term::wrap::Wrap;
 
@@ -12,6 +13,15 @@ pub(super) const ID: &str = "open_sessions";
 
 /// Columns of a look beside the list.
 const LOOK_COLUMNS: usize = 46;
+
+const COLUMNS: Columns = Columns {
+    label: "",
+    details: &[
+        Column::words("", 0).first(),
+        Column::words("", 2),
+        Column::words("", 1),
+    ],
+};
 
 /// The picker over the open sessions. It is made anew whenever one stands otherwise.
 pub(super) fn picker(roster: &Roster) -> Picker {
@@ -28,7 +38,9 @@ pub(super) fn picker(roster: &Roster) -> Picker {
     };
     picker
         .with_look(Box::new(look))
-        .on_remove(Box::new(remove))
+        .with_columns(COLUMNS)
+        .taking("shows it")
+        .on_remove("closes it", Box::new(remove))
         .with_selected(&shown.to_string())
 }
 
@@ -39,20 +51,20 @@ fn wanted(key: &str, action: impl Fn(usize) -> Action) -> Vec<Action> {
 }
 
 fn item(entry: &Entry, shown: usize) -> Item {
-    let mut detail = Vec::new();
-    if entry.has_draft {
-        detail.push("draft");
-    }
-    let state = entry.state.word();
-    detail.push(if entry.number == shown {
-        "shown"
+    let draft = if entry.has_draft { "draft" } else { "" };
+    let state = if entry.number == shown {
+        "shown".into()
     } else {
-        state
-    });
+        Cell::new(entry.state.word(), entry.state.token())
+    };
     Item {
         key: entry.number.to_string(),
-        label: format!("{} {} {}", entry.number, entry.state.sign(), entry.title),
-        detail: detail.join("  "),
+        label: entry.title.clone(),
+        details: vec![
+            format!("{} {}", entry.number, entry.state.sign()).into(),
+            draft.into(),
+            state,
+        ],
         keywords: format!("{} {} {}", entry.cwd, entry.model, entry.prompt),
         dimmed: false,
     }

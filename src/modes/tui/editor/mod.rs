@@ -531,7 +531,7 @@ fn item((place, candidate): (usize, &Candidate)) -> Item {
     Item {
         key: place.to_string(),
         label: candidate.label.clone(),
-        detail: candidate.detail.clone(),
+        details: vec![candidate.detail.as_str().into()],
         ..Item::default()
     }
 }

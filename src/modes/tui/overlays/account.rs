@@ -5,12 +5,21 @@ use crate::coding::accounts::{Account, AccountSource};
 use crate::coding::host::{LoginMethod, Op};
 use crate::llm::auth::Method;
 use crate::modes::tui::action::Action;
+use crate::term::widgets::columns::{Column, Columns};
 use crate::term::widgets::select::Item;
 
 /// The layer of the list.
 pub fn id(sign_out: bool) -> &'static str {
     if sign_out { "logout" } else { "login_list" }
 }
+
+const COLUMNS: Columns = Columns {
+    label: "provider",
+    details: &[
+        Column::words("how", 0).at_least(8),
+        Column::words("there is", 1).at_least(12),
+    ],
+};
 
 /// One line a provider and way to sign in, or one a provider to sign out of.
 pub fn picker(accounts: &[Account], sign_out: bool) -> Picker {
@@ -27,7 +36,9 @@ pub fn picker(accounts: &[Account], sign_out: bool) -> Picker {
             "nothing is stored",
             items.collect(),
             Box::new(take),
-        );
+        )
+        .with_columns(COLUMNS)
+        .taking("signs out");
     }
     let items = accounts.iter().flat_map(|account| {
         let methods = account.methods.iter().map(|method| match method {
@@ -43,6 +54,8 @@ pub fn picker(accounts: &[Account], sign_out: bool) -> Picker {
         items.collect(),
         Box::new(take),
     )
+    .with_columns(COLUMNS)
+    .taking("signs in")
 }
 
 fn take(key: &str) -> Vec<Action> {
@@ -74,12 +87,10 @@ fn item(account: &Account, key: String, way: &str) -> Item {
         AccountSource::Nothing => String::new(),
         _ => account.described(),
     };
-    let parts = [way, has.as_str()];
-    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     Item {
         key,
         label: account.label.clone(),
-        detail: parts.join("  "),
+        details: vec![way.into(), has.into()],
         keywords: account.provider.clone(),
         dimmed: false,
     }

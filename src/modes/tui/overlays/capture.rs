@@ -4,9 +4,8 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use super::frame::{self, boxed};
 use super::keymap::place;
-use super::picker::boxed;
-use crate::base::text;
 use crate::modes::tui::action::Action;
 use crate::modes::tui::command::Command;
 use crate::modes::tui::hints::describe;
@@ -16,8 +15,9 @@ use crate::term::component::{Component, Cx, Handled, View};
 use crate::term::face::Token;
 use crate::term::input::{KeyCode, KeyModifiers, KeyPress};
 use crate::term::keymap::{Keymap, describe_all};
-use crate::term::row::Row;
+use crate::term::row::{Row, Span};
 use crate::term::widgets::paint::paint_rows;
+use crate::term::wrap::Wrap;
 
 pub const ID: &str = "capture";
 
@@ -90,35 +90,32 @@ fn needs_protocol(key: KeyPress) -> bool {
 
 impl Component<Command, Action> for Capture {
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
-        let remarks = self.remarks(view.keymap);
-        let height = u16::try_from(remarks.len() + 5).unwrap_or(u16::MAX);
+        let inner = usize::from(centred(area, 80, 1).width.saturating_sub(2));
+        let mut remarks = Vec::new();
+        for (text, token) in self.remarks(view.keymap) {
+            let indent = [Span::new(" ", token)];
+            Wrap::new(inner)
+                .prefixed(&indent)
+                .text(&text, token, &mut remarks);
+        }
+        let height = u16::try_from(remarks.len() + 3).unwrap_or(u16::MAX);
         let area = centred(area, 80, height);
-        let inner = usize::from(area.width.saturating_sub(2));
-        let line = |left: &str, right: &str| {
-            Row::plain(
-                format!("{left}{}{right}", "─".repeat(inner)),
-                Token::BorderActive,
-            )
-        };
-        let what = text::truncate(describe(&self.action), inner.saturating_sub(20)).into_owned();
-        let mut title = Row::plain(format!(" [{}] ", self.context), Token::Muted);
-        title.push(what, Token::Title);
         let keys = if self.keys.is_empty() {
             Row::plain(" press the keys", Token::Placeholder)
         } else {
             Row::plain(format!(" {}", describe_all(&self.keys)), Token::Accent)
         };
-        let mut rows = vec![line("╭", "╮"), boxed(title, inner), boxed(keys, inner)];
-        for (text, token) in remarks {
-            rows.push(boxed(Row::plain(format!(" {text}"), token), inner));
+        let mut rows = vec![
+            frame::top(describe(&self.action), &self.context, inner + 2),
+            boxed(keys, inner),
+        ];
+        rows.extend(remarks.into_iter().map(|row| boxed(row, inner)));
+        let mut help = vec!["esc leaves it"];
+        if !self.keys.is_empty() {
+            help.splice(0..0, ["enter writes it", "backspace takes a key back"]);
         }
-        let help = if self.keys.is_empty() {
-            " esc leaves it"
-        } else {
-            " enter writes it, backspace takes a key back, esc leaves it"
-        };
-        rows.push(boxed(Row::plain(help, Token::Muted), inner));
-        rows.push(line("╰", "╯"));
+        let help: Vec<String> = help.into_iter().map(str::to_owned).collect();
+        rows.push(frame::bottom(&help, Token::Muted, inner + 2));
         paint_rows(&rows, area, buffer, view.links, |face| {
             view.theme.style(face)
         });

@@ -4,7 +4,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::picker::boxed;
+use super::frame::{self, boxed};
 use crate::base::text;
 use crate::coding::compaction::{ContextPart, ContextReport, PartKind};
 use crate::coding::host::{Op, TreeOp};
@@ -29,6 +29,10 @@ const WIDTH: u16 = 84;
 pub struct ContextView {
     report: ContextReport,
     cache: CacheFigures,
+    /// Rows there are, the first one shown, and rows that fit.
+    count: usize,
+    top: usize,
+    page: usize,
 }
 
 /// How the caches of providers were hit.
@@ -44,13 +48,13 @@ struct CacheFigures {
 /// How each kind is drawn in the bar.
 fn token(kind: PartKind) -> Token {
     match kind {
-        PartKind::System => Token::Heading,
-        PartKind::Tools => Token::ToolName,
-        PartKind::Summaries => Token::Quote,
-        PartKind::Prompts => Token::UserMarker,
-        PartKind::Files => Token::Link,
+        PartKind::System => Token::Muted,
+        PartKind::Tools => Token::Code,
+        PartKind::Summaries => Token::Error,
+        PartKind::Prompts => Token::Text,
+        PartKind::Files => Token::SyntaxType,
         PartKind::Answers => Token::Accent,
-        PartKind::Thinking => Token::Thinking,
+        PartKind::Thinking => Token::Border,
         PartKind::ToolCalls => Token::Working,
         PartKind::ToolResults => Token::Success,
         PartKind::Shell => Token::Warning,
@@ -66,7 +70,18 @@ impl ContextView {
             missed,
             missed_cost,
         };
-        Self { report, cache }
+        Self {
+            report,
+            cache,
+            count: 0,
+            top: 0,
+            page: 10,
+        }
+    }
+
+    fn scroll(&mut self, rows: isize) {
+        let last = self.count.saturating_sub(self.page);
+        self.top = self.top.saturating_add_signed(rows).min(last);
     }
 
     fn rows(&self, inner: usize) -> Vec<Row> {
@@ -75,16 +90,16 @@ impl ContextView {
         let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
         let mut rows = Vec::new();
         let percent = report.used * 100 / report.window.max(1);
-        let mut title = Row::plain(" Context ", bold);
-        let used = format!(
-            "{} of {} tokens · {percent} % · {}",
+        let mut used = Row::plain(format!(" {percent}%"), bold);
+        let count = format!(
+            " of {}: {} of {} tokens",
+            report.model,
             tokens(report.used),
             tokens(report.window),
-            report.model
         );
-        let room = inner.saturating_sub(9);
-        title.push(text::truncate(&used, room).into_owned(), Token::Muted);
-        rows.extend([title, self.bar(width), Row::default()]);
+        let room = width.saturating_sub(used.width());
+        used.push(text::truncate(&count, room).into_owned(), Token::Muted);
+        rows.extend([used, self.bar(width), Row::default()]);
         rows.extend(report.parts.iter().map(|part| part_row(*part, width)));
         let free = report
             .window
@@ -101,11 +116,9 @@ impl ContextView {
             rows.push(Row::plain(" Largest", Token::Heading));
         }
         for (name, size) in &report.largest {
-            let name = text::single_line(name.trim());
+            let name = text::single_line(name.trim().lines().next().unwrap_or_default());
             rows.push(count_row(" ", Token::Muted, (&name, ""), *size, width));
         }
-        rows.push(Row::default());
-        rows.push(Row::plain(" c compact now · esc back", Token::Muted));
         rows
     }
 
@@ -223,22 +236,21 @@ fn count_row(
 impl Component<Command, Action> for ContextView {
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
         let inner = usize::from(centred(area, WIDTH, 1).width.saturating_sub(2));
-        let mut body = self.rows(inner);
+        let body = self.rows(inner);
         let height = u16::try_from(body.len() + 2).unwrap_or(u16::MAX);
         let area = centred(area, WIDTH, height);
-        let line = |left: &str, right: &str| {
-            Row::plain(
-                format!("{left}{}{right}", "─".repeat(inner)),
-                Token::BorderActive,
-            )
-        };
-        // Where there is no room for all of it, the keys are still told.
-        let room = usize::from(area.height.saturating_sub(2));
-        let keys = body.pop().filter(|_| room > 0);
-        body.truncate(room.saturating_sub(1));
-        let mut rows = vec![line("╭", "╮")];
-        rows.extend(body.into_iter().chain(keys).map(|row| boxed(row, inner)));
-        rows.push(line("╰", "╯"));
+        self.page = usize::from(area.height.saturating_sub(2));
+        self.count = body.len();
+        self.scroll(0);
+        let mut keys = vec!["c compacts now".to_owned()];
+        if self.count > self.page {
+            keys.extend(frame::hints(view.keymap, "list", &[("down", "scrolls")]));
+        }
+        keys.extend(frame::hints(view.keymap, "list", &[("cancel", "closes")]));
+        let mut rows = vec![frame::top("Context", "", inner + 2)];
+        let shown = body.into_iter().skip(self.top).take(self.page);
+        rows.extend(shown.map(|row| boxed(row, inner)));
+        rows.push(frame::bottom(&keys, Token::Muted, inner + 2));
         paint_rows(&rows, area, buffer, view.links, |face| {
             view.theme.style(face)
         });
@@ -262,6 +274,12 @@ impl Component<Command, Action> for ContextView {
             | Command::Interrupt
             | Command::ClearOrExit
             | Command::Context => cx.push(Action::CloseLayer),
+            Command::Up => self.scroll(-1),
+            Command::Down => self.scroll(1),
+            Command::PageUp => self.scroll(-self.page.cast_signed()),
+            Command::PageDown => self.scroll(self.page.cast_signed()),
+            Command::First => self.top = 0,
+            Command::Last => self.scroll(isize::MAX),
             _ => return Handled::No,
         }
         Handled::Yes

@@ -11,6 +11,7 @@ use crate::base::{clock, text};
 use crate::coding::fan::{LaneState, LaneStatus};
 use crate::coding::host::{Op, TreeOp};
 use crate::modes::tui::action::Action;
+use crate::modes::tui::beside::written;
 use crate::modes::tui::command::Command;
 use crate::modes::tui::footer::tokens;
 use crate::modes::tui::tree::compare::changed_file;
@@ -160,10 +161,7 @@ impl FanView {
         if let Some(error) = &state.error {
             Wrap::new(width).text(&text::sanitize(error), Token::Error, &mut rows);
         }
-        let clean = text::sanitize(&state.text);
-        for line in text::expand_tabs(&clean).lines() {
-            Wrap::new(width).text(line, Token::Text, &mut rows);
-        }
+        rows.extend(written(&state.text, &[], (width, usize::MAX)));
         for (path, changes) in &state.files {
             rows.extend(changed_file(path, changes, width));
         }
@@ -200,12 +198,15 @@ fn status_row(state: &LaneState, width: usize) -> Row {
         Some(tool) => format!(" {tool}"),
         None => String::new(),
     };
+    let cost = match state.usage.cost.total {
+        0.0 => String::new(),
+        cost => format!(" · ${cost:.4}"),
+    };
     let numbers = format!(
-        "{doing} · {} · ↑{} ↓{} · ${:.4}",
+        "{doing} · {} · ↑{} ↓{}{cost}",
         clock::human_duration(state.duration_ms),
         tokens(state.usage.context_tokens()),
         tokens(state.usage.output),
-        state.usage.cost.total
     );
     let room = width.saturating_sub(row.width());
     row.push(text::truncate(&numbers, room).into_owned(), Token::Muted);

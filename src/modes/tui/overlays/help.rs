@@ -3,8 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::palette::keys;
-use super::picker::boxed;
+use super::frame::{self, boxed};
 use crate::base::text;
 use crate::coding::context::AddedCommand;
 use crate::coding::plugins::link::PluginKey;
@@ -26,8 +25,33 @@ pub const ID: &str = "help";
 /// Widest the page gets.
 const WIDTH: u16 = 100;
 
+const HINTS: &[(&str, &str)] = &[
+    ("down", "scrolls"),
+    ("page_down", "a page"),
+    ("cancel", "closes"),
+];
+
 /// Columns of the keys.
 const KEY_COLUMNS: usize = 28;
+
+/// Columns from which on what keys do stands beside them.
+const BESIDE: usize = 64;
+
+/// Keys told of one action.
+const MOST_KEYS: usize = 4;
+
+/// What is told in one go, and where it is bound.
+const SECTIONS: &[(&str, &[&str])] = &[
+    ("Keys", &["global", "editor"]),
+    ("While browsing", &["transcript"]),
+    ("In lists", &["list"]),
+    ("In the list of sessions", &["sessions"]),
+    ("In the tree", &["tree"]),
+    ("In the changes", &["diff"]),
+    ("In questions", &["question"]),
+    ("In searches", &["search"]),
+    ("In a summary", &["summary"]),
+];
 
 /// Where steps of modal editing are bound.
 const EDITOR_CONTEXTS: [&str; 5] = ["editor", "insert", "normal", "operator", "visual"];
@@ -52,24 +76,30 @@ pub struct Help {
 
 /// The page for these bindings.
 pub fn page(keymap: &Keymap, added: &[AddedCommand], plugin_keys: &[PluginKey]) -> Help {
-    let mut lines = vec![Line::Heading("Keys")];
-    for info in commands() {
-        let keys = keys(keymap, info.name);
-        if !keys.is_empty() {
-            lines.push(Line::Entry(keys, info.description.to_owned()));
+    let mut lines = Vec::new();
+    for (heading, contexts) in SECTIONS {
+        let mut section = Vec::new();
+        for info in commands() {
+            let bound = contexts
+                .iter()
+                .flat_map(|context| keymap.keys_for(context, info.name));
+            let mut keys: Vec<String> = bound.collect();
+            keys.dedup();
+            keys.truncate(MOST_KEYS);
+            if !keys.is_empty() {
+                section.push(Line::Entry(keys.join(", "), info.description.to_owned()));
+            }
         }
-    }
-    let brought = plugins::describe(keymap, plugin_keys);
-    lines.extend(
-        brought
-            .into_iter()
-            .map(|(keys, what)| Line::Entry(keys, what)),
-    );
-    lines.extend([Line::Blank, Line::Heading("Keys while browsing")]);
-    for info in commands() {
-        let keys = keymap.keys_for("transcript", info.name).join(", ");
-        if !keys.is_empty() {
-            lines.push(Line::Entry(keys, info.description.to_owned()));
+        if contexts.contains(&"global") {
+            let brought = plugins::describe(keymap, plugin_keys).into_iter();
+            section.extend(brought.map(|(keys, what)| Line::Entry(keys, what)));
+        }
+        if !section.is_empty() {
+            if !lines.is_empty() {
+                lines.push(Line::Blank);
+            }
+            lines.push(Line::Heading(heading));
+            lines.append(&mut section);
         }
     }
     lines.extend(steps(keymap));
@@ -123,8 +153,16 @@ fn heading(text: &str) -> Row {
     Row::plain(format!(" {text}"), face)
 }
 
-/// The description goes on under itself when it is long.
+/// The description goes on under itself when it is long; it stands below its keys where there is little room.
 fn entry(keys: &str, description: &str, width: usize, rows: &mut Vec<Row>) {
+    if width < BESIDE {
+        rows.push(Row::plain(format!("  {keys}"), Token::Accent));
+        let indent = [Span::new("      ", Token::Text)];
+        Wrap::new(width)
+            .prefixed(&indent)
+            .text(description, Token::Text, rows);
+        return;
+    }
     let gap = " ".repeat(KEY_COLUMNS.saturating_sub(text::width(keys)));
     let first = [Span::new(format!("  {keys}{gap} "), Token::Accent)];
     let rest = [Span::new(" ".repeat(KEY_COLUMNS + 3), Token::Text)];
@@ -161,16 +199,15 @@ impl Component<Command, Action> for Help {
         let area = centred(area, WIDTH, height.min(area.height * 8 / 10));
         self.page = usize::from(area.height.saturating_sub(2));
         self.scroll(0);
-        let line = |left: &str, right: &str| {
-            Row::plain(
-                format!("{left}{}{right}", "─".repeat(inner)),
-                Token::BorderActive,
-            )
-        };
         let shown = page.iter().skip(self.top).take(self.page);
-        let mut rows = vec![line("╭", "╮")];
+        let place = match self.count.saturating_sub(self.page) {
+            0 => String::new(),
+            last => format!("{}%", self.top * 100 / last),
+        };
+        let mut rows = vec![frame::top("Help", &place, inner + 2)];
         rows.extend(shown.map(|row| boxed(row.clone(), inner)));
-        rows.push(line("╰", "╯"));
+        let keys = frame::hints(view.keymap, "list", HINTS);
+        rows.push(frame::bottom(&keys, Token::Muted, inner + 2));
         paint_rows(&rows, area, buffer, view.links, |face| {
             view.theme.style(face)
         });

@@ -33,4 +33,5 @@ pub fn picker(history: &History) -> Picker {
         items.collect(),
         Box::new(take),
     )
+    .taking("puts it into the editor")
 }

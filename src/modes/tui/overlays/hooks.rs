@@ -4,9 +4,20 @@ use super::picker::Picker;
 use crate::base::text;
 use crate::coding::hooks::HookInfo;
 use crate::modes::tui::action::Action;
+use crate::term::face::Token;
+use crate::term::widgets::columns::{Cell, Column, Columns};
 use crate::term::widgets::select::Item;
 
 pub const ID: &str = "hooks";
+
+const COLUMNS: Columns = Columns {
+    label: "command",
+    details: &[
+        Column::words("when", 0).first(),
+        Column::words("last time", 1).at_least(12),
+        Column::words("file", 1),
+    ],
+};
 
 /// One line a hook; taking one copies its command.
 pub fn picker(hooks: &[HookInfo]) -> Picker {
@@ -19,8 +30,12 @@ pub fn picker(hooks: &[HookInfo]) -> Picker {
         };
         Item {
             key: format!("{place} {}", hook.command),
-            label: format!("{} {event}{matcher}  {command}", mark(hook)),
-            detail: detail(hook),
+            label: command,
+            details: vec![
+                format!("{} {event}{matcher}", mark(hook)).into(),
+                went(hook),
+                file(hook).into(),
+            ],
             keywords: hook.file.clone(),
             dimmed: false,
         }
@@ -34,6 +49,8 @@ pub fn picker(hooks: &[HookInfo]) -> Picker {
             vec![Action::Copy(command.to_owned())]
         }),
     )
+    .with_columns(COLUMNS)
+    .taking("copies its command")
 }
 
 fn mark(hook: &HookInfo) -> &'static str {
@@ -45,19 +62,29 @@ fn mark(hook: &HookInfo) -> &'static str {
     }
 }
 
-/// How it went, and the end of the file's path.
-fn detail(hook: &HookInfo) -> String {
-    let went = match &hook.last {
-        None => "has not run".to_owned(),
-        Some(last) if last.message.is_empty() => {
-            format!("{} in {} ms", last.outcome, last.duration_ms)
-        }
-        Some(last) => format!("{}: {}", last.outcome, text::single_line(&last.message)),
+/// How it went last.
+fn went(hook: &HookInfo) -> Cell {
+    let Some(last) = &hook.last else {
+        return "has not run".into();
     };
+    let token = match last.outcome.as_str() {
+        "failed" => Token::Error,
+        _ => Token::Muted,
+    };
+    let text = if last.message.is_empty() {
+        format!("{} in {} ms", last.outcome, last.duration_ms)
+    } else {
+        format!("{}: {}", last.outcome, last.message)
+    };
+    Cell::new(text, token)
+}
+
+/// The end of the file's path.
+fn file(hook: &HookInfo) -> String {
     let mut parts = hook.file.rsplit('/');
     let (name, folder) = (parts.next().unwrap_or_default(), parts.next());
     match folder {
-        Some(folder @ (".osier" | ".claude")) => format!("{went} · {folder}/{name}"),
-        _ => format!("{went} · {name}"),
+        Some(folder @ (".osier" | ".claude")) => format!("{folder}/{name}"),
+        _ => name.to_owned(),
     }
 }

@@ -3,6 +3,7 @@
 use super::picker::Picker;
 use crate::coding::host::Opening;
 use crate::modes::tui::action::Action;
+use crate::term::widgets::columns::Columns;
 use crate::term::widgets::select::Item;
 
 /// The layer of the list.
@@ -25,7 +26,7 @@ pub fn picker(target: &str) -> Picker {
     let items = CHOICES.iter().map(|(label, _, detail)| Item {
         key: (*label).to_owned(),
         label: (*label).to_owned(),
-        detail: (*detail).to_owned(),
+        details: vec![(*detail).into()],
         keywords: String::new(),
         dimmed: false,
     });
@@ -47,4 +48,5 @@ pub fn picker(target: &str) -> Picker {
         items.collect(),
         Box::new(take),
     )
+    .with_columns(Columns::SENTENCE)
 }

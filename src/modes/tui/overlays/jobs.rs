@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::picker::boxed;
+use super::frame::{self, boxed};
 use crate::agent::Output;
 use crate::base::{clock, text};
 use crate::coding::host::Op;
@@ -17,9 +17,11 @@ use crate::modes::tui::command::Command;
 use crate::modes::tui::layout::centred;
 use crate::modes::tui::transcript::{Painted, tail_rows};
 use crate::term::component::{Component, Cx, Handled, View};
-use crate::term::face::{Emphasis, Face, Token};
+use crate::term::face::Token;
 use crate::term::input::KeyPress;
+use crate::term::keymap::Keymap;
 use crate::term::row::{Row, Span};
+use crate::term::widgets::columns::{Cell, Column, Columns};
 use crate::term::widgets::paint::paint_rows;
 use crate::term::widgets::select::{Item, Select};
 
@@ -29,6 +31,12 @@ pub const ID: &str = "jobs";
 const KEPT: usize = 64 * 1024;
 /// Jobs shown at once while output is shown too.
 const LISTED: usize = 6;
+/// Bytes of a command that are shown in the list.
+const COMMAND: usize = 1000;
+const COLUMNS: Columns = Columns {
+    label: "",
+    details: &[Column::words("", 0).first(), Column::numbers("", 0)],
+};
 const EMPTY: &str = "no job was started in the background yet";
 
 /// The panel.
@@ -52,7 +60,7 @@ impl Jobs {
         Self {
             listed: Vec::new(),
             told_at: now,
-            list: Select::new(Vec::new()),
+            list: Select::new(Vec::new()).with_columns(COLUMNS),
             followed: None,
             output: Output::default(),
             doomed: None,
@@ -64,12 +72,7 @@ impl Jobs {
     pub fn set_jobs(&mut self, jobs: &[JobInfo], now: Instant) -> Option<Op> {
         self.listed = jobs.to_vec();
         self.told_at = now;
-        // Newest first: that is the one somebody looks for.
-        let items = jobs.iter().rev().map(|job| Item {
-            key: job.id.clone(),
-            ..Item::default()
-        });
-        self.list.set_items(items.collect());
+        self.list.set_items(items(jobs, Duration::ZERO));
         self.follow()
     }
 
@@ -118,7 +121,7 @@ impl Jobs {
         }
     }
 
-    fn rows(&mut self, width: usize, height: usize, now: Instant) -> Vec<Row> {
+    fn rows(&mut self, width: usize, height: usize, view: &View<'_>) -> Vec<Row> {
         let inner = width.saturating_sub(2);
         let mut rows = vec![self.title_row(inner)];
         let room = height.saturating_sub(2);
@@ -130,7 +133,7 @@ impl Jobs {
         } else {
             LISTED.min(self.listed.len()).min(room / 2)
         };
-        for row in self.job_rows(inner, listed, now) {
+        for row in self.job_rows(inner, listed, view.now) {
             rows.push(boxed(row, inner));
         }
         if !self.listed.is_empty() && rows.len() < height.saturating_sub(2) {
@@ -146,37 +149,21 @@ impl Jobs {
         while rows.len() + 1 < height {
             rows.push(boxed(Row::default(), inner));
         }
-        rows.push(self.hint_row(inner));
+        rows.push(self.hint_row(inner, view.keymap));
         rows
     }
 
     fn title_row(&self, inner: usize) -> Row {
         let running = self.listed.iter().filter(|job| job.running).count();
-        let title = Face::from(Token::Title).emphasised(Emphasis::BOLD);
-        let count = format!(" {running} running, {} ended ", self.listed.len() - running);
-        let mut row = Row::plain("╭ ", Token::BorderActive);
-        row.push("Jobs", title);
-        row.push(" ", Token::BorderActive);
-        let line = (inner + 2).saturating_sub(row.width() + text::width(&count) + 2);
-        row.push("─".repeat(line), Token::BorderActive);
-        row.push(count, Token::Muted);
-        row.push("─╮", Token::BorderActive);
-        row
+        let count = format!("{running} running, {} ended", self.listed.len() - running);
+        frame::top("Jobs", &count, inner + 2)
     }
 
     /// As many jobs as fit, the selected one among them.
-    fn job_rows(&self, inner: usize, count: usize, now: Instant) -> Vec<Row> {
-        let selected = self.selected().map(|job| job.id.as_str());
-        let newest: Vec<&JobInfo> = self.listed.iter().rev().collect();
-        let place = newest
-            .iter()
-            .position(|job| Some(job.id.as_str()) == selected);
-        let first = (place.unwrap_or(0) + 1).saturating_sub(count);
+    fn job_rows(&mut self, inner: usize, count: usize, now: Instant) -> Vec<Row> {
         let since = now.saturating_duration_since(self.told_at);
-        let shown = newest.iter().skip(first).take(count);
-        shown
-            .map(|job| job_row(job, Some(job.id.as_str()) == selected, since, inner))
-            .collect()
+        self.list.set_items(items(&self.listed, since));
+        self.list.rows(inner, count)
     }
 
     fn output_rows(&self, inner: usize, room: usize) -> Vec<Row> {
@@ -204,58 +191,46 @@ impl Jobs {
         rows
     }
 
-    fn hint_row(&self, inner: usize) -> Row {
-        let hint = match (&self.doomed, self.selected()) {
-            (Some(id), _) => format!(" x again kills {id} "),
-            (None, None) => " esc closes ".to_owned(),
-            (None, Some(job)) if job.running => {
-                " ↑↓ choose · enter only the output · x kills · esc closes ".to_owned()
+    fn hint_row(&self, inner: usize, keymap: &Keymap) -> Row {
+        if let Some(id) = &self.doomed {
+            let asked = format!("x again kills {id}");
+            return frame::bottom(&[asked], Token::Warning, inner + 2);
+        }
+        let mut keys = Vec::new();
+        if let Some(job) = self.selected() {
+            let how = if self.wide {
+                "the list too"
+            } else {
+                "only the output"
+            };
+            keys.extend(frame::hints(keymap, "list", &[("accept", how)]));
+            if job.running {
+                keys.push("x kills it".to_owned());
             }
-            (None, Some(_)) => " ↑↓ choose · enter only the output · esc closes ".to_owned(),
-        };
-        let hint = text::truncate(&hint, inner).into_owned();
-        let token = if self.doomed.is_some() {
-            Token::Warning
-        } else {
-            Token::Muted
-        };
-        let line = inner.saturating_sub(text::width(&hint) + 1);
-        let mut row = Row::plain("╰─", Token::BorderActive);
-        row.push(hint, token);
-        row.push(format!("{}╯", "─".repeat(line)), Token::BorderActive);
-        row
+        }
+        keys.extend(frame::hints(keymap, "list", &[("cancel", "closes")]));
+        frame::bottom(&keys, Token::Muted, inner + 2)
     }
 }
 
-/// `› job1  npm run dev            running 12s`.
-fn job_row(job: &JobInfo, selected: bool, since: Duration, inner: usize) -> Row {
-    let (token, state) = state(job, since);
-    let face = |token: Token| Face {
-        token,
-        ground: selected.then_some(Token::Selected),
-        ..Face::default()
-    };
-    let room = inner.saturating_sub(text::width(&state) + text::width(&job.id) + 8);
-    let command = text::single_line(text::head_bytes(&job.command, 1000));
-    let command = text::truncate(&command, room);
-    let mut row = Row::default();
-    row.push(if selected { "› " } else { "  " }, face(Token::Accent));
-    row.push(format!("{}  ", job.id), face(Token::ToolName));
-    row.push(command.clone().into_owned(), face(Token::Text));
-    row.push(
-        " ".repeat(room - text::width(&command) + 2),
-        face(Token::Text),
-    );
-    row.push(state, face(token));
-    row.push("  ", face(Token::Text));
-    row.fill = selected.then(|| Face::from(Token::Selected));
-    row
+/// Newest first: that is the one somebody looks for.
+fn items(jobs: &[JobInfo], since: Duration) -> Vec<Item> {
+    let items = jobs.iter().rev().map(|job| Item {
+        key: job.id.clone(),
+        label: text::head_bytes(&job.command, COMMAND).to_owned(),
+        details: vec![
+            Cell::new(job.id.as_str(), Token::ToolName),
+            state(job, since),
+        ],
+        ..Item::default()
+    });
+    items.collect()
 }
 
 /// How the job is doing, `since` after it was told.
-fn state(job: &JobInfo, since: Duration) -> (Token, String) {
+fn state(job: &JobInfo, since: Duration) -> Cell {
     let time = clock::human_duration(job.duration);
-    match (&job.signal, job.exit_code) {
+    let (token, text) = match (&job.signal, job.exit_code) {
         _ if job.running => {
             let seconds = (job.duration + since.as_millis() as u64) / 1000;
             let time = clock::human_duration(seconds * 1000).replace(".0s", "s");
@@ -268,7 +243,8 @@ fn state(job: &JobInfo, since: Duration) -> (Token, String) {
             Token::Error,
             format!("exit {} after {time}", code.unwrap_or_default()),
         ),
-    }
+    };
+    Cell::new(text, token)
 }
 
 impl Component<Command, Action> for Jobs {
@@ -280,7 +256,7 @@ impl Component<Command, Action> for Jobs {
         };
         let area = centred(area, 120, wanted.max(5));
         let (width, height) = (usize::from(area.width), usize::from(area.height));
-        let rows = self.rows(width, height, view.now);
+        let rows = self.rows(width, height, view);
         paint_rows(&rows, area, buffer, view.links, |face| {
             view.theme.style(face)
         });

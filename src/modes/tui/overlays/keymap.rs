@@ -7,13 +7,21 @@ use crate::modes::tui::hints::describe;
 use crate::term::face::{Emphasis, Face, Token};
 use crate::term::keymap::{Bound, Keymap};
 use crate::term::row::Row;
+use crate::term::widgets::columns::{Cell, Column, Columns};
 use crate::term::widgets::select::Item;
-use crate::term::wrap::Wrap;
 
 pub const ID: &str = "keymap";
 
-/// Columns that the look is written for.
-const LOOK: usize = 44;
+/// Keys of an action in the list; the look has all of them.
+const LISTED: usize = 2;
+
+const COLUMNS: Columns = Columns {
+    label: "action",
+    details: &[
+        Column::words("where", 1).first(),
+        Column::words("keys", 0).at_least(8),
+    ],
+};
 
 /// One action in one context.
 #[derive(Debug)]
@@ -42,10 +50,15 @@ pub fn picker(keymap: &Keymap) -> Picker {
         }),
     )
     .staying()
-    .on_remove(Box::new(move |key| {
-        let (context, action) = split(key);
-        vec![Action::Unbind { context, action }]
-    }))
+    .with_columns(COLUMNS)
+    .taking("binds other keys")
+    .on_remove(
+        "takes its keys away",
+        Box::new(move |key| {
+            let (context, action) = split(key);
+            vec![Action::Unbind { context, action }]
+        }),
+    )
     .with_look(Box::new(move |key| {
         let found = entries.iter().find(|entry| key_of(entry) == key);
         found.map(look).unwrap_or_default()
@@ -97,9 +110,12 @@ fn item(entry: &Entry) -> Item {
     let keys: Vec<&str> = entry.keys.iter().map(|(keys, _)| keys.as_str()).collect();
     Item {
         key: key_of(entry),
-        label: format!("{}: {}", entry.context, describe(&entry.action)),
-        detail: keys.join(", "),
-        keywords: format!("{} {}", entry.action, keys.join(" ")),
+        label: describe(&entry.action).to_owned(),
+        details: vec![
+            entry.context.as_str().into(),
+            Cell::new(keys[..keys.len().min(LISTED)].join(", "), Token::Accent),
+        ],
+        keywords: format!("{} {} {}", entry.context, entry.action, keys.join(" ")),
         dimmed: keys.is_empty(),
     }
 }
@@ -107,8 +123,7 @@ fn item(entry: &Entry) -> Item {
 fn look(entry: &Entry) -> Vec<Row> {
     let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
     let mut rows = vec![Row::plain(entry.action.clone(), bold)];
-    let wrap = Wrap::new(LOOK);
-    wrap.text(describe(&entry.action), Token::Text, &mut rows);
+    rows.push(Row::plain(describe(&entry.action), Token::Text));
     rows.push(Row::default());
     for (keys, place) in &entry.keys {
         let mut row = Row::plain(format!("{keys:<16} "), Token::Accent);
@@ -119,8 +134,6 @@ fn look(entry: &Entry) -> Vec<Row> {
         rows.push(Row::plain("no key", Token::Muted));
     }
     rows.push(Row::default());
-    wrap.text(&format!("in [{}]", entry.context), Token::Muted, &mut rows);
-    wrap.text("enter: press keys for it", Token::Muted, &mut rows);
-    wrap.text("ctrl+d: take its keys away", Token::Muted, &mut rows);
+    rows.push(Row::plain(format!("in [{}]", entry.context), Token::Muted));
     rows
 }

@@ -3,6 +3,7 @@
 use super::picker::Picker;
 use crate::modes::tui::action::Action;
 use crate::modes::tui::deck::Entry;
+use crate::term::widgets::columns::Columns;
 use crate::term::widgets::select::Item;
 
 /// The layer of the question.
@@ -34,6 +35,7 @@ pub fn quitting(busy: &[&Entry]) -> Picker {
         }
     };
     Picker::new(title, "nothing of that name", items, Box::new(take))
+        .with_columns(Columns::SENTENCE)
 }
 
 /// Asks before this session is closed.
@@ -49,13 +51,14 @@ pub fn closing(entry: &Entry) -> Picker {
         _ => Vec::new(),
     };
     Picker::new(title, "nothing of that name", items, Box::new(take))
+        .with_columns(Columns::SENTENCE)
 }
 
 fn item(key: &str, label: &str, detail: &str) -> Item {
     Item {
         key: key.to_owned(),
         label: label.to_owned(),
-        detail: detail.to_owned(),
+        details: vec![detail.into()],
         ..Item::default()
     }
 }

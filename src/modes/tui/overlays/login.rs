@@ -4,7 +4,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::picker::boxed;
+use super::frame::{self, boxed};
 use crate::base::text;
 use crate::coding::host::{Event, LoginInput, Op, Typed};
 use crate::modes::tui::action::Action;
@@ -133,13 +133,8 @@ impl Component<Command, Action> for Login {
         let has_line = self.input != LoginInput::None;
         let height = content.len() + 2 + usize::from(has_line);
         let area = centred(area, WIDTH, u16::try_from(height).unwrap_or(u16::MAX));
-        let title = format!(" Sign in to {} ", self.label);
-        let title = text::truncate(&title, inner.saturating_sub(2)).into_owned();
-        let mut top = Row::plain("╭─", Token::BorderActive);
-        let line = inner.saturating_sub(text::width(&title) + 1);
-        top.push(title, Face::from(Token::Title).emphasised(Emphasis::BOLD));
-        top.push(format!("{}╮", "─".repeat(line)), Token::BorderActive);
-        let mut rows = vec![top];
+        let title = format!("Sign in to {}", self.label);
+        let mut rows = vec![frame::top(&title, "", inner + 2)];
         for mut row in content {
             row.spans.insert(0, Span::new(" ", Token::Text));
             rows.push(boxed(row, inner));
@@ -162,10 +157,8 @@ impl Component<Command, Action> for Login {
                 y: (area.y + row).min(area.bottom().saturating_sub(1)),
             });
         }
-        rows.push(Row::plain(
-            format!("╰{}╯", "─".repeat(inner)),
-            Token::BorderActive,
-        ));
+        let keys = frame::hints(view.keymap, "list", &[("cancel", "gives up")]);
+        rows.push(frame::bottom(&keys, Token::Muted, inner + 2));
         paint_rows(&rows, area, buffer, view.links, |face| {
             view.theme.style(face)
         });

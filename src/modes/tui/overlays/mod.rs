@@ -5,6 +5,7 @@ pub mod capture;
 pub mod context;
 pub mod diff;
 pub mod fan;
+pub mod frame;
 pub mod help;
 pub mod history;
 pub mod hooks;

@@ -9,16 +9,30 @@ use crate::modes::tui::action::Action;
 use crate::modes::tui::footer::{Footer, tokens};
 use crate::term::face::{Emphasis, Face, Token};
 use crate::term::row::Row;
+use crate::term::widgets::columns::{Cell, Column, Columns};
 use crate::term::widgets::select::Item;
 
 pub const ID: &str = "model";
 pub const RETRY_ID: &str = "retry_model";
 
+/// What is told of each model. A price is dollars for a million tokens.
+const COLUMNS: Columns = Columns {
+    label: "model",
+    details: &[
+        Column::words("key", 2),
+        Column::words("think", 3),
+        Column::words("see", 3),
+        Column::numbers("$ in", 1),
+        Column::numbers("$ out", 1),
+        Column::numbers("window", 0),
+    ],
+};
+
 /// Stands before a favourite.
 const FAVOURITE: &str = "★ ";
 
 /// The picker over `models`, with the one in use selected.
-pub fn picker(models: &[ModelInfo], footer: &Footer, favourite_key: Option<&String>) -> Picker {
+pub fn picker(models: &[ModelInfo], footer: &Footer) -> Picker {
     let items = models.iter().map(item).collect();
     let take = |reference: &str| {
         vec![Action::Tell(Op::SelectModel {
@@ -35,21 +49,14 @@ pub fn picker(models: &[ModelInfo], footer: &Footer, favourite_key: Option<&Stri
         })]
     };
     let (listed, now) = (models.to_vec(), footer.clone());
-    let key = favourite_key.cloned();
-    let picker = picker.with_look(Box::new(move |reference| {
-        let model = listed.iter().find(|model| model.reference() == reference);
-        let mut rows = model.map(|model| look(model, &now)).unwrap_or_default();
-        if let (Some(model), Some(key)) = (model, &key) {
-            let what = if model.favourite {
-                "no longer a favourite"
-            } else {
-                "makes it a favourite"
-            };
-            rows.push(Row::plain(format!("{key} {what}"), Token::Muted));
-        }
-        rows
-    }));
-    let picker = picker.on_favourite(Box::new(favour));
+    let picker = picker
+        .with_columns(COLUMNS)
+        .taking("goes on with it")
+        .on_favourite(Box::new(favour))
+        .with_look(Box::new(move |reference| {
+            let model = listed.iter().find(|model| model.reference() == reference);
+            model.map(|model| look(model, &now)).unwrap_or_default()
+        }));
     match &footer.model {
         Some(model) => picker.with_selected(&model.reference()),
         None => picker,
@@ -65,6 +72,8 @@ pub fn retry_picker(models: &[ModelInfo]) -> Picker {
     };
     let title = "Send the last prompt to";
     Picker::new(title, "no model matches", items, Box::new(take))
+        .with_columns(COLUMNS)
+        .taking("sends it")
 }
 
 fn item(model: &ModelInfo) -> Item {
@@ -78,34 +87,69 @@ fn item(model: &ModelInfo) -> Item {
     Item {
         key: model.reference(),
         label,
-        detail: detail(model),
+        details: details(model).into(),
         keywords: model.name.clone(),
         dimmed: model.key == KeyState::Absent,
     }
 }
 
-fn detail(model: &ModelInfo) -> String {
-    let mut parts = Vec::new();
-    if model.key == KeyState::Absent {
-        parts.push("no key".to_owned());
+/// One for each column. What is not there is left blank, so that what is there is seen.
+fn details(model: &ModelInfo) -> [Cell; 6] {
+    let key = match model.key {
+        KeyState::Present => Cell::new("✓", Token::Success),
+        KeyState::NotNeeded => "free".into(),
+        KeyState::Absent => "none".into(),
+    };
+    let mark = |has: bool| if has { "✓" } else { "" };
+    let has_price = model.price.input + model.price.output > 0.0;
+    let price = |price: f64| {
+        if has_price {
+            dollars(price)
+        } else {
+            String::new()
+        }
+    };
+    [
+        key,
+        mark(model.thinking_levels.len() > 1).into(),
+        mark(model.input.contains(&Modality::Image)).into(),
+        price(model.price.input).into(),
+        price(model.price.output).into(),
+        tokens(model.context_window).into(),
+    ]
+}
+
+/// At most five characters: what a column of prices has room for.
+fn dollars(price: f64) -> String {
+    let text = match price {
+        100.0.. => format!("{price:.0}"),
+        10.0.. => format!("{price:.1}"),
+        1.0.. => format!("{price:.2}"),
+        _ => format!("{price:.3}"),
+    };
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
     }
-    if model.thinking_levels.len() > 1 {
-        parts.push("thinking".to_owned());
-    }
-    if model.input.contains(&Modality::Image) {
-        parts.push("images".to_owned());
-    }
-    if model.price.input + model.price.output > 0.0 {
-        parts.push(format!("${}/${}", model.price.input, model.price.output));
-    }
-    parts.push(tokens(model.context_window));
-    parts.join("  ")
 }
 
 /// What a model is, and what it would mean to go on with it.
 fn look(model: &ModelInfo, now: &Footer) -> Vec<Row> {
     let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
-    let mut rows = vec![Row::plain(text::single_line(&model.name), bold)];
+    let mut name = Row::plain(text::single_line(&model.name), bold);
+    if model.favourite {
+        name.push(" ★", Token::Accent);
+    }
+    let mut rows = vec![name];
+    // First, since the list has the rest: where the screen is low only this is seen.
+    let switch = consequences(model, now);
+    rows.extend(
+        switch
+            .into_iter()
+            .map(|(text, token)| Row::plain(text, token)),
+    );
+    rows.push(Row::default());
     let mut fact = |name: &str, value: String| {
         let mut row = Row::plain(format!("{name:<9}"), Token::Muted);
         row.push(value, Token::Text);
@@ -135,13 +179,6 @@ fn look(model: &ModelInfo, now: &Footer) -> Vec<Row> {
             KeyState::NotNeeded => "not needed".to_owned(),
             KeyState::Absent => format!("none: /login {}", model.provider),
         },
-    );
-    rows.push(Row::default());
-    let switch = consequences(model, now);
-    rows.extend(
-        switch
-            .into_iter()
-            .map(|(text, token)| Row::plain(text, token)),
     );
     rows
 }
@@ -284,6 +321,26 @@ mod tests {
         };
         let item = item(&model);
         assert_eq!((item.label.as_str(), item.dimmed), ("a/m ·", true));
-        assert_eq!(item.detail, "no key  thinking  images  $3/$15  200k");
+        let told = |model: &ModelInfo| details(model).map(|cell| cell.text);
+        assert_eq!(told(&model), ["none", "✓", "✓", "3", "15", "200k"]);
+        for (price, expected) in [
+            (0.0, "0"),
+            (0.137_5, "0.138"),
+            (0.1, "0.1"),
+            (2.5, "2.5"),
+            (3.125, "3.12"),
+            (15.0, "15"),
+            (100.0, "100"),
+        ] {
+            assert_eq!(dollars(price), expected);
+        }
+        let local = ModelInfo {
+            thinking_levels: vec![ThinkingLevel::Off],
+            input: vec![Modality::Text],
+            price: Price::default(),
+            key: KeyState::NotNeeded,
+            ..model
+        };
+        assert_eq!(told(&local), ["free", "", "", "", "", "200k"]);
     }
 }

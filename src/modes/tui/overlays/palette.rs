@@ -16,7 +16,7 @@ pub fn picker(keymap: &Keymap, added: &[AddedCommand]) -> Picker {
     let commands = commands().filter(|info| info.in_palette).map(|info| Item {
         key: info.name.to_owned(),
         label: info.description.to_owned(),
-        detail: keys(keymap, info.name),
+        details: vec![keys(keymap, info.name).into()],
         keywords: info.name.to_owned(),
         dimmed: false,
     });
@@ -26,19 +26,20 @@ pub fn picker(keymap: &Keymap, added: &[AddedCommand]) -> Picker {
     let slash = with_argument.map(|command| Item {
         key: format!("/{}", command.name),
         label: command.description.to_owned(),
-        detail: format!("/{} {}", command.name, command.argument),
+        details: vec![format!("/{} {}", command.name, command.argument).into()],
         keywords: command.name.to_owned(),
         dimmed: false,
     });
     let added = added.iter().map(|command| Item {
         key: format!("/{}", command.name),
         label: text::single_line(&command.description),
-        detail: format!("/{}", command.name),
+        details: vec![format!("/{}", command.name).into()],
         keywords: format!("{} {}", command.name, command.origin),
         dimmed: false,
     });
     let items = commands.chain(slash).chain(added).collect();
-    Picker::new("Actions", "no action matches", items, Box::new(take))
+    let picker = Picker::new("Actions", "no action matches", items, Box::new(take));
+    picker.taking("does it")
 }
 
 fn take(key: &str) -> Vec<Action> {

@@ -4,6 +4,7 @@ use super::picker::Picker;
 use crate::coding::host::Op;
 use crate::coding::permission::{Effect, Mode, RuleInfo, RuleSource};
 use crate::modes::tui::action::Action;
+use crate::term::widgets::columns::Columns;
 use crate::term::widgets::select::Item;
 
 pub const ID: &str = "permissions";
@@ -18,6 +19,8 @@ pub fn picker(mode: Mode, rules: &[RuleInfo]) -> Picker {
         items,
         Box::new(take),
     )
+    .with_columns(Columns::SENTENCE)
+    .taking("chooses or takes back")
 }
 
 fn mode_item(choice: Mode, now: Mode) -> Item {
@@ -30,7 +33,7 @@ fn mode_item(choice: Mode, now: Mode) -> Item {
     Item {
         key: format!("mode {}", choice.name()),
         label: format!("{mark} {}", choice.name()),
-        detail: meaning.to_owned(),
+        details: vec![meaning.into()],
         ..Item::default()
     }
 }
@@ -43,15 +46,15 @@ fn rule_item(info: &RuleInfo) -> Item {
     };
     let (source, dimmed) = match info.source {
         RuleSource::Settings => ("settings.toml", true),
-        RuleSource::Project => ("this project · enter takes it back", false),
-        RuleSource::Session => ("this session · enter takes it back", false),
+        RuleSource::Project => ("this project", false),
+        RuleSource::Session => ("this session", false),
     };
     Item {
         key: format!("rule {}", info.rule),
         label: format!("{effect} {}", info.rule),
-        detail: source.to_owned(),
-        keywords: String::new(),
+        details: vec![source.into()],
         dimmed,
+        ..Item::default()
     }
 }
 

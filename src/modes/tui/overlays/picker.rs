@@ -3,15 +3,17 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use crate::base::text;
+use super::frame::{self, boxed};
 use crate::modes::tui::action::Action;
 use crate::modes::tui::beside;
 use crate::modes::tui::command::Command;
 use crate::modes::tui::layout::centred;
 use crate::term::component::{Component, Cx, Handled, View};
-use crate::term::face::{Emphasis, Face, Token};
+use crate::term::face::Token;
 use crate::term::input::KeyPress;
+use crate::term::keymap::Keymap;
 use crate::term::row::{Row, Span};
+use crate::term::widgets::columns::Columns;
 use crate::term::widgets::line_input::LineInput;
 use crate::term::widgets::paint::paint_rows;
 use crate::term::widgets::select::{Item, Select};
@@ -22,6 +24,14 @@ pub type Take = Box<dyn Fn(&str) -> Vec<Action>>;
 
 /// What the look beside the list shows of the item with this key.
 pub type LookAt = Box<dyn Fn(&str) -> Vec<Row>>;
+
+const PLACEHOLDER: &str = "type to find";
+
+/// Rows that a picker may take on any screen that has them.
+const ALWAYS: u16 = 20;
+
+/// Rows of the lowest picker.
+const LEAST: u16 = 5;
 
 /// Rows from which on the look has room below the list.
 const LOOK_BELOW: u16 = 15;
@@ -46,6 +56,8 @@ pub struct Picker {
     look: Option<LookAt>,
     removing: Option<Take>,
     favouring: Option<Take>,
+    /// Commands of the list with a word for what they do, the most important first.
+    hints: Vec<(&'static str, &'static str)>,
 }
 
 impl Picker {
@@ -69,7 +81,22 @@ impl Picker {
             look: None,
             removing: None,
             favouring: None,
+            hints: vec![("accept", "takes it"), ("cancel", "closes")],
         }
+    }
+
+    /// Shows the details of its items in these columns.
+    #[must_use]
+    pub fn with_columns(mut self, columns: Columns) -> Self {
+        self.list = self.list.with_columns(columns);
+        self
+    }
+
+    /// What taking an item means, in a word or a few: `opens it`.
+    #[must_use]
+    pub fn taking(mut self, word: &'static str) -> Self {
+        self.hints[0].1 = word;
+        self
     }
 
     /// Shows what the selected item means at once: `actions` whenever another one is selected.
@@ -86,9 +113,10 @@ impl Picker {
         self
     }
 
-    /// What the key that takes an item away does.
+    /// What the key that takes an item away does, in words and in actions.
     #[must_use]
-    pub fn on_remove(mut self, actions: Take) -> Self {
+    pub fn on_remove(mut self, word: &'static str, actions: Take) -> Self {
+        self.hints.insert(1, ("remove", word));
         self.removing = Some(actions);
         self
     }
@@ -96,6 +124,7 @@ impl Picker {
     /// What the key that makes an item a favourite does.
     #[must_use]
     pub fn on_favourite(mut self, actions: Take) -> Self {
+        self.hints.insert(1, ("favourite", "favourite"));
         self.favouring = Some(actions);
         self
     }
@@ -127,6 +156,15 @@ impl Picker {
         self.query.insert(query);
         self.narrow();
         self
+    }
+
+    /// What the list has of the columns beside a look: more when it has many of its own.
+    fn share(&self) -> (u16, u16) {
+        if self.list.head_rows() > 0 {
+            (2, 3)
+        } else {
+            (3, 5)
+        }
     }
 
     fn narrow(&mut self) {
@@ -184,76 +222,50 @@ impl Picker {
         rows
     }
 
-    fn rows(&mut self, width: usize, height: usize) -> Vec<Row> {
+    fn rows(&mut self, width: usize, height: usize, keymap: &Keymap) -> Vec<Row> {
         let inner = width.saturating_sub(2);
-        let mut query = Row::plain(" ❯ ", Token::Accent);
-        query.push(self.query.text(), Token::Text);
-        let mut rows = vec![self.title_row(width), boxed(query, inner)];
-        self.page = height.saturating_sub(3).max(1);
+        let mut query = Row::plain("❯ ", Token::Accent);
+        if self.query.is_empty() {
+            query.push(PLACEHOLDER, Token::Placeholder);
+        } else {
+            query.push(self.query.text(), Token::Text);
+        }
+        let count = format!("{}/{}", self.list.len(), self.list.total());
+        let mut rows = vec![frame::top(&self.title, &count, width), boxed(query, inner)];
+        let room = height.saturating_sub(3).max(1);
+        self.page = room.saturating_sub(self.list.head_rows()).max(1);
         if self.list.is_empty() {
             rows.push(boxed(
-                Row::plain(format!("   {}", self.empty), Token::Muted),
+                Row::plain(format!("  {}", self.empty), Token::Muted),
                 inner,
             ));
         } else {
-            let listed = self.list.rows(inner, self.page);
+            let listed = self.list.rows(inner, room);
             rows.extend(listed.into_iter().map(|row| boxed(row, inner)));
         }
         while rows.len() + 1 < height {
             rows.push(boxed(Row::default(), inner));
         }
-        rows.push(Row::plain(
-            format!("╰{}╯", "─".repeat(inner)),
-            Token::BorderActive,
-        ));
+        let hints = frame::hints(keymap, "list", &self.hints);
+        rows.push(frame::bottom(&hints, Token::Muted, width));
         rows
     }
-
-    fn title_row(&self, width: usize) -> Row {
-        let title = Face::from(Token::Title).emphasised(Emphasis::BOLD);
-        let count = format!(" {}/{} ", self.list.len(), self.list.total());
-        let room = width.saturating_sub(text::width(&count) + 6);
-        let mut row = Row::plain("╭ ", Token::BorderActive);
-        row.push(text::truncate(&self.title, room).into_owned(), title);
-        row.push(" ", Token::BorderActive);
-        let line = width.saturating_sub(row.width() + text::width(&count) + 2);
-        row.push("─".repeat(line), Token::BorderActive);
-        row.push(count, Token::Muted);
-        row.push("─╮", Token::BorderActive);
-        row
-    }
-}
-
-/// A row between two sides, cut or filled to `inner` columns.
-pub fn boxed(mut row: Row, inner: usize) -> Row {
-    let mut left = inner;
-    for span in &mut row.spans {
-        let kept = text::take_width(&span.text, left);
-        left -= text::width(kept);
-        if kept.len() < span.text.len() {
-            span.text = kept.into();
-        }
-    }
-    let fill = row.fill.take().unwrap_or_default();
-    row.push(" ".repeat(left), fill);
-    row.spans.insert(0, Span::new("│", Token::BorderActive));
-    row.push("│", Token::BorderActive);
-    row
 }
 
 impl Component<Command, Action> for Picker {
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
         let wanted = u16::try_from(self.list.total())
             .unwrap_or(u16::MAX)
-            .saturating_add(3);
-        let height = wanted.clamp(8, (area.height * 7 / 10).max(8));
+            .saturating_add(3 + self.list.head_rows() as u16);
+        let most = (area.height * 7 / 10).max(area.height.min(ALWAYS));
+        let height = wanted.clamp(LEAST, most);
         let (width, height) = match self.look {
-            Some(_) => (120, height.max(area.height * 7 / 10)),
+            Some(_) => (140, most),
             None => (100, height),
         };
         let area = centred(area, width, height);
         let (area, look) = match self.look {
-            Some(_) => beside::divide(area, LOOK_BELOW),
+            Some(_) => beside::divide_for(area, LOOK_BELOW, self.share()),
             None => (area, None),
         };
         let paint = |rows: &[Row], area: Rect, buffer: &mut Buffer| {
@@ -261,13 +273,17 @@ impl Component<Command, Action> for Picker {
                 view.theme.style(face)
             });
         };
-        let rows = self.rows(usize::from(area.width), usize::from(area.height));
+        let rows = self.rows(
+            usize::from(area.width),
+            usize::from(area.height),
+            view.keymap,
+        );
         paint(&rows, area, buffer);
         if let Some(look) = look {
             let rows = self.look_rows(usize::from(look.width), usize::from(look.height));
             paint(&rows, look, buffer);
         }
-        let column = 4 + self.query.cursor_column();
+        let column = 3 + self.query.cursor_column();
         let column = u16::try_from(column)
             .unwrap_or(u16::MAX)
             .min(area.width.saturating_sub(2));

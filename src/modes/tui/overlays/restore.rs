@@ -4,6 +4,7 @@ use super::picker::Picker;
 use crate::coding::checkpoint::{ChangeKind, FileChange};
 use crate::coding::host::{CheckpointOp, FilesAt, Op};
 use crate::modes::tui::action::Action;
+use crate::term::widgets::columns::Columns;
 use crate::term::widgets::select::Item;
 
 /// The layer of the list.
@@ -55,7 +56,7 @@ pub fn picker(at: &FilesAt, changes: &[FileChange]) -> Picker {
         // A file alone is shown, not taken.
         _ => Vec::new(),
     };
-    Picker::new("Files", "no file matches", items, Box::new(take))
+    Picker::new("Files", "no file matches", items, Box::new(take)).with_columns(Columns::SENTENCE)
 }
 
 /// `1 file`, `2 files`.
@@ -70,9 +71,7 @@ fn choice(key: &str, label: String) -> Item {
     Item {
         key: key.to_owned(),
         label,
-        detail: String::new(),
-        keywords: String::new(),
-        dimmed: false,
+        ..Item::default()
     }
 }
 
@@ -91,8 +90,8 @@ fn item(change: &FileChange) -> Item {
     Item {
         key: change.path.clone(),
         label: change.path.clone(),
-        detail,
-        keywords: String::new(),
+        details: vec![detail.into()],
         dimmed: true,
+        ..Item::default()
     }
 }

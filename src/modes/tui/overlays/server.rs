@@ -5,6 +5,8 @@ use crate::base::text;
 use crate::coding::host::Op;
 use crate::coding::mcp::{ServerAction, ServerInfo, ServerState};
 use crate::modes::tui::action::Action;
+use crate::term::face::Token;
+use crate::term::widgets::columns::{Cell, Column, Columns};
 use crate::term::widgets::select::Item;
 
 /// The layer of the list.
@@ -12,12 +14,23 @@ pub const ID: &str = "mcp";
 /// The layer of one server.
 pub const MENU_ID: &str = "mcp_server";
 
+const COLUMNS: Columns = Columns {
+    label: "server",
+    details: &[
+        Column::words("state", 0),
+        Column::numbers("tools", 1),
+        Column::numbers("resources", 3),
+        Column::numbers("prompts", 3),
+        Column::words("error", 2).at_least(12),
+    ],
+};
+
 /// One line a server: how it is, what it has.
 pub fn picker(servers: &[ServerInfo]) -> Picker {
     let items = servers.iter().map(|server| Item {
         key: server.name.clone(),
         label: format!("{} {}", mark(server.state), server.name),
-        detail: detail(server),
+        details: details(server),
         keywords: server.shown.clone(),
         dimmed: server.state == ServerState::Disabled,
     });
@@ -27,6 +40,8 @@ pub fn picker(servers: &[ServerInfo]) -> Picker {
         items.collect(),
         Box::new(|name| vec![Action::ShowServer(name.to_owned())]),
     )
+    .with_columns(COLUMNS)
+    .taking("shows it")
 }
 
 fn mark(state: ServerState) -> &'static str {
@@ -36,6 +51,28 @@ fn mark(state: ServerState) -> &'static str {
         ServerState::Disabled => "○",
         ServerState::NeedsLogin | ServerState::Failed => "■",
     }
+}
+
+/// How it is, how many of each it has, and what is wrong.
+fn details(server: &ServerInfo) -> Vec<Cell> {
+    let token = match server.state {
+        ServerState::Ready => Token::Success,
+        ServerState::Starting | ServerState::Waiting { .. } => Token::Working,
+        ServerState::Disabled => Token::Muted,
+        ServerState::NeedsLogin => Token::Warning,
+        ServerState::Failed => Token::Error,
+    };
+    let count = |count: usize| match count {
+        0 => String::new(),
+        count => count.to_string(),
+    };
+    vec![
+        Cell::new(server.state.name(), token),
+        count(server.tools.len()).into(),
+        count(server.resources.len()).into(),
+        count(server.prompts.len()).into(),
+        server.error.clone().unwrap_or_default().into(),
+    ]
 }
 
 fn detail(server: &ServerInfo) -> String {
@@ -89,13 +126,15 @@ pub fn menu(server: &ServerInfo) -> Picker {
         items,
         Box::new(move |key| take(&name, key)),
     )
+    .with_columns(Columns::SENTENCE)
+    .taking("does or copies it")
 }
 
 fn item(key: &str, label: &str, detail: &str, dimmed: bool) -> Item {
     Item {
         key: key.to_owned(),
         label: label.to_owned(),
-        detail: text::single_line(detail),
+        details: vec![detail.into()],
         keywords: detail.to_owned(),
         dimmed,
     }

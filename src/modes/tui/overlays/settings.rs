@@ -6,13 +6,18 @@ use crate::coding::settings::{SettingInfo, Source};
 use crate::modes::tui::action::Action;
 use crate::term::face::{Emphasis, Face, Token};
 use crate::term::row::Row;
+use crate::term::widgets::columns::{Column, Columns};
 use crate::term::widgets::select::Item;
-use crate::term::wrap::Wrap;
 
 pub const ID: &str = "settings";
 
-/// Columns that the look is written for.
-const LOOK: usize = 44;
+const COLUMNS: Columns = Columns {
+    label: "setting",
+    details: &[
+        Column::words("value", 0).at_least(12),
+        Column::words("said in", 0),
+    ],
+};
 
 /// The list.
 pub fn picker(settings: &[SettingInfo]) -> Picker {
@@ -28,7 +33,9 @@ pub fn picker(settings: &[SettingInfo]) -> Picker {
     };
     Picker::new("Settings", "no setting matches", items, Box::new(edit))
         .staying()
-        .on_remove(Box::new(remove))
+        .with_columns(COLUMNS)
+        .taking("changes it")
+        .on_remove("back to the default", Box::new(remove))
         .with_look(Box::new(move |name| {
             let found = looks.iter().find(|(known, _)| *known == name);
             found.map(|(_, rows)| rows.clone()).unwrap_or_default()
@@ -42,14 +49,17 @@ fn item(info: &SettingInfo) -> Item {
     } else {
         &info.value
     };
+    let place = match &info.source {
+        Source::Default => String::new(),
+        Source::File { path, line } => {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            format!("{name}:{line}")
+        }
+    };
     Item {
         key: info.name.to_owned(),
         label: info.name.to_owned(),
-        detail: if own {
-            value.to_owned()
-        } else {
-            format!("{value} (default)")
-        },
+        details: vec![value.into(), place.into()],
         keywords: info.description.to_owned(),
         dimmed: !own,
     }
@@ -58,32 +68,20 @@ fn item(info: &SettingInfo) -> Item {
 fn look(info: &SettingInfo) -> Vec<Row> {
     let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
     let mut rows = vec![Row::plain(info.name, bold)];
-    let wrap = Wrap::new(LOOK);
-    wrap.text(info.description, Token::Text, &mut rows);
+    rows.push(Row::plain(info.description, Token::Text));
     rows.push(Row::default());
-    wrap.text(
-        &format!("accepts {}", info.accepts),
-        Token::Muted,
-        &mut rows,
-    );
+    let accepts = format!("accepts {}", info.accepts);
+    rows.push(Row::plain(accepts, Token::Muted));
     let default = if info.default.is_empty() {
         "not set"
     } else {
         info.default
     };
-    wrap.text(&format!("default {default}"), Token::Muted, &mut rows);
+    rows.push(Row::plain(format!("default {default}"), Token::Muted));
     let source = match &info.source {
         Source::Default => "no file says otherwise".to_owned(),
         Source::File { path, line } => format!("set in {}:{line}", path.display()),
     };
-    wrap.text(&source, Token::Muted, &mut rows);
-    rows.push(Row::default());
-    let how = if info.choices.is_empty() {
-        "enter: write a value"
-    } else {
-        "enter: the next value"
-    };
-    wrap.text(how, Token::Muted, &mut rows);
-    wrap.text("ctrl+d: back to the default", Token::Muted, &mut rows);
+    rows.push(Row::plain(source, Token::Muted));
     rows
 }

@@ -1,13 +1,22 @@
 //! Skills and prompt templates with what they cost; taking one begins its call.
 
 use super::picker::Picker;
-use crate::base::text;
 use crate::coding::context::{ContextPart, PartKind};
 use crate::modes::tui::action::Action;
 use crate::modes::tui::footer::tokens;
+use crate::term::widgets::columns::{Cell, Column, Columns};
 use crate::term::widgets::select::Item;
 
 pub const ID: &str = "skills";
+
+const COLUMNS: Columns = Columns {
+    label: "name",
+    details: &[
+        Column::words("what it does", 1).at_least(16),
+        Column::numbers("always", 0),
+        Column::numbers("called", 0),
+    ],
+};
 
 /// The picker over what can be called.
 pub fn picker(parts: &[ContextPart]) -> Picker {
@@ -17,9 +26,13 @@ pub fn picker(parts: &[ContextPart]) -> Picker {
             PartKind::Skill => format!("skill:{}", part.name),
             _ => part.name.clone(),
         },
-        label: text::single_line(&format!("/{}  {}", part.name, part.description)),
-        detail: cost(part),
-        keywords: part.path.clone(),
+        label: format!("/{}", part.name),
+        details: vec![
+            part.description.as_str().into(),
+            cost(part.tokens),
+            cost(part.call_tokens),
+        ],
+        keywords: format!("{} {}", part.description, part.path),
         dimmed: false,
     });
     let take = |name: &str| {
@@ -34,13 +47,15 @@ pub fn picker(parts: &[ContextPart]) -> Picker {
         items,
         Box::new(take),
     )
+    .with_columns(COLUMNS)
+    .taking("begins its call")
 }
 
-/// `24 tokens, 1.2k when called`.
-fn cost(part: &ContextPart) -> String {
-    let called = format!("{} when called", tokens(part.call_tokens));
-    match part.tokens {
-        0 => called,
-        always => format!("{} tokens, {called}", tokens(always)),
-    }
+/// Tokens of the context.
+fn cost(count: u64) -> Cell {
+    let count = match count {
+        0 => String::new(),
+        count => format!("~{}", tokens(count)),
+    };
+    count.into()
 }

@@ -7,15 +7,23 @@ use crate::coding::stash::Stashed;
 use crate::modes::tui::action::Action;
 use crate::term::face::Token;
 use crate::term::row::Row;
+use crate::term::widgets::columns::{Column, Columns};
 use crate::term::widgets::select::Item;
-use crate::term::wrap::Wrap;
 
 pub const ID: &str = "stash";
 
 /// Bytes of a prompt that are matched and shown in the list.
 const LABEL_LIMIT: usize = 500;
-/// Columns of the look, and lines of a prompt that it shows.
-const LOOK: (usize, usize) = (46, 100);
+/// Lines of a prompt that the look shows.
+const LOOK: usize = 100;
+
+const COLUMNS: Columns = Columns {
+    label: "prompt",
+    details: &[
+        Column::words("folder", 1).at_least(8),
+        Column::numbers("put aside", 0),
+    ],
+};
 
 /// The picker over `prompts`, the newest first.
 pub fn picker(prompts: &[Stashed]) -> Picker {
@@ -33,7 +41,9 @@ pub fn picker(prompts: &[Stashed]) -> Picker {
     };
     let (title, empty) = ("Put aside", "nothing is put aside");
     Picker::new(title, empty, items, Box::new(take))
-        .on_remove(Box::new(forget))
+        .with_columns(COLUMNS)
+        .taking("takes it back")
+        .on_remove("forgets it", Box::new(forget))
         .with_look(Box::new(look))
 }
 
@@ -43,21 +53,17 @@ fn item(prompt: &Stashed, now: i64) -> Item {
     Item {
         key: prompt.id.clone(),
         label: text::single_line(&text::sanitize(head)),
-        detail: format!(
-            "{}  {}",
-            text::single_line(folder),
-            clock::age(prompt.created, now)
-        ),
+        details: vec![folder.into(), clock::age(prompt.created, now).into()],
         keywords: prompt.cwd.clone(),
         dimmed: false,
     }
 }
 
 fn look(prompt: &Stashed) -> Vec<Row> {
-    let (width, lines) = LOOK;
-    let mut rows = Vec::new();
-    for line in prompt.text.lines().take(lines) {
-        Wrap::new(width).text(&text::sanitize(line), Token::Text, &mut rows);
-    }
-    rows
+    let lines = prompt.text.lines().take(LOOK);
+    let rows = lines.map(|line| {
+        let clean = text::sanitize(line);
+        Row::plain(text::expand_tabs(&clean).into_owned(), Token::Text)
+    });
+    rows.collect()
 }

@@ -9,15 +9,17 @@ use crate::modes::tui::command::Command;
 use crate::modes::tui::editor::editing::edit_area;
 use crate::modes::tui::footer::tokens;
 use crate::modes::tui::layout::centred;
-use crate::modes::tui::overlays::picker::boxed;
+use crate::modes::tui::overlays::frame::{self, boxed};
 use crate::term::component::{Component, Cx, Handled, View};
-use crate::term::face::{Emphasis, Face, Token};
+use crate::term::face::Token;
 use crate::term::input::KeyPress;
-use crate::term::row::Row;
+use crate::term::row::Span;
 use crate::term::widgets::paint::paint_rows;
 use crate::term::widgets::textarea::{Motion, TextArea};
 
 pub const ID: &str = "summary";
+
+const HINTS: &[(&str, &str)] = &[("accept", "stores it"), ("cancel", "forgets it")];
 
 /// Widest the overlay gets.
 const WIDTH: u16 = 100;
@@ -48,38 +50,27 @@ impl Component<Command, Action> for SummaryView {
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
         let area = centred(area, WIDTH, area.height * 9 / 10);
         let inner = usize::from(area.width.saturating_sub(2));
-        let height = usize::from(area.height.saturating_sub(4)).max(1);
-        let line = |left: &str, right: &str| {
-            Row::plain(
-                format!("{left}{}{right}", "─".repeat(inner)),
-                Token::BorderActive,
-            )
-        };
+        let height = usize::from(area.height.saturating_sub(2)).max(1);
         let (before, goes, stays) = self.numbers;
-        let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
-        let mut title = Row::plain(" Summary ", bold);
         let numbers = format!(
             "of {goes} messages · {stays} stay · the context has {} tokens",
             tokens(before)
         );
-        title.push(numbers, Token::Muted);
-        let keys = Row::plain(" ctrl+s stores it · esc forgets it", Token::Muted);
+        let keys = frame::hints(view.keymap, "summary", HINTS);
         let shown = self.text.view(inner.saturating_sub(2).max(1), height);
-        let mut rows = vec![line("╭", "╮"), boxed(title, inner)];
+        let mut rows = vec![frame::top("Summary", &numbers, inner + 2)];
         for place in 0..height {
             let mut row = shown.rows.get(place).cloned().unwrap_or_default();
-            row.spans
-                .insert(0, crate::term::row::Span::new(" ", Token::Text));
+            row.spans.insert(0, Span::new(" ", Token::Text));
             rows.push(boxed(row, inner));
         }
-        rows.push(boxed(keys, inner));
-        rows.push(line("╰", "╯"));
+        rows.push(frame::bottom(&keys, Token::Muted, inner + 2));
         paint_rows(&rows, area, buffer, view.links, |face| {
             view.theme.style(face)
         });
         self.cursor = Some(Position {
             x: area.x + 2 + shown.cursor.0,
-            y: area.y + 2 + shown.cursor.1,
+            y: area.y + 1 + shown.cursor.1,
         });
     }
 

@@ -15,6 +15,7 @@ pub const ID: &str = "themes";
 pub fn picker(choices: &[ThemeChoice], current: &str) -> Picker {
     let items = choices.iter().map(item).collect();
     Picker::new("Themes", "no theme has this name", items, Box::new(take))
+        .taking("keeps it")
         .with_selected(current)
         .on_move(Box::new(|name| {
             vec![Action::PreviewTheme(Some(name.to_owned()))]
@@ -41,7 +42,7 @@ fn item(choice: &ThemeChoice) -> Item {
         key: choice.name.clone(),
         label: choice.name.clone(),
         keywords: detail.clone(),
-        detail,
+        details: vec![detail.into()],
         dimmed: false,
     }
 }

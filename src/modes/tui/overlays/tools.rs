@@ -5,12 +5,22 @@ use super::picker::Picker;
 use crate::agent::{ToolInfo, ToolOrigin};
 use crate::modes::tui::action::Action;
 use crate::modes::tui::footer::tokens;
+use crate::term::widgets::columns::{Column, Columns};
 use crate::term::widgets::select::Item;
 
 pub const ID: &str = "tools";
 
 /// Bytes of a definition that make a token, about.
 const BYTES_A_TOKEN: usize = 4;
+
+const COLUMNS: Columns = Columns {
+    label: "tool",
+    details: &[
+        Column::words("rights", 2),
+        Column::words("from", 1).at_least(10),
+        Column::numbers("tokens", 0),
+    ],
+};
 
 /// The picker over `tools`, in the order the model sees them.
 pub fn picker(tools: &[ToolInfo]) -> Picker {
@@ -20,7 +30,10 @@ pub fn picker(tools: &[ToolInfo]) -> Picker {
     let title = format!("Tools: {count} offered, about {} tokens", tokens(cost));
     let items = tools.iter().map(item).collect();
     let take = |name: &str| vec![Action::ToggleTool(name.to_owned())];
-    Picker::new(title, "no tool matches", items, Box::new(take)).staying()
+    Picker::new(title, "no tool matches", items, Box::new(take))
+        .staying()
+        .with_columns(COLUMNS)
+        .taking("turns it off or on")
 }
 
 fn cost(tool: &ToolInfo) -> u64 {
@@ -35,11 +48,15 @@ fn item(tool: &ToolInfo) -> Item {
         ToolOrigin::Server { server, .. } => format!("server {server}"),
     };
     let reads = tool.hints.read_only == Some(true);
-    let rights = if reads { "reads only  " } else { "" };
+    let rights = if reads { "reads only" } else { "" };
     Item {
         key: tool.name.clone(),
         label: format!("{mark} {}", tool.name),
-        detail: format!("{rights}{origin}  ~{} tokens", tokens(cost(tool))),
+        details: vec![
+            rights.into(),
+            origin.as_str().into(),
+            format!("~{}", tokens(cost(tool))).into(),
+        ],
         keywords: origin,
         dimmed: !tool.offered,
     }
@@ -65,7 +82,11 @@ mod tests {
         };
         let shown = item(&tool);
         assert_eq!(shown.label, "✓ grep");
-        assert_eq!(shown.detail, "reads only  built in  ~120 tokens");
+        let told = |item: &Item| -> Vec<String> {
+            let cells = item.details.iter();
+            cells.map(|cell| cell.text.clone()).collect()
+        };
+        assert_eq!(told(&shown), ["reads only", "built in", "~120"]);
         let server = ToolOrigin::Server {
             server: "git".into(),
             tool: "log".into(),
@@ -77,6 +98,6 @@ mod tests {
             ..tool
         });
         assert_eq!((off.label.as_str(), off.dimmed), ("· grep", true));
-        assert_eq!(off.detail, "server git  ~120 tokens");
+        assert_eq!(told(&off), ["", "server git", "~120"]);
     }
 }

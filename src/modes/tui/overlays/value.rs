@@ -3,7 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::picker::boxed;
+use super::frame::{self, boxed};
 use crate::base::text;
 use crate::coding::settings::{self, SettingInfo};
 use crate::modes::tui::action::Action;
@@ -18,6 +18,8 @@ use crate::term::widgets::line_input::LineInput;
 use crate::term::widgets::paint::paint_rows;
 
 pub const ID: &str = "value";
+
+const HINTS: &[(&str, &str)] = &[("accept", "writes it"), ("cancel", "leaves it")];
 
 /// The line on screen.
 #[derive(Debug)]
@@ -67,32 +69,25 @@ impl ValueLine {
 
 impl Component<Command, Action> for ValueLine {
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
-        let area = centred(area, 80, 5);
+        let area = centred(area, 80, 4);
         let inner = usize::from(area.width.saturating_sub(2));
-        let title = format!(" {} ", self.name);
-        let rule = inner.saturating_sub(text::width(&title) + 1);
-        let mut top = Row::plain("╭─", Token::BorderActive);
-        top.push(title, Token::Title);
-        top.push(format!("{}╮", "─".repeat(rule)), Token::BorderActive);
         let room = inner.saturating_sub(4);
         let shown = text::truncate_start(self.line.text(), room);
         let mut line = Row::plain(" ❯ ", Token::Accent);
         line.push(shown.into_owned(), Token::Text);
         let below = match &self.fault {
-            Some(fault) => Row::plain(format!(" {fault}"), Token::Error),
-            None => Row::plain(format!(" {}", self.accepts), Token::Muted),
+            Some(fault) => (fault.as_str(), Token::Error),
+            None => (self.accepts, Token::Muted),
         };
-        let help = Row::plain(
-            " enter writes it, esc leaves it, an empty line is the default",
-            Token::Muted,
-        );
-        let bottom = Row::plain(format!("╰{}╯", "─".repeat(inner)), Token::BorderActive);
+        let shown = text::truncate(below.0, inner.saturating_sub(2));
+        let below = Row::plain(format!(" {shown}"), below.1);
+        let mut keys = frame::hints(view.keymap, "list", HINTS);
+        keys.push("an empty line is the default".to_owned());
         let rows = [
-            top,
+            frame::top(self.name, "", inner + 2),
             boxed(line, inner),
             boxed(below, inner),
-            boxed(help, inner),
-            bottom,
+            frame::bottom(&keys, Token::Muted, inner + 2),
         ];
         paint_rows(&rows, area, buffer, view.links, |face| {
             view.theme.style(face)

@@ -142,6 +142,7 @@ impl Screen {
         let preferred = (settings.show_thinking, settings.reduced_motion);
         // What was folded by hand stays when another setting changes.
         let is_other = preferred != (before.show_thinking, before.reduced_motion);
+        let are_other_favourites = settings.favourites != before.favourites;
         self.options.settings = settings;
         self.place = place;
         for card in self.deck.cards() {
@@ -149,6 +150,9 @@ impl Screen {
                 card.app.prefer(preferred.0, preferred.1);
             }
             card.app.take_settings(&self.options.settings);
+            if are_other_favourites {
+                card.app.follow_favourites();
+            }
             card.app.set_keymap(keymap.clone());
         }
         self.deck.front.app.set_theme(theme);

@@ -22,6 +22,12 @@ pub(super) enum Finished {
     Picture(Drawn),
     /// A file for the prompt was read, or why not.
     Attached(Result<Box<Attachment>, String>),
+    /// A picture that an answer in this directory names by this path, in base64, or why it is not shown.
+    Illustration {
+        cwd: String,
+        path: String,
+        read: Result<String, String>,
+    },
     /// The clipboard holds this instead of a picture.
     ClipboardText(String),
 }
@@ -37,6 +43,11 @@ impl Screen {
                 app.toast(text, true, now);
             }
             Finished::Picture(drawn) => app.on_picture(drawn),
+            Finished::Illustration { cwd, path, read } => {
+                for card in self.deck.cards().filter(|card| card.app.session.cwd == cwd) {
+                    card.app.set_illustration(&path, &read);
+                }
+            }
             Finished::Attached(Ok(file)) => app.attach(*file, now),
             Finished::Attached(Err(error)) => app.toast(&error, true, now),
             Finished::ClipboardText(text) => app.insert_paste(&text),

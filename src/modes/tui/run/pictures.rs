@@ -1,10 +1,13 @@
 //! Pictures on the terminal: which way it shows them, and what it has to be sent beside the cells.
 
+use std::path::Path;
+
 use ratatui::buffer::{Buffer, CellDiffOption};
 use ratatui::layout::Position;
 
 use super::effects::Finished;
 use super::screen::Screen;
+use crate::coding::illustration;
 use crate::coding::settings::Images;
 use crate::term::input::TerminalReply;
 use crate::term::picture::{Canvas, Pictures, Placed, Protocol, USUAL_CELL};
@@ -118,6 +121,28 @@ impl Screen {
             let position = Position::new(strip.x, strip.y);
             self.writer.queue_at(position, strip.bytes.to_vec());
         }
+    }
+
+    /// Reads the files of pictures in answers that came into view, beside the loop.
+    pub(super) fn read_illustrations(&mut self) {
+        let app = &mut self.deck.front.app;
+        let wanted = app.transcript.take_wanted();
+        if wanted.is_empty() {
+            return;
+        }
+        let (cwd, results) = (app.session.cwd.clone(), self.results.clone());
+        let is_here = self.has_files();
+        tokio::task::spawn_blocking(move || {
+            for path in wanted {
+                let read = if is_here {
+                    illustration::read(Path::new(&cwd), &path)
+                } else {
+                    Err("it is on the other machine".to_owned())
+                };
+                let cwd = cwd.clone();
+                let _ = results.send(Finished::Illustration { cwd, path, read });
+            }
+        });
     }
 
     /// The terminal may have lost what it was sent.

@@ -237,6 +237,7 @@ impl Screen {
         let shape = app.cursor_shape();
         let cursor = position.map(|position| Cursor { position, shape });
         self.send_pictures();
+        self.read_illustrations();
         let mut frame = self.terminal.output().buffer();
         self.writer.finish(cursor, &mut frame);
         let fenced = self.clock.wants_fence(frame.len()) && self.terminal.fence(&mut frame);

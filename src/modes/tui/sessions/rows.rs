@@ -1,21 +1,21 @@
 //! Drawing the sessions: the query, the list, and the selected one beside it, below it where the screen is
 //! narrow. Only rows on the screen are made.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::view::SessionsView;
-use crate::base::{clock, text};
+use crate::base::{clock, path, text};
 use crate::coding::host::{FoundSession, FoundText, SessionState};
 use crate::coding::library::{PreviewLine, Source};
-use crate::modes::tui::beside::{at_column, divide, fit};
+use crate::modes::tui::beside::{at_column, divide, fit, written};
 use crate::term::component::View;
 use crate::term::face::{Emphasis, Face, Token};
 use crate::term::keymap::Keymap;
 use crate::term::row::{Row, Span};
+use crate::term::widgets::columns::{Cell, Column, Columns, Layout, Measure};
 use crate::term::widgets::paint::paint_rows;
 use crate::term::wrap::Wrap;
 
@@ -37,6 +37,19 @@ const HINTS: &[(&str, &str)] = &[
     ("session_delete", "delete"),
     ("session_restore", "bring back"),
 ];
+
+const COLUMNS: Columns = Columns {
+    label: "",
+    details: &[
+        Column::words("", 1),
+        Column::words("", 2).at_least(8),
+        Column::numbers("", 3),
+        Column::numbers("", 0),
+    ],
+};
+
+/// Rows of what somebody said in the preview.
+const SAID_ROWS: usize = 12;
 
 /// Stands before the title of a session that is pinned.
 const PIN: &str = "▲ ";
@@ -84,23 +97,34 @@ impl SessionsView {
         } else {
             "names"
         };
-        row.push(format!("· {scope} · {how} "), Token::Muted);
-        if !self.query.in_words || self.query.text.is_empty() {
-            row.push(format!("· {} ", self.query.sort.word()), Token::Muted);
-        }
-        if self.query.named {
-            row.push("· named ", Token::Warning);
-        }
-        if self.query.archived {
-            row.push("· archived ", Token::Warning);
-        }
-        if let Some((done, total)) = self.indexing.filter(|(done, total)| done < total) {
-            row.push(format!("· reading {done}/{total} "), Token::Warning);
-        }
+        let is_sorted = !self.query.in_words || self.query.text.is_empty();
+        let sort = is_sorted.then(|| self.query.sort.word().to_owned());
+        let reading = self.indexing.filter(|(done, total)| done < total);
+        let reading = reading.map(|(done, total)| format!("reading {done}/{total}"));
+        let parts = [
+            (Some(scope.to_owned()), Token::Muted),
+            (self.query.named.then(|| "named".to_owned()), Token::Warning),
+            (
+                self.query.archived.then(|| "archived".to_owned()),
+                Token::Warning,
+            ),
+            (reading, Token::Warning),
+            (Some(how.to_owned()), Token::Muted),
+            (sort, Token::Muted),
+        ];
         let count = self.found.sessions.len();
         let place = (self.selected + 1).min(count);
         let more = if self.found.cut { "+" } else { "" };
         let count = format!(" {place}/{}{more} ", self.found.total);
+        // What does not fit is left out whole.
+        for (part, token) in parts {
+            let Some(part) = part.map(|part| format!("· {part} ")) else {
+                continue;
+            };
+            if row.width() + text::width(&part) + text::width(&count) <= width {
+                row.push(part, token);
+            }
+        }
         let line = width.saturating_sub(row.width() + text::width(&count));
         row.push("─".repeat(line), Token::Border);
         row.push(count, Token::Muted);
@@ -144,19 +168,63 @@ impl SessionsView {
         let now = clock::now_ms();
         let end = (self.top + self.page).min(self.found.sessions.len());
         let shown = self.top..end;
+        let details: Vec<_> = self
+            .found
+            .sessions
+            .iter()
+            .map(|found| self.details(found, now))
+            .collect();
+        let mut measure = Measure::default();
+        for (found, details) in self.found.sessions.iter().zip(&details) {
+            measure.add(&title(found), details);
+        }
+        let layout = measure.fit(COLUMNS, width.saturating_sub(4));
         shown
             .flat_map(|place| {
                 let found = &self.found.sessions[place];
                 let selected = place == self.selected;
-                let row = self.session_row(found, (now, selected), width);
+                let row = self.session_row(found, &details[place], &layout, selected);
                 let hit = found.hit.as_ref().map(|hit| hit_row(hit, selected, width));
                 [Some(row), hit].into_iter().flatten()
             })
             .collect()
     }
 
-    fn session_row(&self, found: &FoundSession, (now, selected): (i64, bool), width: usize) -> Row {
+    /// What stands behind the title of a session.
+    fn details(&self, found: &FoundSession, now: i64) -> [Cell; 4] {
         let session = &found.session;
+        let state = match (self.number_of(&session.path), found.state) {
+            (_, SessionState::Here) => Cell::new("◂ here", Token::Success),
+            (Some(number), _) => Cell::new(format!("◂ open, {number}"), Token::Success),
+            (None, SessionState::Free) => "".into(),
+            (None, SessionState::Elsewhere { .. }) if self.joins => {
+                Cell::new("▶ open there", Token::Success)
+            }
+            (None, SessionState::Elsewhere { .. }) => Cell::new("▶ runs elsewhere", Token::Warning),
+        };
+        let folder = Path::new(&session.cwd).file_name();
+        let folder = folder.map_or("/".into(), |name| name.to_string_lossy());
+        let folder = if self.query.all { &*folder } else { "" };
+        let cost = if session.cost >= 0.01 {
+            format!("${:.2}", session.cost)
+        } else {
+            String::new()
+        };
+        [
+            state,
+            folder.into(),
+            cost.into(),
+            clock::age(session.active, now).into(),
+        ]
+    }
+
+    fn session_row(
+        &self,
+        found: &FoundSession,
+        details: &[Cell],
+        layout: &Layout,
+        selected: bool,
+    ) -> Row {
         let ground = |face: Face| {
             if selected {
                 face.on(Token::Selected)
@@ -164,58 +232,25 @@ impl SessionsView {
                 face
             }
         };
-        let mut detail = String::new();
-        if self.query.all {
-            let folder = Path::new(&session.cwd).file_name();
-            let folder = folder.map_or("/".into(), |name| name.to_string_lossy());
-            detail.push_str(&text::truncate_start(
-                &text::single_line(&folder),
-                width / 5,
-            ));
-            detail.push_str("  ");
-        }
-        if session.cost >= 0.01 {
-            let _ = write!(detail, "${:.2}  ", session.cost);
-        }
-        detail.push_str(&clock::age(session.active, now));
-        let (state, token) = match (self.number_of(&session.path), found.state) {
-            (_, SessionState::Here) => ("◂ here  ".to_owned(), Token::Success),
-            (Some(number), _) => (format!("◂ open, {number}  "), Token::Success),
-            (None, SessionState::Free) => (String::new(), Token::Muted),
-            (None, SessionState::Elsewhere { .. }) if self.joins => {
-                ("▶ open there  ".to_owned(), Token::Success)
-            }
-            (None, SessionState::Elsewhere { .. }) => {
-                ("▶ runs elsewhere  ".to_owned(), Token::Warning)
-            }
-        };
-        let armed = self.armed.as_deref() == Some(session.path.as_path());
-        let named = session.name.as_deref().is_some_and(|name| !name.is_empty());
-        let face = match (armed, named) {
+        let armed = self.armed.as_deref() == Some(found.session.path.as_path());
+        let name = found.session.name.as_deref();
+        let face = match (armed, name.is_some_and(|name| !name.is_empty())) {
             (true, _) => Face::from(Token::Error).emphasised(Emphasis::STRIKE),
             (false, true) => Face::from(Token::Text).emphasised(Emphasis::BOLD),
             (false, false) => Token::Text.into(),
         };
-        let room = width.saturating_sub(text::width(&detail) + text::width(&state) + 6);
-        let mut title = text::single_line(&text::sanitize(session.title()));
-        if found.pinned {
-            title.insert_str(0, PIN);
-        }
-        let title = text::truncate(&title, room);
-        let gap = room.saturating_sub(text::width(&title)) + 2;
-        let mut row = Row::default();
-        if selected {
-            row.fill = Some(Face::from(Token::Selected));
-        }
-        row.push(
-            if selected { " › " } else { "   " },
-            ground(Token::Accent.into()),
-        );
-        row.push(title.into_owned(), ground(face));
-        row.push(" ".repeat(gap), ground(Token::Text.into()));
-        row.push(state, ground(token.into()));
-        row.push(detail, ground(Token::Muted.into()));
-        fit(row, width)
+        let mut row = Row {
+            fill: selected.then(|| Face::from(Token::Selected)),
+            ..Row::default()
+        };
+        let mark = if selected { " › " } else { "   " };
+        row.push(mark, ground(Token::Accent.into()));
+        let token_face = |token: Token| ground(token.into());
+        layout.write(&mut row, details, token_face, |row, room| {
+            let title = title(found);
+            row.push(text::truncate(&title, room), ground(face));
+        });
+        row
     }
 
     /// The line under the list: what is typed or to be confirmed, else the keys.
@@ -268,28 +303,26 @@ impl SessionsView {
         head.push("─".repeat(width.saturating_sub(1)), Token::Border);
         rows.push(head);
         let indent = [Span::new(side, Token::Border)];
-        let mut write = |line: &str, token: Token| {
-            if rows.len() < height {
-                Wrap::new(width)
-                    .hanging(&indent, &indent)
-                    .text(line, token, &mut rows);
-            }
-        };
         if let Some(found) = self.selected() {
             for line in facts(found) {
-                write(&line, Token::Muted);
+                Wrap::new(width)
+                    .hanging(&indent, &indent)
+                    .text(&line, Token::Muted, &mut rows);
             }
             let preview = self.preview.as_ref();
             let preview = preview.filter(|(path, _)| *path == found.session.path);
             if let Some((_, preview)) = preview {
+                let room = (width, height);
                 for said in &preview.first {
-                    write_said(said, &mut write);
+                    rows.extend(said_rows(said, side, room));
                 }
                 if !preview.last.is_empty() {
-                    write("⋯", Token::Muted);
+                    let mut more = Row::new(indent.to_vec());
+                    more.push("⋯", Token::Muted);
+                    rows.push(more);
                 }
                 for said in &preview.last {
-                    write_said(said, &mut write);
+                    rows.extend(said_rows(said, side, room));
                 }
             }
         }
@@ -301,6 +334,16 @@ impl SessionsView {
     }
 }
 
+/// What a session is called, on one line.
+fn title(found: &FoundSession) -> String {
+    let title = text::single_line(&text::sanitize(found.session.title()));
+    if found.pinned {
+        format!("{PIN}{title}")
+    } else {
+        title
+    }
+}
+
 /// A few lines about the session.
 fn facts(found: &FoundSession) -> Vec<String> {
     let session = &found.session;
@@ -308,15 +351,19 @@ fn facts(found: &FoundSession) -> Vec<String> {
     let time = clock::rfc3339(session.active);
     let time = time.get(..16).unwrap_or_default().replace('T', " ");
     let mut lines = vec![
-        clean(&session.cwd),
+        clean(&path::below_home(Path::new(&session.cwd))),
         format!("{time} · {}", size(session.size)),
     ];
     if session.whole {
-        let counts = format!(
-            "{} prompts · {} tool calls",
-            session.prompts, session.tool_calls
-        );
-        lines.push(counts);
+        let count = |count: u64, noun: &str| {
+            let plural = if count == 1 { "" } else { "s" };
+            format!("{count} {noun}{plural}")
+        };
+        let prompts = count(session.prompts, "prompt");
+        lines.push(format!(
+            "{prompts} · {}",
+            count(session.tool_calls, "tool call")
+        ));
     }
     if !session.models.is_empty() {
         lines.push(clean(&session.models.join(", ")));
@@ -331,22 +378,41 @@ fn facts(found: &FoundSession) -> Vec<String> {
     lines
 }
 
-fn write_said(said: &PreviewLine, write: &mut dyn FnMut(&str, Token)) {
+/// What one of them said, as far as it fits.
+fn said_rows(said: &PreviewLine, side: &str, (width, height): (usize, usize)) -> Vec<Row> {
+    let side = Span::new(side, Token::Border);
     let (mark, token) = match said.source {
-        Source::Prompt => ("❯ ", Token::User),
+        Source::Prompt => ("❯ ", Token::UserMarker),
         Source::Summary => ("≡ ", Token::Heading),
-        _ => ("● ", Token::Text),
+        _ => ("● ", Token::Accent),
     };
-    let clean = text::sanitize(&said.text);
-    let clean = text::expand_tabs(&clean);
-    let mut lines = clean.lines().filter(|line| !line.trim().is_empty());
-    for (place, line) in lines.by_ref().take(12).enumerate() {
-        let mark = if place == 0 { mark } else { "  " };
-        write(&format!("{mark}{line}"), token);
+    let first = [side.clone(), Span::new(mark, token)];
+    let rest = [side, Span::new("  ", Token::Text)];
+    let height = height.min(SAID_ROWS);
+    let mut rows = Vec::new();
+    if said.source == Source::Prompt {
+        let clean = text::sanitize(&said.text);
+        let clean = text::expand_tabs(clean.trim());
+        let mut lines = clean.lines().filter(|line| !line.trim().is_empty());
+        for line in lines.by_ref().take(height) {
+            let mark = if rows.is_empty() { &first } else { &rest };
+            Wrap::new(width)
+                .hanging(mark, &rest)
+                .text(line, Token::User, &mut rows);
+        }
+    } else {
+        rows = written(&said.text, &rest, (width, height + 1));
+        if let Some(span) = rows.first_mut().and_then(|row| row.spans.get_mut(1)) {
+            span.clone_from(&first[1]);
+        }
     }
-    if lines.next().is_some() {
-        write("  …", Token::Muted);
+    if rows.len() > height {
+        rows.truncate(height);
+        let mut more = Row::new(rest.to_vec());
+        more.push("…", Token::Muted);
+        rows.push(more);
     }
+    rows
 }
 
 /// What was found, its matches marked.
@@ -411,18 +477,38 @@ mod tests {
     }
 
     #[test]
-    fn a_session_is_told_by_its_name_or_first_prompt() {
+    fn sessions_are_told_in_columns_by_name_or_first_prompt() {
         let mut view = SessionsView::new();
-        let row = |view: &SessionsView, found: &FoundSession| {
-            view.session_row(found, (90 * 60_000, false), 40).text()
+        let shown = |view: &SessionsView| -> Vec<String> {
+            let now = 90 * 60_000;
+            let all = [
+                found(None, SessionState::Here),
+                found(Some("mine"), SessionState::Free),
+            ];
+            let details = all.each_ref().map(|found| view.details(found, now));
+            let mut measure = Measure::default();
+            for (found, details) in all.iter().zip(&details) {
+                measure.add(&title(found), details);
+            }
+            let layout = measure.fit(COLUMNS, 36);
+            let rows = all.iter().zip(&details);
+            rows.map(|(found, details)| view.session_row(found, details, &layout, false).text())
+                .collect()
         };
-        let here = found(None, SessionState::Here);
-        assert_eq!(row(&view, &here), "   fix⏎it               ◂ here  1 h ago");
-        view.query.all = true;
-        let named = found(Some("mine"), SessionState::Free);
         assert_eq!(
-            row(&view, &named),
-            "   mine                      a  1 h ago"
+            shown(&view),
+            [
+                "   fix⏎it               ◂ here  1 h ago",
+                "   mine                         1 h ago",
+            ]
+        );
+        view.query.all = true;
+        assert_eq!(
+            shown(&view),
+            [
+                "   fix⏎it            ◂ here  a  1 h ago",
+                "   mine                      a  1 h ago",
+            ]
         );
     }
 

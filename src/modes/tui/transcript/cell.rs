@@ -12,6 +12,7 @@ use crate::term::picture;
 use crate::term::row::{Row, Span};
 use crate::term::wrap::Wrap;
 
+use super::illustration::Illustration;
 use super::shell::ShellCell;
 use super::tool::ToolCell;
 
@@ -61,7 +62,9 @@ pub struct Cell {
     pub continues: bool,
     /// Overrides the look for this cell; toggled by a click.
     pub expanded: Option<bool>,
-    /// Rows of the bodies that do not keep their own, for a width and look.
+    /// Pictures that its text names, shown below it.
+    illustrations: Vec<Illustration>,
+    /// Rows of the bodies that do not keep their own, and of pictures below a text, for a width and look.
     cache: Option<(u16, Look, Vec<Row>)>,
     /// The row that stands for a prompt above what answers it, for a width.
     sticky: Option<Box<(u16, Row)>>,
@@ -75,9 +78,34 @@ impl Cell {
             result_entry: None,
             continues: false,
             expanded: None,
+            illustrations: Vec::new(),
             cache: None,
             sticky: None,
         }
+    }
+
+    /// Finds the pictures that its text names. The text is complete.
+    pub(super) fn illustrate(&mut self) {
+        if let Body::Text(markdown) = &self.body {
+            self.illustrations = Illustration::of(markdown.source());
+            self.cache = None;
+        }
+    }
+
+    /// Paths of pictures that nobody has asked for yet.
+    pub(super) fn ask_for_illustrations(&mut self) -> impl Iterator<Item = String> {
+        self.illustrations.iter_mut().filter_map(Illustration::ask)
+    }
+
+    pub(super) fn set_illustration(&mut self, path: &str, read: &Result<String, String>) -> bool {
+        let mut any = false;
+        for illustration in &mut self.illustrations {
+            any |= illustration.take(path, read);
+        }
+        if any {
+            self.cache = None;
+        }
+        any
     }
 
     /// Forgets the laid-out rows after a change of the body.
@@ -120,7 +148,8 @@ impl Cell {
                 spans.map(|span| span.text.len()).sum()
             }
         };
-        text + size_of::<Self>()
+        let files = self.illustrations.iter().filter_map(Illustration::base64);
+        text + files.map(str::len).sum::<usize>() + size_of::<Self>()
     }
 
     /// Drops the rows that are kept: the cell is far off the screen.
@@ -144,6 +173,10 @@ impl Cell {
                 images.map(|file| file.content.as_str()).collect()
             }
             Body::Tool(tool) => tool.pictures().collect(),
+            Body::Text(_) => {
+                let illustrations = self.illustrations.iter();
+                illustrations.filter_map(Illustration::base64).collect()
+            }
             _ => Vec::new(),
         }
     }
@@ -166,10 +199,13 @@ impl Cell {
 
     /// Rows at `width`.
     pub fn height(&mut self, width: u16, look: Look) -> usize {
-        if let Some(markdown) = self.markdown(look) {
-            return markdown.height(usize::from(width));
+        let text = self
+            .markdown(look)
+            .map(|markdown| markdown.height(usize::from(width)));
+        if text.is_some() && self.illustrations.is_empty() {
+            return text.unwrap_or_default();
         }
-        self.rows(width, look).len()
+        text.unwrap_or_default() + self.rows(width, look).len()
     }
 
     /// Shows the rows of `range` at `width`, one after the other.
@@ -181,15 +217,25 @@ impl Cell {
         show: &mut dyn FnMut(&Row),
     ) {
         let is_thinking = matches!(self.body, Body::Thinking { .. });
+        let mut range = range;
+        let has_more = !self.illustrations.is_empty();
         if let Some(markdown) = self.markdown(look) {
-            markdown.each_row(usize::from(width), range, &mut |row| {
+            let text = if has_more {
+                markdown.height(usize::from(width))
+            } else {
+                usize::MAX
+            };
+            markdown.each_row(usize::from(width), range.clone(), &mut |row| {
                 if is_thinking {
                     show(&as_thinking(row));
                 } else {
                     show(row);
                 }
             });
-            return;
+            if range.end <= text {
+                return;
+            }
+            range = range.start.saturating_sub(text)..range.end - text;
         }
         let all = self.rows(width, look);
         let range = range.start.min(all.len())..range.end.min(all.len());
@@ -249,7 +295,12 @@ impl Cell {
         match &mut self.body {
             Body::User(message) => user_rows(message, width, look),
             Body::Thinking { open, .. } => vec![thinking_row(*open)],
-            Body::Text(_) => Vec::new(),
+            Body::Text(_) => {
+                let several = self.illustrations.len() > 1;
+                let rows = self.illustrations.iter();
+                rows.flat_map(|one| one.rows(width, look, several))
+                    .collect()
+            }
             Body::Tool(tool) => {
                 let expanded = self.expanded.unwrap_or(look.expand_tools);
                 tool.rows(width, expanded, look)

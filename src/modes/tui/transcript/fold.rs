@@ -261,7 +261,10 @@ impl Transcript {
                     return;
                 };
                 match &mut self.near.cells[place].body {
-                    Body::Text(markdown) => markdown.finish(),
+                    Body::Text(markdown) => {
+                        markdown.finish();
+                        self.near.cells[place].illustrate();
+                    }
                     Body::Thinking { markdown, open } => {
                         markdown.finish();
                         *open = false;

@@ -9,6 +9,7 @@ mod below;
 mod cell;
 mod find;
 mod fold;
+mod illustration;
 mod jump;
 mod output;
 mod pages;
@@ -77,6 +78,8 @@ pub struct Transcript {
     shells: HashMap<String, usize>,
     /// What came while the reader was elsewhere.
     below: Option<Below>,
+    /// Files of pictures that came into view.
+    wanted: Vec<String>,
     /// Whether a session was ever shown; what was reported before belongs to all of them.
     opened: bool,
 }
@@ -122,6 +125,7 @@ impl Transcript {
             started: None,
             shells: HashMap::new(),
             below: None,
+            wanted: Vec::new(),
             opened: false,
         }
     }
@@ -195,6 +199,22 @@ impl Transcript {
     /// Lays pictures out for cells of so many pixels; not at all without.
     pub fn set_cell(&mut self, cell: Option<(u16, u16)>) {
         self.look.cell = cell;
+    }
+
+    /// The paths of pictures in answers that came into view, as they were written: each once.
+    pub fn take_wanted(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.wanted)
+    }
+
+    /// Takes the file of such a picture in base64, or why there is none; whether a cell shows it.
+    pub fn set_illustration(&mut self, path: &str, read: &Result<String, String>) -> bool {
+        let away = self.away.iter_mut().flat_map(|away| away.cells.iter_mut());
+        let cells = self.near.cells.iter_mut().chain(away);
+        let mut any = false;
+        for cell in cells {
+            any |= cell.set_illustration(path, read);
+        }
+        any
     }
 
     /// Lays everything out to be read aloud.

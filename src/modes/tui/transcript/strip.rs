@@ -144,6 +144,7 @@ impl Strip {
                 for (place, section) in Markdown::sections(text).into_iter().enumerate() {
                     let cell = self.push(Body::Text(section));
                     self.cells[cell].continues = place > 0;
+                    self.cells[cell].illustrate();
                 }
             }
             AssistantBlock::Thinking { thinking, .. } if thinking.trim().is_empty() => {}

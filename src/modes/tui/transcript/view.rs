@@ -201,6 +201,7 @@ impl Transcript {
     ) -> Vec<Placed> {
         let mut placed = Vec::new();
         let mut missing = Vec::new();
+        let mut wanted = Vec::new();
         let (mut cell, mut skip) = self.top();
         let (width, look) = (self.viewport.0, self.look);
         let (needle, selected) = (self.needle.take(), self.selected());
@@ -222,6 +223,7 @@ impl Transcript {
             let mut place = skip.saturating_sub(above);
             let range = place..place + painter.room();
             let cells = &mut self.strip_mut().cells;
+            wanted.extend(cells[cell].ask_for_illustrations());
             cells[cell].each_row(width, look, range, &mut |row| {
                 let marked = needle.as_ref().and_then(|needle| with_marks(needle, row));
                 let mut shown = Cow::Borrowed(marked.as_ref().unwrap_or(row));
@@ -248,6 +250,9 @@ impl Transcript {
         }
         self.needle = needle;
         self.request_pictures(missing, pictures);
+        if pictures.cell().is_some() {
+            self.wanted.append(&mut wanted);
+        }
         placed
     }
 

@@ -9,8 +9,10 @@ use ratatui::layout::Rect;
 use crate::base::{clock, text};
 use crate::coding::session::{BranchFacts, Comparison, FileChanges};
 use crate::modes::tui::action::Action;
+use crate::modes::tui::beside::written;
 use crate::modes::tui::command::Command;
 use crate::modes::tui::footer::tokens;
+use crate::modes::tui::overlays::frame;
 use crate::term::component::{Component, Cx, Handled, View};
 use crate::term::face::{Emphasis, Face, Token};
 use crate::term::row::{Row, Span};
@@ -58,8 +60,7 @@ impl CompareView {
             let (left, right) = (&self.comparison.left, &self.comparison.right);
             let column =
                 |facts: &BranchFacts, name: &str, width| column(facts, name, &self.cwd, width);
-            let rows = if width >= BESIDE {
-                let half = usize::from(width - 3) / 2;
+            let rows = if let Some(half) = half(width) {
                 beside(
                     &column(left, "left", half),
                     &column(right, "right", half),
@@ -76,6 +77,11 @@ impl CompareView {
         }
         self.laid_out.as_ref().map_or(&[], |(_, rows)| rows)
     }
+}
+
+/// The width of a column where there is room for two.
+fn half(width: u16) -> Option<usize> {
+    (width >= BESIDE).then(|| usize::from(width - 3) / 2)
 }
 
 /// Rows of both in one; the shorter is filled up.
@@ -104,13 +110,16 @@ fn column(facts: &BranchFacts, name: &str, cwd: &Path, width: usize) -> Vec<Row>
     };
     let title = text::truncate(&text::single_line(&title), width).into_owned();
     rows.push(Row::plain(title, bold(Token::Title)));
+    let cost = match facts.usage.cost.total {
+        0.0 => String::new(),
+        cost => format!(" · ${cost:.4}"),
+    };
     let numbers = format!(
-        "{} · {} · ↑{} ↓{} · ${:.4} · {}",
+        "{} · {} · ↑{} ↓{}{cost} · {}",
         count(facts.messages, "message"),
         count(facts.tool_calls, "tool call"),
         tokens(facts.usage.context_tokens()),
         tokens(facts.usage.output),
-        facts.usage.cost.total,
         clock::human_duration(facts.duration_ms),
     );
     Wrap::new(width).text(&numbers, Token::Muted, &mut rows);
@@ -125,7 +134,7 @@ fn column(facts: &BranchFacts, name: &str, cwd: &Path, width: usize) -> Vec<Row>
         "" => "(no answer)",
         answer => answer,
     };
-    wrapped(answer, width, (&[], &[]), Token::Text, &mut rows);
+    rows.extend(written(answer, &[], (width, usize::MAX)));
     for (path, changes) in &facts.files {
         let path = Path::new(path);
         rows.extend(changed_file(
@@ -186,9 +195,19 @@ impl Component<Command, Action> for CompareView {
         let first = top.min(count.saturating_sub(page));
         rows.extend(all.iter().skip(first).take(page).cloned());
         while rows.len() <= page {
-            rows.push(Row::default());
+            // The line between two columns goes down to the keys.
+            rows.push(match half(area.width) {
+                Some(half) => beside(&[Row::default()], &[], half).remove(0),
+                None => Row::default(),
+            });
         }
-        rows.push(Row::plain(" ↑↓ scroll · esc back", Token::Muted));
+        let keys = frame::hints(
+            view.keymap,
+            "list",
+            &[("down", "scrolls"), ("cancel", "back")],
+        );
+        let keys = frame::fitting(&keys, usize::from(area.width).saturating_sub(1));
+        rows.push(Row::plain(format!(" {keys}"), Token::Muted));
         (self.count, self.page, self.top) = (count, page, first);
         paint_rows(&rows, area, buffer, view.links, |face| {
             view.theme.style(face)

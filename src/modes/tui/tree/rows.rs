@@ -8,10 +8,11 @@ use super::flat::FlatRow;
 use super::view::{LEVEL, TreeView, Typing};
 use crate::base::text;
 use crate::coding::session::Tag;
-use crate::modes::tui::beside::{at_column, divide, fit};
+use crate::modes::tui::beside::{at_column, divide, fit, written};
 use crate::term::component::View;
 use crate::term::face::{Emphasis, Face, Token};
 use crate::term::keymap::Keymap;
+use crate::term::markdown::plain;
 use crate::term::row::{Row, Span};
 use crate::term::widgets::paint::paint_rows;
 use crate::term::wrap::Wrap;
@@ -34,6 +35,9 @@ const HINTS: &[(&str, &str)] = &[
     ("tree_restore", "bring back"),
 ];
 
+/// How the line of a call begins.
+const CALL: &str = "⚙ ";
+
 /// What a row begins with, by its kind.
 fn sign(tag: Tag) -> (&'static str, Token) {
     match tag {
@@ -43,6 +47,22 @@ fn sign(tag: Tag) -> (&'static str, Token) {
         Tag::Compaction | Tag::BranchSummary => ("≡", Token::Heading),
         Tag::Message => ("!", Token::Warning),
         _ => ("·", Token::Muted),
+    }
+}
+
+/// What a model wrote of an entry's text, which is Markdown, and what is literal: the calls below an answer,
+/// or all of it.
+fn parts(tag: Option<Tag>, text: &str) -> (&str, &str) {
+    let is_written = matches!(
+        tag,
+        Some(Tag::Assistant | Tag::Compaction | Tag::BranchSummary)
+    );
+    if !is_written || text.starts_with(CALL) {
+        return ("", text);
+    }
+    match text.find(&format!("\n{CALL}")) {
+        Some(calls) => text.split_at(calls + 1),
+        None => (text, ""),
     }
 }
 
@@ -197,12 +217,15 @@ impl TreeView {
         let Some(glimpse) = self.glimpses.get(&number) else {
             return ("…".to_owned(), false);
         };
-        let first = glimpse.text.lines().find(|line| !line.trim().is_empty());
-        let line = text::single_line(first.unwrap_or_default().trim());
-        let is_result = self
-            .outline
-            .get(number)
-            .is_some_and(|entry| entry.tag == Tag::ToolResult);
+        let tag = self.outline.get(number).map(|entry| entry.tag);
+        let (said, rest) = parts(tag, &glimpse.text);
+        let mut line = plain::first_line(said);
+        if line.is_empty() {
+            let first = rest.lines().find(|line| !line.trim().is_empty());
+            first.unwrap_or_default().trim().clone_into(&mut line);
+        }
+        let line = text::single_line(&text::sanitize(&line));
+        let is_result = tag == Some(Tag::ToolResult);
         let line = match (is_result, line.is_empty()) {
             (true, _) => format!("{}: {line}", glimpse.by),
             (false, true) => "(empty)".to_owned(),
@@ -246,15 +269,21 @@ impl TreeView {
         head.push("─".repeat(line), Token::Border);
         rows.push(head);
         if let Some(glimpse) = glimpse {
-            let clean = text::sanitize(&glimpse.text);
             let indent = [Span::new(side, Token::Border)];
+            let tag = number.and_then(|number| Some(self.outline.get(number)?.tag));
+            let (said, literal) = parts(tag, &glimpse.text);
+            rows.extend(written(said, &indent, (width, height)));
+            if !said.is_empty() && !literal.is_empty() {
+                rows.push(Row::new(indent.to_vec()));
+            }
+            let clean = text::sanitize(literal);
             for line in text::expand_tabs(&clean).lines() {
-                Wrap::new(width)
-                    .hanging(&indent, &indent)
-                    .text(line, Token::Text, &mut rows);
                 if rows.len() >= height {
                     break;
                 }
+                Wrap::new(width)
+                    .hanging(&indent, &indent)
+                    .text(line, Token::Text, &mut rows);
             }
         }
         while is_beside && rows.len() < height {

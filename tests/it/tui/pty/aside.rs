@@ -158,3 +158,18 @@ fn pictures_and_pastes_go_aside_with_their_prompt() {
     again.waits_for_file("\"fileName\":\"seen.png\"");
     again.waits_for_file("a line\\na line");
 }
+
+#[test]
+fn an_open_list_of_models_follows_favourites_that_are_written_elsewhere() {
+    let mut program = Program::new()
+        .file("a.json", SCRIPT)
+        .model("a.json")
+        .start();
+    program.shows("Ask,");
+    program.write("\x0c");
+    program.shows("type to find");
+    let settings = program.work().join("../home/settings.toml");
+    let text = "discover_local_models = false\nfavourites = [\"demo/tour\"]\n";
+    std::fs::write(settings, text).unwrap();
+    program.shows("★ demo/tour");
+}

@@ -76,3 +76,32 @@ fn pictures_can_be_turned_off() {
     let written = program.written();
     assert!(!written.contains("\x1b_Ga=T") && !written.contains("\x1bP0;1;0q"));
 }
+
+#[test]
+fn an_answer_shows_the_pictures_of_the_working_directory_and_asks_no_address() {
+    let script = r#"{"turns": [{"repeat": true, "steps": [{"text":
+        "![flag](a.png)\n\n![gone](b.png)\n\n![out](../s.png)\n\n![far](https://e.org/c.png)\n\nEnd."}]}]}"#;
+    let mut program = Program::new()
+        .file("s.json", script)
+        .model("s.json")
+        .start();
+    std::fs::write(program.work().join("a.png"), flag(90, 72)).unwrap();
+    std::fs::write(program.work().join("../s.png"), flag(90, 72)).unwrap();
+    program.shows("Ask, or type / for commands");
+    program.write("\x1bP>|kitty(0.40.0)\x1b\\\x1b[6;18;9t\x1b[?62;c");
+    program.write("look\r");
+    program.shows("▣ flag (a.png)");
+    program.shows("▣ far (https://e.org/c.png)");
+    program.writes("\x1b_Ga=T,U=1,q=2,f=100,i=", 1);
+    program.shows("▣ gone: there is no such file");
+    program.shows("▣ out: it is outside of the working directory");
+    // The same from the file of the session.
+    program.write("\x04");
+    assert!(program.exit().success());
+    let mut again = program.again(&["-c"]);
+    again.write("\x1bP>|kitty(0.40.0)\x1b\\\x1b[6;18;9t\x1b[?62;c");
+    again.writes("\x1b_Ga=T,U=1,q=2,f=100,i=", 1);
+    again.shows("▣ gone: there is no such file");
+    again.write("\x04");
+    assert!(again.exit().success());
+}

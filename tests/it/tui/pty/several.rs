@@ -70,7 +70,7 @@ fn a_session_that_fails_or_asks_says_so_in_the_footer() {
     // The question is where it was left, and what was typed elsewhere did not answer it.
     program.shows("alt+a answers");
     program.write("\x1b0");
-    program.shows("2 ✗ burn");
+    program.shows("2 ✗  burn");
     program.write("2\r");
     program.shows("it burns");
     program.shows("2/2 1?");

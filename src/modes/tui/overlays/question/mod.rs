@@ -8,8 +8,8 @@ mod write;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
+use super::frame::{self, boxed};
 use super::login::address;
-use super::picker::boxed;
 use crate::base::text;
 use crate::coding::questions::{Answer, Question, QuestionKind, Subject};
 use crate::modes::tui::action::Action;
@@ -168,7 +168,7 @@ impl Dialog {
         self.subject.as_ref().map_or(0, |(_, rows)| rows.len())
     }
 
-    fn hint(&self, view: &View<'_>) -> String {
+    fn hints(&self, view: &View<'_>) -> Vec<String> {
         let key = |command: Command| {
             let keys = view.keymap.keys_for("question", command.info().name);
             keys.into_iter().next()
@@ -194,7 +194,7 @@ impl Dialog {
             .into_iter()
             .filter_map(|(command, word)| Some(format!("{} {word}", key(command)?)));
         parts.extend(named);
-        parts.join(" · ")
+        parts
     }
 }
 
@@ -241,9 +241,9 @@ impl Component<Command, Action> for Dialog {
             Body::Write(write) => write.rows(inner, most / 3),
             Body::Fields(fields) => fields.rows(inner),
         };
-        // Borders, title and hint always; then the body, of which at least what has the focus; then the
+        // Borders and title always; then the body, of which at least what has the focus; then the
         // subject; then air between them.
-        let room = most.saturating_sub(3 + title.len());
+        let room = most.saturating_sub(2 + title.len());
         let wanted_subject = subject.min(room.saturating_sub(body.rows.len()).max(room / 4));
         let (first, shown) = window(&body, room - wanted_subject);
         self.page = wanted_subject.max(1);
@@ -257,14 +257,11 @@ impl Component<Command, Action> for Dialog {
         rows.extend(std::iter::repeat_n(Row::default(), air));
         let body_at = rows.len();
         rows.extend(body.rows.drain(first..first + shown));
-        let hint = text::truncate(&self.hint(view), inner).into_owned();
-        rows.push(Row::plain(hint, Token::Muted));
         let height = u16::try_from(rows.len() + 1).unwrap_or(u16::MAX);
         let area = centred(area, WIDTH, height);
         let mut framed: Vec<Row> = vec![rows.remove(0)];
         framed.extend(rows.into_iter().map(|row| padded(row, inner)));
-        let line = "─".repeat(inner + 2);
-        framed.push(Row::plain(format!("╰{line}╯"), Token::BorderActive));
+        framed.push(frame::bottom(&self.hints(view), Token::Muted, inner + 4));
         paint_rows(&framed, area, buffer, view.links, |face| {
             view.theme.style(face)
         });
