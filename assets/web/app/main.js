@@ -130,11 +130,15 @@ class Page {
     this.lanes.show(conversation);
     this.composer.showQueue(conversation.queue);
     history.replaceState(null, "", `?session=${encodeURIComponent(id)}`);
+    // At once: what is typed before the session is there is typed into the prompt, and not at a button.
+    const writes = matchMedia("(pointer: fine)").matches;
+    if (writes) this.composer.field.focus();
     await conversation.open();
     this.drawer.show(conversation);
     this.#status();
     this.sessions.draw(this.#here());
-    if (matchMedia("(pointer: fine)").matches) this.composer.field.focus();
+    // The first session of a page: until now nothing could be written.
+    if (writes && document.activeElement === document.body) this.composer.field.focus();
   }
 
   #status() {

@@ -62,6 +62,7 @@ await play(async (stage, serve) => {
   await page.getByRole("button", { name: "New session" }).focus();
   await page.keyboard.press("Enter");
   await page.locator(".start").waitFor();
+  await page.waitForFunction(() => document.activeElement.id === "prompt");
   await page.keyboard.type("change it by keys");
   await page.keyboard.press("Enter");
   await page.locator("dialog.question").waitFor();
