@@ -17,6 +17,8 @@ export class Transcript {
   #tools = new Map();
   #following = true;
   #queued = false;
+  /** Where it was scrolled to last. */
+  #top = 0;
   /** The person has scrolled away from the end. */
   #moved = false;
   #watcher = null;
@@ -191,7 +193,10 @@ export class Transcript {
 
   #scrolled() {
     const { scrollTop, scrollHeight, clientHeight } = this.scroller;
-    this.#following = scrollHeight - scrollTop - clientHeight < NEAR;
+    const isNear = scrollHeight - scrollTop - clientHeight < NEAR;
+    // Only a person goes up. What came since the page went to the end is no reason to stay behind.
+    if (isNear || scrollTop < this.#top) this.#following = isNear;
+    this.#top = scrollTop;
     byId("to-end").hidden = this.#following;
     if (!this.#following && !this.#moved) {
       this.#moved = true;
