@@ -11,6 +11,7 @@ pub mod ids;
 pub mod jsonl;
 pub mod parts;
 pub mod path;
+pub mod percent;
 pub mod problem;
 pub mod process;
 pub mod redact;

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::attachment;
 use crate::agent::AttachmentKind;
+use crate::base::percent;
 
 /// The picture at `path`, as it was written in an answer, in base64; else why it is not shown. `path` is
 /// relative to `cwd` or absolute, may begin with `file://` and may be percent-encoded. Files are bounded as
@@ -13,7 +14,7 @@ pub fn read(cwd: &Path, path: &str) -> Result<String, String> {
     let path = path.strip_prefix("file://").unwrap_or(path);
     let missing = || "there is no such file".to_owned();
     let root = cwd.canonicalize().map_err(|_| missing())?;
-    let found = [path.to_owned(), decoded(path)]
+    let found = [path.to_owned(), percent::decoded(path)]
         .iter()
         .find_map(|path| root.join(path).canonicalize().ok());
     let found = found.ok_or_else(missing)?;
@@ -29,26 +30,6 @@ pub fn read(cwd: &Path, path: &str) -> Result<String, String> {
         AttachmentKind::Image => Ok(file.content),
         AttachmentKind::Document => Err("it is no picture that can be shown".to_owned()),
     }
-}
-
-/// `a%20b` as `a b`; what is no such code stays.
-fn decoded(path: &str) -> String {
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes();
-    while let [first, others @ ..] = rest {
-        let code = others
-            .get(..2)
-            .and_then(|code| std::str::from_utf8(code).ok());
-        let code = code.and_then(|code| u8::from_str_radix(code, 16).ok());
-        if let Some(code) = code.filter(|_| *first == b'%') {
-            bytes.push(code);
-            rest = &others[2..];
-        } else {
-            bytes.push(*first);
-            rest = others;
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]

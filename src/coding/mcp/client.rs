@@ -23,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::elicitation;
 use super::log::ServerLog;
+use crate::base::percent;
 use crate::coding::questions::Questions;
 
 /// A list of the server that has changed.
@@ -111,19 +112,8 @@ impl Client {
 
 /// `file:///path`, with what an address cannot hold written as `%20`.
 fn file_uri(path: &std::path::Path) -> String {
-    use std::fmt::Write as _;
     use std::os::unix::ffi::OsStrExt as _;
-    let mut uri = "file://".to_owned();
-    for byte in path.as_os_str().as_bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => {
-                uri.push(char::from(*byte));
-            }
-            // Writing to a string cannot fail.
-            byte => drop(write!(uri, "%{byte:02X}")),
-        }
-    }
-    uri
+    format!("file://{}", percent::path(path.as_os_str().as_bytes()))
 }
 
 impl ClientHandler for Client {

@@ -20,7 +20,6 @@ pub(crate) mod testing;
 pub(crate) use answer::parse_arguments;
 
 use std::borrow::Cow;
-use std::fmt::Write;
 
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
@@ -31,6 +30,7 @@ use super::model::{Api, KeyHeader, Model};
 use super::provider::Request;
 use super::sse::SseEvent;
 use super::status::TurnStatus;
+use crate::base::percent;
 
 /// Longest `prompt_cache_key`.
 const CACHE_KEY_LENGTH: usize = 64;
@@ -67,7 +67,10 @@ impl Wire {
     pub(crate) fn url(&self, model: &Model) -> String {
         let base = model.base_url.trim_end_matches('/');
         if model.compat.on_vertex {
-            return format!("{base}/models/{}:streamRawPredict", escaped(&model.id));
+            return format!(
+                "{base}/models/{}:streamRawPredict",
+                percent::segment(model.id.as_bytes())
+            );
         }
         let (base, path) = match (self.path.strip_prefix("/v1"), base.strip_suffix("/v1")) {
             (Some(_), Some(base)) => (base, self.path),
@@ -75,29 +78,15 @@ impl Wire {
             (None, Some(base)) if self.path.starts_with("/api/") => (base, self.path),
             _ => (base, self.path),
         };
-        format!("{base}{}", path.replace("{model}", &escaped(&model.id)))
+        format!(
+            "{base}{}",
+            path.replace("{model}", &percent::segment(model.id.as_bytes()))
+        )
     }
 
     pub(crate) fn key_header(&self, model: &Model) -> KeyHeader {
         model.compat.key_header.unwrap_or(self.key_header)
     }
-}
-
-/// `id` as one segment of a path.
-fn escaped(id: &str) -> String {
-    let mut escaped = String::with_capacity(id.len());
-    for byte in id.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                escaped.push(char::from(byte));
-            }
-            _ => {
-                // Writing to a text cannot fail.
-                let _ = write!(escaped, "%{byte:02X}");
-            }
-        }
-    }
-    escaped
 }
 
 /// Reads the events of one answer. Says `Done` or `Failed` exactly once, and nothing after it.

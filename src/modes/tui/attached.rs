@@ -9,7 +9,7 @@ use ratatui::buffer::Buffer;
 use super::app::App;
 use super::layout::Areas;
 use crate::agent::{Attachment, AttachmentKind, UserMessage};
-use crate::base::text;
+use crate::base::{percent, text};
 use crate::llm::Modality;
 use crate::term::face::Token;
 use crate::term::frame::Links;
@@ -262,20 +262,7 @@ fn unescaped(name: &str) -> String {
     };
     // A host may stand before the path.
     let path = rest.find('/').map_or(rest, |slash| &rest[slash..]);
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes();
-    while let Some((byte, more)) = rest.split_first() {
-        let code = more.get(..2).filter(|_| *byte == b'%');
-        let code = code.and_then(|code| std::str::from_utf8(code).ok());
-        if let Some(byte) = code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
-            bytes.push(byte);
-            rest = &more[2..];
-        } else {
-            bytes.push(*byte);
-            rest = more;
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    percent::decoded(path)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use ring::digest::{SHA256, digest};
 use ring::hmac;
 
 use crate::base::hex::hex;
+use crate::base::percent;
 use crate::llm::provider::Secret;
 
 /// The only way of signing there is.
@@ -94,27 +95,12 @@ fn canonical(request: &ToSign<'_>) -> (String, String) {
     let whole = format!(
         "{}\n{}\n{}\n{headers}\n{names}\n{}",
         request.method,
-        encoded(request.path),
+        // Encoded once more where it was already.
+        percent::path(request.path.as_bytes()),
         query.join("&"),
         hex(digest(&SHA256, request.body).as_ref()),
     );
     (names, whole)
-}
-
-/// The path with every byte but the unreserved ones encoded, once more where it was already.
-fn encoded(path: &str) -> String {
-    let mut encoded = String::with_capacity(path.len());
-    for byte in path.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
-                encoded.push(char::from(byte));
-            }
-            _ => {
-                let _ = write!(encoded, "%{byte:02X}");
-            }
-        }
-    }
-    encoded
 }
 
 #[cfg(test)]

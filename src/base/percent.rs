@@ -1,0 +1,42 @@
+//! Percent codes of addresses, RFC 3986: every byte but the unreserved ones is written as `%XX`.
+
+use percent_encoding::{
+    AsciiSet, NON_ALPHANUMERIC, percent_decode_str as decode, percent_encode as encode,
+};
+
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+const PATH: &AsciiSet = &SEGMENT.remove(b'/');
+
+/// `bytes` as one segment of a path: slashes are encoded.
+pub fn segment(bytes: &[u8]) -> String {
+    encode(bytes, SEGMENT).to_string()
+}
+
+/// `bytes` as a path: slashes stay.
+pub fn path(bytes: &[u8]) -> String {
+    encode(bytes, PATH).to_string()
+}
+
+/// `a%20b` as `a b`. What is no code stays; what is no UTF-8 becomes U+FFFD.
+pub fn decoded(text: &str) -> String {
+    decode(text).decode_utf8_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_written_and_read() {
+        let name = "a b/ä%~-._".as_bytes();
+        assert_eq!(segment(name), "a%20b%2F%C3%A4%25~-._");
+        assert_eq!(path(name), "a%20b/%C3%A4%25~-._");
+        assert_eq!(path(b"\xff"), "%FF");
+        assert_eq!(decoded("a%20b%2f%C3%A4"), "a b/ä");
+        assert_eq!(decoded("100% %2 %zz %FF"), "100% %2 %zz \u{fffd}");
+    }
+}
