@@ -14,16 +14,23 @@ use crate::support::cli::Home;
 const COMMAND: &str = "trap '' TERM; echo $$ > one; \
     setsid sh -c 'echo $$ > two; exec sleep 600' & \
     sh -c 'echo $$ > three; exec sleep 600' & \
-    while [ ! -s two ] || [ ! -s three ]; do sleep 0.01; done; echo all; while :; do sleep 1; done";
+    while [ ! -s two ] || [ ! -s three ]; do sleep 0.01; done; echo ready; while :; do sleep 1; done";
+
+/// Kills the program's shell that would end its commands: a new one takes its place.
+const CARELESS: &str = "for id in $(cat /proc/$PPID/task/*/children); do \
+    grep -q 'read -r sign group' /proc/$id/cmdline && kill -9 $id; done; true";
 
 #[test]
 fn commands_end_with_a_program_that_is_killed() {
     let home = Home::new();
-    let call = json!({"tool": "bash", "arguments": {"command": COMMAND, "timeout": 600}});
-    let turns = json!([{"steps": [call]}]);
+    let turn = |command: &str| {
+        let call = json!({"tool": "bash", "arguments": {"command": command, "timeout": 600}});
+        json!({"steps": [call]})
+    };
+    let turns = json!([turn("true"), turn(CARELESS), turn(COMMAND)]);
     let mut program = home.scripted(&turns).args(["--json", "go"]).start();
     program.until(|event| {
-        event["type"] == "tool_execution_update" && event.to_string().contains("all")
+        event["type"] == "tool_execution_update" && event.to_string().contains("ready")
     });
     // A handle of each, so that another process of its id is not meant.
     let handles = ["one", "two", "three"].map(|name| {
