@@ -143,6 +143,11 @@ const SCENARIOS: &[Scenario] = &[
             bar("key_bytes", "bytes per typed key", Unit::Bytes, 20.0),
             row("page", "page up", Unit::Millis),
             bar("top", "jump to the oldest message", Unit::Seconds, 0.05),
+            row(
+                "search",
+                "search for a word in it, from the end",
+                Unit::Seconds,
+            ),
         ],
     },
     Scenario {
@@ -160,6 +165,12 @@ const SCENARIOS: &[Scenario] = &[
             row("page_worst", "page up: worst", Unit::Millis),
             bar("top", "jump to the first prompt", Unit::Seconds, 0.05),
             bar("memory_top", "memory (PSS) after it", Unit::Megabytes, 80e6),
+            bar(
+                "search",
+                "search for a word in it, from the end",
+                Unit::Seconds,
+                0.2,
+            ),
         ],
     },
     Scenario {

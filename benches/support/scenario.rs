@@ -28,6 +28,8 @@ const KEY: Duration = Duration::from_millis(400);
 const PAGES: usize = 60;
 const PAGE_UP: &str = "\x1b[5~";
 const CONTROL_HOME: &str = "\x1b[1;5H";
+const CONTROL_END: &str = "\x1b[1;5F";
+const CONTROL_F: &str = "\x06";
 const DELETE: &str = "\x7f";
 
 /// Why there are no figures.
@@ -296,7 +298,23 @@ fn reopen(run: &Run, shape: Shape) -> Result<Figures, Failure> {
     out.time("top", top - sent);
     program.settle(START);
     out.put("memory_top", program.memory() as f64);
+    out.time("search", search_from_end(&mut program)?);
     Ok(out)
+}
+
+/// Time until a word that stands in the first message alone is found from the end: all of the session
+/// is searched.
+fn search_from_end(program: &mut Program) -> Result<Duration, Failure> {
+    program.send(CONTROL_END);
+    let back = program.shows(LAST_ANSWER, ANSWER);
+    back.ok_or_else(|| failure("did not go back to the end", program))?;
+    program.send(CONTROL_F);
+    program.settle(START);
+    let sent = Instant::now();
+    program.send("quokka");
+    let found = program.shows(FIRST_PROMPT, ANSWER);
+    let found = found.ok_or_else(|| failure("did not find the first prompt", program))?;
+    Ok(found - sent)
 }
 
 /// Streams an answer and measures it until the screen has come to rest.

@@ -1,6 +1,7 @@
 //! What every layer stands on: text, paths, files, processes, ids and the clock. Knows nothing of
 //! models, agents or screens.
 
+pub mod allocator;
 pub mod ansi;
 pub mod atomic_file;
 pub mod browser;

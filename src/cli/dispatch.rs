@@ -15,6 +15,7 @@ use super::look::ThemeLook;
 use super::meant::{Chosen, Meant};
 use super::{attach, serve};
 use crate::agent::RunOutcome;
+use crate::base::allocator;
 use crate::coding::host::{Host, HostSetup};
 use crate::coding::models::Models;
 #[cfg(target_os = "linux")]
@@ -26,6 +27,7 @@ use crate::rpc::{Ended, schema};
 
 /// Runs the program and says how it ended.
 pub fn run() -> ExitCode {
+    allocator::give_back_large_blocks();
     #[cfg(target_os = "linux")]
     if let Some(code) = sandbox::helper::run(std::env::args_os().skip(1)) {
         return code;

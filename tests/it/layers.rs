@@ -111,6 +111,18 @@ fn modes_do_not_know_one_another() {
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
 }
 
+/// The lint names each place, and this names them all.
+#[test]
+fn one_file_alone_is_unsafe() {
+    let may = |source: &Source| source.code.contains("unsafe_code");
+    let sources = sources();
+    let found = sources.iter().filter(|source| may(source));
+    let found: Vec<String> = found
+        .map(|source| source.path.display().to_string())
+        .collect();
+    assert_eq!(found, ["src/base/allocator.rs"]);
+}
+
 #[test]
 fn files_stay_small() {
     let faults: Vec<String> = sources()

@@ -15,7 +15,7 @@ use super::page::{PAGE_BYTES, PAGE_MESSAGES, PageAt, StoredMessage};
 use super::walk::{State, StateSearch, into_message};
 
 /// How much of the end is read, until it is enough.
-const WINDOWS: &[u64] = &[512 << 10, 4 << 20, 32 << 20];
+const WINDOWS: &[u64] = &[512 << 10, 2 << 20, 8 << 20, 32 << 20];
 
 /// Where a session was left.
 #[derive(Debug, Clone)]
