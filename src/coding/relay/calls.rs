@@ -12,6 +12,7 @@ use tokio::sync::Mutex;
 
 use super::users::{User, Users, UsersError};
 use crate::agent::Transport;
+use crate::base::problem::Problem;
 use crate::coding::host::{HostSetup, KeyState};
 use crate::coding::models::{ModelError, Models};
 use crate::coding::settings::Settings;
@@ -31,9 +32,20 @@ pub struct Relay {
 #[derive(Debug)]
 struct Held {
     files: Vec<Option<Stamp>>,
-    /// How much was wrong with them at the start.
-    problems: usize,
+    /// What was wrong with them.
+    problems: Vec<Problem>,
     served: Arc<Served>,
+}
+
+impl Held {
+    /// Whether a fault is new among these. Its place says nothing: lines move.
+    fn is_worse(&self, problems: &[Problem]) -> bool {
+        let same = |one: &Problem, other: &Problem| {
+            (&one.path, &one.message) == (&other.path, &other.message)
+        };
+        let known = |problem: &Problem| self.problems.iter().any(|known| same(known, problem));
+        !problems.iter().all(known)
+    }
 }
 
 /// Models that can be called, and the way to them.
@@ -83,7 +95,7 @@ impl Relay {
             setup: setup.clone(),
             held: Mutex::new(Held {
                 files,
-                problems: problems.len(),
+                problems,
                 served,
             }),
         })
@@ -104,7 +116,8 @@ impl Relay {
         };
         if let Ok((models, more)) = Models::load(&setup) {
             problems.extend(more);
-            if problems.len() <= held.problems {
+            if !held.is_worse(&problems) {
+                held.problems = problems;
                 // The new keys know nothing of renewals that the old ones have begun.
                 held.served.models.settle().await;
                 held.served = Arc::new(Served::new(models));

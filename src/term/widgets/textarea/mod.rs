@@ -18,7 +18,7 @@ use std::sync::Arc;
 use self::buffer::{Buffer, Edit, Fragment, MARK, end_of};
 use self::kill_ring::{KillRing, Side};
 use self::layout::Layout;
-use self::undo::{Kind, Undo};
+use self::undo::{Done, Kind, Undo};
 use super::super::face::Token;
 use super::super::row::Row;
 use crate::base::parts::Parts;
@@ -324,35 +324,30 @@ impl TextArea {
 
     /// Takes a step back, or does it again. Gives where the cursor was before the step, and its first line.
     fn step_back(&mut self, redo: bool) -> Option<(Position, usize)> {
-        let mut found: Option<(Position, usize)> = None;
-        loop {
-            let step = if redo {
-                self.undo.redo()
-            } else {
-                self.undo.undo()
-            };
-            let Some(step) = step else { return found };
-            let more = self.undo.continues(&step, redo);
-            let start = step.edit.start;
+        let mut step = if redo {
+            self.undo.redo()
+        } else {
+            self.undo.undo()
+        }?;
+        // The first edit knows where the cursor was.
+        let cursor = step.first()?.cursor;
+        if !redo {
+            step.reverse();
+        }
+        let mut top = usize::MAX;
+        for Done { edit, .. } in step {
+            let start = edit.start;
             let (gone, back) = if redo {
-                (step.edit.removed, step.edit.inserted)
+                (edit.removed, edit.inserted)
             } else {
-                (step.edit.inserted, step.edit.removed)
+                (edit.inserted, edit.removed)
             };
             // From the end of a line on, the lines below are what changes.
             let below = gone.text.starts_with('\n') || back.text.starts_with('\n');
-            let first = start.line + usize::from(below);
+            top = top.min(start.line + usize::from(below));
             self.apply(start..end_of(start, &gone), back);
-            let top = found.map_or(first, |(_, top)| top.min(first));
-            // The first step of a group knows where the cursor was.
-            let cursor = found
-                .filter(|_| redo)
-                .map_or(step.cursor, |(cursor, _)| cursor);
-            found = Some((cursor, top));
-            if !more {
-                return found;
-            }
         }
+        Some((cursor, top))
     }
 
     /// Marks parts of the text in the view, given in their order, at most one a line or one over lines.

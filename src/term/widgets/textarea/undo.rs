@@ -22,25 +22,35 @@ pub(super) enum Kind {
 }
 
 /// An edit with the cursor before it.
-#[derive(Debug, Clone)]
-pub(super) struct Step {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Done {
     pub edit: Edit,
     pub cursor: Position,
     kind: Kind,
-    /// Steps of one number are taken back together; 0 is none.
-    group: u64,
 }
+
+/// Edits that are taken back together, at least one, the oldest first.
+pub(super) type Step = Vec<Done>;
 
 /// The two stacks.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Undo {
     done: VecDeque<Step>,
     undone: Vec<Step>,
-    /// The next edit starts a step of its own.
+    /// The next edit starts a step of its own, or, in an open group, is not joined to the last.
     sealed: bool,
-    /// The group of what is recorded now, and the last number given.
-    group: u64,
-    groups: u64,
+    group: Group,
+}
+
+/// Whether what is recorded belongs together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Group {
+    #[default]
+    None,
+    /// It begins with the next edit.
+    Begins,
+    /// It is the last step.
+    Grows,
 }
 
 impl Undo {
@@ -55,68 +65,70 @@ impl Undo {
 
     /// What is recorded from now on is one step.
     pub(super) fn open_group(&mut self) {
-        self.groups += 1;
-        self.group = self.groups;
+        self.group = Group::Begins;
     }
 
     /// The same, unless it is so already.
     pub(super) fn open_group_once(&mut self) {
-        if self.group == 0 {
+        if self.group == Group::None {
             self.open_group();
         }
     }
 
     pub(super) fn close_group(&mut self) {
-        self.group = 0;
+        if std::mem::take(&mut self.group) == Group::Grows {
+            self.sealed = true;
+        }
     }
 
     pub(super) fn record(&mut self, edit: Edit, cursor: Position, kind: Kind) {
         self.undone.clear();
-        let sealed = std::mem::replace(&mut self.sealed, false);
-        if !sealed
-            && let Some(last) = self.done.back_mut()
+        let joins = !std::mem::replace(&mut self.sealed, false) && self.group != Group::Begins;
+        if joins
+            && let Some(last) = self.done.back_mut().and_then(|step| step.last_mut())
             && last.kind == kind
-            && last.group == self.group
             && merge(&mut last.edit, &edit, kind)
         {
             return;
         }
+        let done = Done { edit, cursor, kind };
+        if self.group == Group::Grows
+            && let Some(step) = self.done.back_mut()
+        {
+            step.push(done);
+            return;
+        }
+        if self.group == Group::Begins {
+            self.group = Group::Grows;
+        }
         if self.done.len() == LIMIT {
             self.done.pop_front();
         }
-        let group = self.group;
-        self.done.push_back(Step {
-            edit,
-            cursor,
-            kind,
-            group,
-        });
+        self.done.push_back(vec![done]);
     }
 
     /// The step to take back now.
     pub(super) fn undo(&mut self) -> Option<Step> {
         let step = self.done.pop_back()?;
         self.undone.push(step.clone());
-        self.sealed = true;
+        self.part();
         Some(step)
-    }
-
-    /// Whether the step that would be taken back, or done again, belongs to this one.
-    pub(super) fn continues(&self, step: &Step, redo: bool) -> bool {
-        let next = if redo {
-            self.undone.last()
-        } else {
-            self.done.back()
-        };
-        step.group != 0 && next.is_some_and(|next| next.group == step.group)
     }
 
     /// The step to do again now.
     pub(super) fn redo(&mut self) -> Option<Step> {
         let step = self.undone.pop()?;
         self.done.push_back(step.clone());
-        self.sealed = true;
+        self.part();
         Some(step)
+    }
+
+    /// What comes next does not belong to the last step.
+    fn part(&mut self) {
+        self.sealed = true;
+        if self.group == Group::Grows {
+            self.group = Group::Begins;
+        }
     }
 }
 
@@ -156,4 +168,51 @@ fn merge(last: &mut Edit, next: &Edit, kind: Kind) -> bool {
 
 fn is_word(fragment: &Fragment) -> bool {
     fragment.chips().is_empty() && !fragment.text.ends_with(char::is_whitespace)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(undo: &mut Undo, count: usize) {
+        for line in 0..count {
+            let edit = Edit {
+                start: Position::new(line, 0),
+                removed: Fragment::default(),
+                inserted: Fragment::plain("x"),
+            };
+            undo.record(edit, Position::new(line, 0), Kind::Other);
+        }
+    }
+
+    /// How many edits each step has that is taken back, the last one first.
+    fn taken_back(mut undo: Undo) -> Vec<usize> {
+        std::iter::from_fn(|| undo.undo())
+            .map(|step| step.len())
+            .collect()
+    }
+
+    #[test]
+    fn a_group_is_one_step_however_long() {
+        let mut undo = Undo::default();
+        record(&mut undo, 2);
+        undo.open_group();
+        record(&mut undo, 2 * LIMIT);
+        undo.close_group();
+        record(&mut undo, 3);
+        assert_eq!(taken_back(undo.clone()), [1, 1, 1, 2 * LIMIT, 1, 1]);
+        record(&mut undo, LIMIT);
+        assert_eq!(taken_back(undo), [1; LIMIT]);
+    }
+
+    #[test]
+    fn what_follows_a_step_back_is_another_step() {
+        let mut undo = Undo::default();
+        undo.open_group();
+        record(&mut undo, 3);
+        assert_eq!(undo.undo().map(|step| step.len()), Some(3));
+        record(&mut undo, 2);
+        assert_eq!(undo.redo(), None);
+        assert_eq!(taken_back(undo), [2]);
+    }
 }
