@@ -40,6 +40,10 @@ pub(super) struct AttachArgs {
     #[arg(short, long, value_name = "MODEL")]
     pub model: Option<String>,
 
+    /// How others who are in the session are told of this screen, `USER@HOST TERMINAL` when left out
+    #[arg(long = "as", value_name = "NAME")]
+    pub name: Option<String>,
+
     /// The file with the server's token; `OSIER_SERVE_TOKEN` works too
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
@@ -74,6 +78,7 @@ pub(super) fn run(
         fresh: args.new,
         cwd: dir.or_else(|| target.is_here().then(|| setup.cwd.clone())),
         model: args.model.clone(),
+        name: args.name.clone().unwrap_or_else(|| own_name(setup)),
         token,
         ssh: args.ssh.split_whitespace().map(str::to_owned).collect(),
         program: args.program.clone(),
@@ -166,6 +171,22 @@ fn others(target: Target, joining: Joining) -> tui::Open {
         };
         Ok(attach(target.clone(), joining))
     })
+}
+
+/// Who sits here, and where: `USER@HOST TERMINAL`.
+fn own_name(setup: &HostSetup) -> String {
+    let mut names = ["USER", "LOGNAME"].iter();
+    let user = names.find_map(|name| setup.environment.get(*name));
+    let user = user.map_or("somebody", String::as_str);
+    let host = rustix::system::uname()
+        .nodename()
+        .to_string_lossy()
+        .into_owned();
+    let terminal = rustix::termios::ttyname(io::stdin(), Vec::new()).ok();
+    let terminal = terminal.and_then(|name| name.into_string().ok());
+    let terminal = terminal.as_deref().unwrap_or_default();
+    let terminal = terminal.trim_start_matches("/dev/");
+    format!("{user}@{host} {terminal}").trim_end().to_owned()
 }
 
 /// The token of a server on this machine is known.

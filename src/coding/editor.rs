@@ -13,8 +13,9 @@ use crate::base::process::{Exit, Invocation};
 
 /// An editor. Its errors are sentences for a model; an editor that has gone, or does not answer, gives one.
 pub trait Editor: fmt::Debug + Send + Sync {
-    /// Whether texts are read and written through it: both, or what is read is not what is changed.
-    fn has_files(&self) -> bool;
+    /// Whether the text of this file is read and written through it: both, or what is read is not what is
+    /// changed.
+    fn has_file(&self, path: &Path) -> bool;
 
     /// Whether commands run in its terminals.
     fn has_terminals(&self) -> bool;

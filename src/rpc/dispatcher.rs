@@ -3,6 +3,7 @@
 //! It waits for nothing and owns no stream: whoever holds it feeds it lines and events and sends what
 //! stands in its output. Every line has one answer, but for replies that fit.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
@@ -18,6 +19,7 @@ use super::view::View;
 use super::{LINE_LIMIT, PROTOCOL};
 use crate::agent;
 use crate::coding::host::{Event, Host, Op};
+use crate::coding::hosts::{Occupied, Place};
 use crate::coding::questions::Answer;
 
 /// Events that only answer: a client that does not want everything hears them as answers.
@@ -52,6 +54,8 @@ const ANSWERS: &[&str] = &[
 #[derive(Debug)]
 pub struct Dispatcher {
     host: Host,
+    /// Where several clients share the host: what this one may do.
+    place: Option<Arc<Place>>,
     view: View,
     requests: Requests,
     rendering: Rendering,
@@ -64,11 +68,21 @@ impl Dispatcher {
     pub fn new(host: Host) -> Self {
         Self {
             host,
+            place: None,
             view: View::default(),
             requests: Requests::default(),
             rendering: Rendering::default(),
             pending: Vec::new(),
             output: Vec::new(),
+        }
+    }
+
+    /// One of several clients of the host, with a place among them.
+    #[must_use]
+    pub fn at(self, place: Arc<Place>) -> Self {
+        Self {
+            place: Some(place),
+            ..self
         }
     }
 
@@ -174,7 +188,15 @@ impl Dispatcher {
 
     fn dismiss(&self, id: String) {
         let answer = Answer::Dismissed;
-        self.host.send(Op::AnswerQuestion { id, answer });
+        let op = Op::AnswerQuestion { id, answer };
+        if self.admit(&op, self.host.next_request()).is_ok() {
+            self.host.send(op);
+        }
+    }
+
+    fn admit(&self, op: &Op, request: u64) -> Result<(), Occupied> {
+        let place = self.place.as_ref();
+        place.map_or(Ok(()), |place| place.admit(op, request))
     }
 
     fn take_request(&mut self, request: Request) {
@@ -200,6 +222,11 @@ impl Dispatcher {
             Ok(Begun::Waits) => {}
             Ok(Begun::Done(data)) => self.respond(&response.with(data)),
             Ok(Begun::Refused(code, fault)) => self.respond(&response.failed(code, fault)),
+            Ok(Begun::Occupied(occupied)) => {
+                let data = json!({"writer": occupied.writer});
+                let response = response.failed(Code::Occupied, occupied.to_string());
+                self.respond(&response.with(data));
+            }
             Err(fault) => self.respond(&response.failed(Code::InvalidParameters, fault)),
         }
     }
@@ -236,6 +263,9 @@ impl Dispatcher {
                 }
             },
         };
+        if let Err(occupied) = self.admit(&op, request) {
+            return Ok(Begun::Occupied(occupied));
+        }
         self.pending
             .push(Pending::new(command, response.clone(), request, numbered));
         match op {
@@ -277,8 +307,14 @@ impl Dispatcher {
     }
 
     fn reply(&mut self, parameters: Map<String, Value>) -> Result<Begun, String> {
-        let (id, answer) = self.requests.reply(ui::reply(parameters)?)?;
-        self.host.send(Op::AnswerQuestion { id, answer });
+        let reply = ui::reply(parameters)?;
+        let op = |id, answer| Op::AnswerQuestion { id, answer };
+        let asked = op(reply.id.clone(), Answer::Dismissed);
+        if let Err(occupied) = self.admit(&asked, self.host.next_request()) {
+            return Ok(Begun::Occupied(occupied));
+        }
+        let (id, answer) = self.requests.reply(reply)?;
+        self.host.send(op(id, answer));
         Ok(Begun::Waits)
     }
 
@@ -441,6 +477,8 @@ enum Begun {
     Waits,
     Done(Value),
     Refused(Code, String),
+    /// Another client writes.
+    Occupied(Occupied),
 }
 
 /// The op of this name with these fields.

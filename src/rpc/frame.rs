@@ -59,6 +59,8 @@ pub enum Code {
     UnsupportedProtocol,
     /// The agent did not do it.
     Refused,
+    /// Another client writes: `take_over` lets this one write. `data` names it as `writer`.
+    Occupied,
     /// The agent ends.
     ShuttingDown,
 }

@@ -589,6 +589,22 @@ async fn several_models_answer_in_files_and_branches_of_their_own() {
     assert_eq!(leaf.tag, Tag::Assistant);
     let fans = outline_children(&outline, leaf.id);
     assert_eq!(fans, 2);
+    // Put beside one another they name the workspace's file, and not that of a copy.
+    open.tree(TreeOp::CompareBranches {
+        request: 3,
+        left: lanes[0].leaf.clone(),
+        right: lanes[1].leaf.clone(),
+    });
+    let compared = open
+        .tree_event(|event| matches!(event, TreeEvent::BranchesCompared { .. }))
+        .await;
+    let TreeEvent::BranchesCompared { comparison, .. } = compared else {
+        panic!();
+    };
+    for facts in [&comparison.left, &comparison.right] {
+        let names: Vec<&String> = facts.files.keys().collect();
+        assert_eq!(names, ["a.txt"]);
+    }
     // Take the second: its file comes over, the conversation goes on with it.
     open.tree(TreeOp::TakeLane {
         lane: 1,

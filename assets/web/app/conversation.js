@@ -7,7 +7,7 @@
 //   queue            what waits has changed                 tree             branches may have changed
 //   question {request}, closed {id}                         notice {severity, text}
 //   fan              several models at one prompt           servers          MCP servers
-//   restored {changes, left}   files were brought back
+//   restored {changes, left}   files were brought back      company          who is here, and who writes
 
 import { handlers } from "./events.js";
 import { Tree } from "./tree.js";
@@ -27,6 +27,8 @@ export class Conversation extends EventTarget {
   servers = [];
   /** Models that answer one prompt: `{models, lanes, ended, conflicts}`. */
   fan = null;
+  /** Who is in the session, while there are several: `{clients, writer, you}`. */
+  company = null;
   /** This page has asked for it, and shows it when it begins. */
   wantsFan = false;
   tree = new Tree();
@@ -44,11 +46,11 @@ export class Conversation extends EventTarget {
   /** Subscribes and loads; throws when the session cannot be had. */
   async open() {
     this.#buffer = [];
-    await this.link.subscribe(this.id, {
+    const snapshot = await this.link.subscribe(this.id, {
       hear: (type, payload) => this.#hear(type, payload),
-      gap: () => this.reload(),
+      gap: (snapshot) => this.reload(snapshot),
     });
-    await this.reload();
+    await this.reload(snapshot);
   }
 
   close() {
@@ -60,8 +62,8 @@ export class Conversation extends EventTarget {
     return this.link.command(this.id, { type, ...parameters });
   }
 
-  /** Reads everything anew. Events that come meanwhile wait. */
-  async reload() {
+  /** Reads everything anew; `snapshot` is how the server has it. Events that come meanwhile wait. */
+  async reload(snapshot = null) {
     const buffer = (this.#buffer = []);
     try {
       const [facts, page] = await Promise.all([
@@ -73,6 +75,7 @@ export class Conversation extends EventTarget {
       const seen = buffer.length;
       if (this.#buffer !== buffer) return;
       this.#take(facts, page, agent);
+      if (snapshot) this.#stand(snapshot);
       this.#buffer = null;
       buffer.forEach(
         ([type, payload], place) => (place >= seen || !PARTIAL.has(payload?.type)) && this.#hear(type, payload),
@@ -81,6 +84,8 @@ export class Conversation extends EventTarget {
       this.tell("reset");
       this.tell("status");
       this.tell("queue");
+      this.tell("fan");
+      this.tell("company");
       const open = await this.ask("list_questions");
       (open.questions ?? []).forEach((question) => this.#asked(fromQuestion(question)));
       await this.readTree();
@@ -102,6 +107,12 @@ export class Conversation extends EventTarget {
       const item = this.add({ role: "assistant", ...agent.partial }, { live: true });
       for (const block of item.message.content) this.noteCall(block, "writing");
     }
+  }
+
+  /** What goes on beside the messages is what these events say. */
+  #stand({ events }) {
+    [this.fan, this.company] = [null, null];
+    for (const event of events) if (STANDING.has(event.type)) handlers[event.type](this, event);
   }
 
   /** The messages are these. */
@@ -220,6 +231,9 @@ export class Conversation extends EventTarget {
 
 /** Events about the answer that streams. */
 const PARTIAL = new Set(["message_update", "message_start", "message_end", "message_retracted"]);
+
+/** Events about what is neither in the messages nor in the facts. */
+const STANDING = new Set(["fan_started", "lane_update", "fan_ended", "lane_conflicts", "presence"]);
 
 /** A question as `list_questions` tells it, in the form of a `ui_request`. */
 function fromQuestion({ kind, ...question }) {

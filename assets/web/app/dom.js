@@ -18,6 +18,29 @@ export function el(name, attributes = {}, ...children) {
 /** Set as properties: their attributes would only be the first value. */
 const PROPERTIES = { value: 1, checked: 1, disabled: 1, hidden: 1, open: 1 };
 
+/**
+ * Makes `node` what `next` is, in place: elements that are of the same kind stay, and with them the focus, what is
+ * scrolled and what is open. For what has no listeners of its own.
+ */
+export function patch(node, next) {
+  for (const { name } of [...node.attributes])
+    if (name !== "open" && !next.hasAttribute(name)) node.removeAttribute(name);
+  for (const { name, value } of next.attributes) {
+    // The page's policy takes styles that are set, and no attribute.
+    if (name === "style") node.style.cssText = next.style.cssText;
+    else if (name !== "open" && node.getAttribute(name) !== value) node.setAttribute(name, value);
+  }
+  const wanted = [...next.childNodes];
+  wanted.forEach((child, place) => {
+    const known = node.childNodes[place];
+    if (!known) node.append(child);
+    else if (known.nodeName !== child.nodeName) known.replaceWith(child);
+    else if (known.nodeType === Node.TEXT_NODE) known.data !== child.data && (known.data = child.data);
+    else patch(known, child);
+  });
+  while (node.childNodes.length > wanted.length) node.lastChild.remove();
+}
+
 export const byId = (id) => document.getElementById(id);
 
 /** The drawings of the interface: paths on a 24 by 24 grid. */

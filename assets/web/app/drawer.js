@@ -1,9 +1,10 @@
 // The advanced drawer: model, thinking, permissions, what fills the context, cost, files, looks, developer mode.
-// Each part is one function that gives an element; a part that must ask the agent fills itself when it can.
+// Each part is one function that gives an element and says how it is brought up to date; a part that must ask the
+// agent fills itself when it can.
 
 import { contextTree } from "./context.js";
 import { Developer } from "./developer.js";
-import { byId, el, iconButton } from "./dom.js";
+import { byId, el, iconButton, patch } from "./dom.js";
 import { basename, dollars, modelName, plural, tokens } from "./format.js";
 import { ServerList } from "./servers.js";
 import { setTheme, theme, THEMES } from "./theme.js";
@@ -38,6 +39,10 @@ const KINDS = {
 
 export class Drawer {
   #models = null;
+  /** The conversation whose parts are there, and what brings each of them up to date. */
+  #made = undefined;
+  #updates = {};
+  #looks = null;
 
   /** `link` feeds the developer's list; `developer(on)` is told when the mode changes. */
   constructor({ link, models, developer }) {
@@ -76,35 +81,47 @@ export class Drawer {
     if (this.isOpen) this.draw();
   }
 
-  /** Facts have changed. What is open and typed stays as it is. */
+  /** Facts have changed. */
   update() {
-    if (this.isOpen && !this.root.contains(document.activeElement)) this.draw();
+    if (this.isOpen) this.draw();
   }
 
   /** A server stands otherwise now. */
   servers() {
-    if (this.isOpen) this.showServers?.();
+    if (this.isOpen) this.#updates.servers?.();
   }
 
+  /**
+   * Shows how everything stands. The parts are made once for a conversation and changed in place from then on: what
+   * has the focus, is open, scrolled or typed stays.
+   */
   draw() {
     const { conversation } = this;
-    const parts = conversation
-      ? [this.#model(), this.#level(), this.#permissions(), this.#context(), this.#files(), this.#servers(), this.#spending()]
-      : [];
-    this.body.replaceChildren(...parts.filter(Boolean), looks(), this.events.part());
+    if (this.#made !== conversation) {
+      this.#made = conversation;
+      this.#updates = {};
+      const parts = conversation
+        ? [this.#model(), this.#level(), this.#permissions(), this.#context(), this.#files(), this.#servers(), this.#spending()]
+        : [];
+      this.#looks ??= looks();
+      this.body.replaceChildren(...parts, this.#looks, this.events.part());
+    }
+    for (const update of Object.values(this.#updates)) update();
   }
 
   #do(type, parameters) {
     this.conversation
       .ask(type, parameters)
       .then(() => this.draw())
-      .catch(complain);
+      .catch((error) => (complain(error), this.draw()));
   }
 
   #model() {
-    const { model } = this.conversation.facts;
+    const { conversation } = this;
     const search = el("input", { type: "search", placeholder: "Search models", "aria-label": "Search models" });
     const list = el("div", { class: "model-list", role: "listbox", "aria-label": "Models", hidden: true });
+    const provider = el("span");
+    const name = el("strong");
     const fill = () => {
       const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
       const fits = ({ provider, id, name }) =>
@@ -113,30 +130,35 @@ export class Drawer {
         .filter((model) => fits(model))
         .sort((a, b) => rank(a) - rank(b))
         .slice(0, 60);
-      list.replaceChildren(...shown.map((other) => this.#modelRow(other, model)));
+      list.replaceChildren(...shown.map((other) => this.#modelRow(other)));
       list.hidden = shown.length === 0;
+      select();
+    };
+    const select = () => {
+      const { model } = conversation.facts;
+      const reference = model ? `${model.provider}/${model.id}` : "";
+      for (const row of list.children) row.setAttribute("aria-selected", String(row.dataset.model === reference));
     };
     search.addEventListener("input", fill);
     search.addEventListener("focus", async () => {
-      this.#models ??= await this.loadModels(this.conversation).catch((error) => (complain(error), null));
+      this.#models ??= await this.loadModels(conversation).catch((error) => (complain(error), null));
       fill();
     });
-    return part(
-      "Model",
-      model ? `${model.provider}` : "",
-      el("p", {}, el("strong", {}, model ? modelName(model) : "None")),
-      el("div", { class: "field" }, search),
-      list,
-    );
+    this.#updates.model = () => {
+      const { model } = conversation.facts;
+      provider.textContent = model?.provider ?? "";
+      name.textContent = model ? modelName(model) : "None";
+      select();
+    };
+    return part("Model", provider, el("p", {}, name), el("div", { class: "field" }, search), list);
   }
 
-  #modelRow(other, current) {
+  #modelRow(other) {
     const reference = `${other.provider}/${other.id}`;
-    const chosen = current && reference === `${current.provider}/${current.id}`;
     const price = other.price?.input ? `$${other.price.input} / $${other.price.output}` : "";
     const row = el(
       "button",
-      { type: "button", role: "option", "aria-selected": String(Boolean(chosen)) },
+      { type: "button", role: "option", data: { model: reference } },
       el("span", {}, other.name || other.id),
       el("small", { class: "price", title: "Dollars per million tokens, in and out" }, price),
       el(
@@ -152,72 +174,66 @@ export class Drawer {
   }
 
   #level() {
-    const { model, thinkingLevel } = this.conversation.facts;
-    const levels = model?.thinkingLevels ?? [];
-    if (levels.length < 2) return null;
-    return part(
-      "Thinking",
-      "",
-      choice(
-        "Thinking",
-        levels.map((level) => [level, LEVELS[level] ?? level]),
-        thinkingLevel,
-        (level) => this.#do("set_thinking_level", { level }),
-      ),
-    );
+    const { conversation } = this;
+    const section = part("Thinking", "");
+    const pick = (level) => this.#do("set_thinking_level", { level });
+    let shown = "";
+    let group = null;
+    this.#updates.level = () => {
+      const { model, thinkingLevel } = conversation.facts;
+      const levels = model?.thinkingLevels ?? [];
+      section.hidden = levels.length < 2;
+      // Another model has other levels.
+      if (shown !== levels.join()) {
+        shown = levels.join();
+        const options = levels.map((level) => [level, LEVELS[level] ?? level]);
+        const other = choice("Thinking", options, thinkingLevel, pick);
+        if (group) group.replaceWith(other);
+        else section.append(other);
+        group = other;
+      }
+      mark(group, levels.indexOf(thinkingLevel));
+    };
+    return section;
   }
 
   #permissions() {
-    const mode = this.conversation.facts.permissions;
-    const hint = PERMISSIONS.find(([name]) => name === mode)?.[2];
-    return part(
-      "Permissions",
-      "",
-      choice("Permissions", PERMISSIONS, mode, (mode) => this.#do("set_permissions", { mode })),
-      el("p", { class: "hint" }, hint),
-    );
+    const { facts } = this.conversation;
+    const pick = (mode) => this.#do("set_permissions", { mode });
+    const group = choice("Permissions", PERMISSIONS, facts.permissions, pick);
+    const hint = el("p", { class: "hint" });
+    const { conversation } = this;
+    this.#updates.permissions = () => {
+      const place = PERMISSIONS.findIndex(([name]) => name === conversation.facts.permissions);
+      mark(group, place);
+      hint.textContent = PERMISSIONS[place]?.[2] ?? "";
+    };
+    return part("Permissions", "", group, hint);
   }
 
   #context() {
+    const { conversation } = this;
     const body = el("div", {}, el("p", { class: "hint" }, "Counting…"));
     const compact = el("button", { class: "plain wide", type: "button" }, "Summarise the earlier part");
-    compact.disabled = this.conversation.running;
     compact.addEventListener("click", () => this.#do("compact", {}));
-    this.conversation.ask("get_context").then(
-      ({ report }) => {
-        const bar = el("div", {
-          class: "window-bar",
-          role: "img",
-          "aria-label": `${tokens(report.used)} of ${tokens(report.window)} tokens`,
-        });
-        const legend = el("div", { class: "legend" });
-        report.parts.forEach(({ kind, count, tokens: size }) => {
-          const number = Object.keys(KINDS).indexOf(kind);
-          const piece = el("i", { class: `kind-${number}` });
-          piece.style.width = `${(100 * size) / report.window}%`;
-          bar.append(piece);
-          legend.append(
-            el("i", { class: `kind-${number}` }),
-            el("span", {}, `${KINDS[kind] ?? kind} (${count})`),
-            el("span", { class: "n" }, tokens(size)),
-          );
-        });
-        const share = report.window ? Math.round((100 * report.used) / report.window) : 0;
-        body.replaceChildren(
-          el("p", {}, `${tokens(report.used)} of ${tokens(report.window)} tokens, ${share} %`),
-          bar,
-          legend,
-        );
-      },
-      () => body.replaceChildren(el("p", { class: "hint" }, "Not known yet.")),
+    const show = latest(
+      () => conversation.ask("get_context"),
+      ({ report }) => patch(body, el("div", {}, fillings(report))),
+      () => patch(body, el("div", {}, el("p", { class: "hint" }, "Not known yet."))),
     );
+    this.#updates.context = () => {
+      compact.disabled = conversation.running;
+      show();
+    };
     return part("Context", "", body, el("p", { class: "hint" }), compact);
   }
 
   #files() {
-    const body = el("div", {}, el("p", { class: "hint" }, "Nothing yet."));
-    contextTree(this.conversation).then(
-      (tree) => tree && body.replaceChildren(tree),
+    const { conversation } = this;
+    const body = el("div");
+    this.#updates.files = latest(
+      () => contextTree(conversation),
+      (tree) => patch(body, el("div", {}, tree ?? el("p", { class: "hint" }, "Nothing yet."))),
       () => {},
     );
     return part("Files in the context", "", body);
@@ -225,43 +241,73 @@ export class Drawer {
 
   /** How the MCP servers stand: asked for once, told from then on. */
   #servers() {
-    const list = new ServerList((name, action) =>
-      this.conversation.ask("mcp_server", { name, action }).catch(complain),
-    );
+    const { conversation } = this;
+    const act = (name, action) => conversation.ask("mcp_server", { name, action }).catch(complain);
+    const list = new ServerList(act);
     const section = part("MCP servers", "", list.node);
-    this.showServers = () => {
-      list.show(this.conversation.servers);
-      section.hidden = this.conversation.servers.length === 0;
-    };
-    this.showServers();
-    this.conversation.ask("list_mcp_servers").then(
-      ({ servers }) => ((this.conversation.servers = servers), this.showServers()),
+    const show = (this.#updates.servers = () => {
+      list.show(conversation.servers);
+      section.hidden = conversation.servers.length === 0;
+    });
+    conversation.ask("list_mcp_servers").then(
+      ({ servers }) => ((conversation.servers = servers), show()),
       () => {},
     );
     return section;
   }
 
   #spending() {
-    const { cost, tokenUsage: used = {}, cwd, sessionFile } = this.conversation.facts;
-    const rows = [
-      ["Cost", dollars(cost) || "$0.00"],
-      ["In", tokens(used.input)],
-      ["From the cache", tokens(used.cacheRead)],
-      ["Out", tokens(used.output)],
-      ["Messages", plural(this.conversation.items.length, "message")],
-      ["Folder", cwd],
-      ["Stored as", sessionFile ? basename(sessionFile) : "nothing"],
-    ];
-    return part(
-      "This session",
-      "",
-      el(
-        "dl",
-        { class: "facts-grid" },
-        rows.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value ?? "")]),
-      ),
-    );
+    const { conversation } = this;
+    const facts = el("dl", { class: "facts-grid" });
+    this.#updates.spending = () => {
+      const { cost, tokenUsage: used = {}, cwd, sessionFile } = conversation.facts;
+      const rows = [
+        ["Cost", dollars(cost) || "$0.00"],
+        ["In", tokens(used.input)],
+        ["From the cache", tokens(used.cacheRead)],
+        ["Out", tokens(used.output)],
+        ["Messages", plural(conversation.items.length, "message")],
+        ["Folder", cwd],
+        ["Stored as", sessionFile ? basename(sessionFile) : "nothing"],
+      ];
+      const cells = rows.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value ?? "")]);
+      patch(facts, el("dl", { class: "facts-grid" }, cells));
+    };
+    return part("This session", "", facts);
   }
+}
+
+/** What fills the window, as a bar and in words. */
+function fillings({ parts, used, window }) {
+  const bar = el("div", {
+    class: "window-bar",
+    role: "img",
+    "aria-label": `${tokens(used)} of ${tokens(window)} tokens`,
+  });
+  const legend = el("div", { class: "legend" });
+  parts.forEach(({ kind, count, tokens: size }) => {
+    const number = Object.keys(KINDS).indexOf(kind);
+    const piece = el("i", { class: `kind-${number}` });
+    piece.style.width = `${(100 * size) / window}%`;
+    bar.append(piece);
+    legend.append(
+      el("i", { class: `kind-${number}` }),
+      el("span", {}, `${KINDS[kind] ?? kind} (${count})`),
+      el("span", { class: "n" }, tokens(size)),
+    );
+  });
+  const share = window ? Math.round((100 * used) / window) : 0;
+  return [el("p", {}, `${tokens(used)} of ${tokens(window)} tokens, ${share} %`), bar, legend];
+}
+
+/** Asks, and shows what came of the newest question only. */
+function latest(ask, show, fail) {
+  let asked = 0;
+  return () => {
+    const number = ++asked;
+    const newest = (then) => (value) => number === asked && then(value);
+    ask().then(newest(show), newest(fail));
+  };
 }
 
 /** Models that can be called come first. */
@@ -271,7 +317,7 @@ export function part(title, aside, ...children) {
   return el(
     "section",
     { class: "part", "aria-label": title },
-    el("h3", {}, title, aside && el("span", {}, aside)),
+    el("h3", {}, title, typeof aside === "string" ? aside && el("span", {}, aside) : aside),
     children,
   );
 }
@@ -285,15 +331,16 @@ export function choice(label, options, current, pick) {
         type: "button",
         role: "radio",
         title,
-        "aria-checked": String(value === current),
-        tabindex: value === current ? "0" : "-1",
         on: { click: () => pick(value) },
       },
       text,
     ),
   );
-  if (!options.some(([value]) => value === current)) buttons[0]?.setAttribute("tabindex", "0");
   const group = el("div", { class: "segments", role: "radiogroup", "aria-label": label }, buttons);
+  mark(
+    group,
+    options.findIndex(([value]) => value === current),
+  );
   group.addEventListener("keydown", ({ key }) => {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[key];
     if (!step) return;
@@ -302,12 +349,21 @@ export function choice(label, options, current, pick) {
   return group;
 }
 
+/** The option at `place` is the one; when none is, the keys begin at the first. */
+export function mark(group, place) {
+  [...group.children].forEach((button, at) => {
+    button.setAttribute("aria-checked", String(at === place));
+    button.tabIndex = at === Math.max(place, 0) ? 0 : -1;
+  });
+}
+
 function looks() {
   const pick = (name) => {
     setTheme(name);
-    group
-      .querySelectorAll("button")
-      .forEach((button, place) => button.setAttribute("aria-checked", String(THEMES[place][0] === name)));
+    mark(
+      group,
+      THEMES.findIndex(([value]) => value === name),
+    );
   };
   const group = choice(
     "Colours",

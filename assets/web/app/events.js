@@ -217,6 +217,10 @@ export const handlers = {
         text: `${files.length === 1 ? "One file is" : `${files.length} files are`} as that model made them.${aside}`,
       });
   },
+  presence(conversation, { clients, writer, you }) {
+    conversation.company = clients.length > 1 ? { clients, writer, you } : null;
+    conversation.tell("company");
+  },
   files_restored: (conversation, restored) => conversation.tell("restored", restored),
   mcp_servers(conversation, { servers }) {
     conversation.servers = servers;

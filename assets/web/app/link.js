@@ -1,5 +1,7 @@
 // The WebSocket: commands out, events in. It comes back by itself, and goes on where each session was.
 
+import { ownKey, ownName } from "./company.js";
+
 const FIRST_WAIT = 400;
 const LONGEST_WAIT = 10_000;
 /** A command that has no answer after this long has failed: its connection may be half dead. */
@@ -20,6 +22,7 @@ export class Link extends EventTarget {
   #open = new Map();
   #sessions = new Map();
   #wanted = false;
+  #client = { name: ownName(), key: ownKey() };
 
   /** `probe` tells whether the server still knows us: `true`, `false`, or throws when it cannot be reached. */
   constructor(probe) {
@@ -49,11 +52,17 @@ export class Link extends EventTarget {
     return this.#ask({ sessionId, command });
   }
 
-  /** `hear(type, payload)` is called with everything of a session; `gap` when something was missed. */
+  /**
+   * `hear(type, payload)` is called with everything of a session; `gap(snapshot)` when something was missed. Gives
+   * how everything stands, when the server can be reached.
+   */
   async subscribe(sessionId, { hear, gap }) {
     const session = { hear, gap, last: undefined };
     this.#sessions.set(sessionId, session);
-    if (this.connected) session.last ??= (await this.#ask({ type: "subscribe", sessionId })).number;
+    if (!this.connected) return null;
+    const { number, snapshot } = await this.#ask({ type: "subscribe", sessionId, client: this.#client });
+    session.last ??= number;
+    return snapshot;
   }
 
   unsubscribe(sessionId) {
@@ -99,10 +108,10 @@ export class Link extends EventTarget {
   #resume() {
     for (const [sessionId, session] of this.#sessions) {
       const after = session.last;
-      this.#ask({ type: "subscribe", sessionId, after }).then(
-        ({ number }) => {
+      this.#ask({ type: "subscribe", sessionId, after, client: this.#client }).then(
+        ({ number, snapshot }) => {
           session.last ??= number;
-          if (after === undefined) session.gap();
+          if (after === undefined) session.gap(snapshot);
         },
         (error) => session.hear("error", { message: error.message }),
       );
@@ -138,7 +147,7 @@ export class Link extends EventTarget {
     const session = this.#sessions.get(frame.sessionId);
     if (!session) return;
     if (typeof frame.number === "number") session.last = frame.number;
-    if (frame.type === "replay_gap") session.gap();
+    if (frame.type === "replay_gap") session.gap(frame.payload);
     else session.hear(frame.type, frame.payload);
   }
 

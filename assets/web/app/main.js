@@ -2,6 +2,7 @@
 
 import { act, messageMenu } from "./actions.js";
 import { Refused, api } from "./api.js";
+import { Company, writerBeside } from "./company.js";
 import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
 import { byId, el } from "./dom.js";
@@ -39,6 +40,7 @@ class Page {
     });
     this.questions = new Questions();
     this.lanes = new Fan();
+    this.company = new Company();
     this.sessions = new SessionList({
       open: (row, isOpen) => this.#openRow(row, isOpen),
       menu: (row, isOpen, anchor) => this.#rowMenu(row, isOpen, anchor),
@@ -123,11 +125,13 @@ class Page {
     on("settled", () => (this.drawer.update(), this.refresh()));
     on("ended", () => this.refresh());
     on("fan", () => this.lanes.update());
+    on("company", () => this.company.update());
     on("servers", () => this.drawer.servers());
     on("restored", (restored) => tellRestored(restored, conversation));
     this.transcript.show(conversation);
     this.questions.show(conversation);
     this.lanes.show(conversation);
+    this.company.show(conversation);
     this.composer.showQueue(conversation.queue);
     history.replaceState(null, "", `?session=${encodeURIComponent(id)}`);
     // At once: what is typed before the session is there is typed into the prompt, and not at a button.
@@ -181,6 +185,12 @@ class Page {
   async send({ text, images, editing, followUp }) {
     const { conversation } = this;
     if (!this.link.connected) throw new Error("Not sent: the server cannot be reached. Your message stays here.");
+    const writer = writerBeside(conversation);
+    if (writer)
+      throw Object.assign(new Error(`${writer.name} writes here. Your message stays in its field.`), {
+        severity: "warning",
+        action: { label: "Take over", press: () => this.company.takeOver() },
+      });
     if (editing) {
       if (conversation.running) throw new Error("Stop the agent first, then send it again.");
       await conversation.ask("move_to", { entryId: editing.entryId });

@@ -20,5 +20,5 @@ export function toast(text, severity = "info", action) {
   while (byId("toasts").children.length > 3) byId("toasts").firstChild.remove();
 }
 
-/** For the end of a promise chain: says what failed. */
-export const complain = (error) => toast(error?.message ?? String(error), "error");
+/** For the end of a promise chain: says what failed, and what can be done where the error knows it. */
+export const complain = (error) => toast(error?.message ?? String(error), error?.severity ?? "error", error?.action);

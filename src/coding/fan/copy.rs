@@ -98,6 +98,21 @@ impl Copy {
     }
 }
 
+/// What a file in a copy below `parent` is in the original: its path relative to the working directory `cwd` where
+/// it is in there. `None` for one that is in no copy.
+pub fn original(path: &Path, parent: &Path, cwd: &Path) -> Option<PathBuf> {
+    let mut rest = path.strip_prefix(parent).ok()?.components();
+    rest.next()?;
+    if rest.next()?.as_os_str() != "files" {
+        return None;
+    }
+    let mut above = cwd.ancestors();
+    let top = above.find(|folder| folder.join(".git").exists());
+    let there = top.unwrap_or(cwd).join(rest.as_path());
+    let inside = there.strip_prefix(cwd).map(Path::to_owned);
+    Some(inside.unwrap_or(there))
+}
+
 async fn git(directory: &Path, arguments: Vec<OsString>) -> Result<QuietOutput, String> {
     let mut all = vec![OsString::from("-C"), directory.into()];
     all.extend(arguments);

@@ -8,6 +8,6 @@ mod lane;
 mod stamps;
 
 pub use apply::{Applied, ApplyError, apply, changes};
-pub use copy::{Copy, CopyError};
+pub use copy::{Copy, CopyError, original};
 pub use lane::{Lane, LaneNews, LaneParts, LaneState, LaneStatus};
 pub use stamps::Stamps;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::checkpoint_op::CheckpointEvent;
+use super::client::Client;
 use super::exchange_op::ExchangeEvent;
 use super::library_op::LibraryEvent;
 use super::status::Status;
@@ -250,6 +251,18 @@ pub enum Event {
         state: LineState,
         /// Why it is not there, or to where it is.
         detail: String,
+    },
+    /// Who is in the session, and who of them writes; told as soon as there are several, when that changes, and
+    /// when there is one again. Said by whoever lets clients in, never by a host itself.
+    Presence {
+        /// In the order in which they came.
+        clients: Vec<Client>,
+        /// The number of the one that began what goes on: the others cannot change the conversation
+        /// meanwhile (`Op::TakeOver`).
+        writer: Option<u64>,
+        /// The number of the one that hears it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        you: Option<u64>,
     },
     /// Something the person should know that no run caused.
     HostNotice {

@@ -171,6 +171,14 @@ impl Task {
             lane.copy.remove().await;
         }
     }
+
+    /// The same, told to everybody who may show the lanes.
+    pub(super) async fn drop_fan(&mut self) {
+        if self.fan.is_some() {
+            self.end_fan().await;
+            self.publish(Event::Tree(TreeEvent::FanEnded { lanes: Vec::new() }));
+        }
+    }
 }
 
 impl Change for Fan {

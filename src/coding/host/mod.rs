@@ -7,6 +7,7 @@ mod catalogue;
 pub mod checkpoint_op;
 mod checkpoints;
 mod choice;
+mod client;
 mod context;
 mod elsewhere;
 pub mod event;
@@ -51,6 +52,7 @@ mod working_tree;
 mod workspace;
 
 pub use checkpoint_op::{CheckpointEvent, CheckpointOp, DiffRange, FileDiff, FilesAt, Reviewed};
+pub use client::Client;
 pub use elsewhere::Elsewhere;
 pub use event::{
     Event, KeyState, LineState, LoginInput, ModelInfo, SessionContents, SessionInfo, SessionSummary,

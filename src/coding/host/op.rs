@@ -152,6 +152,9 @@ pub enum Op {
     ListHooks,
     /// Instructions, skills and templates with their cost; answered by `Event::Context`.
     ListContext,
+    /// Among several clients of a session: this one writes from now on, whoever began what goes on. Everybody
+    /// is told. Nothing happens where nobody else writes.
+    TakeOver,
     /// Reads settings, hooks, models, instructions, skills, templates and plug-ins again.
     Reload,
     /// Stops what runs, stores everything and ends; `Event::ShutDown` is the last event.

@@ -1,6 +1,7 @@
 //! The tree of the open session: what is asked about it is answered beside the host's task, what changes
 //! it goes through the agent's own task (`moves`), so that it never meets a run.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,6 +16,7 @@ use super::tree_op::{TreeEvent, TreeOp};
 use super::usage::ContextFound;
 use crate::agent::{self, AccountingEntry, AgentMessage, Severity, UserMessage};
 use crate::coding::compaction::{Compactor, Draft};
+use crate::coding::fan::original;
 use crate::coding::host::SessionChoice;
 use crate::coding::session::{EntryKind, SessionError, SessionIndex, State, Tag, TreeQuery};
 use crate::llm::ThinkingLevel;
@@ -137,18 +139,30 @@ impl Task {
             TreeOp::RedoPrompt => self.redo(),
             TreeOp::FanOut { models, prompt } => self.fan_out(&models, prompt).await,
             TreeOp::TakeLane { lane, force } => self.take_lane(lane, force).await,
-            TreeOp::EndFan => self.end_fan().await,
+            TreeOp::EndFan => self.drop_fan().await,
             op => self.apply_compaction(op),
         }
     }
 
     fn compare(&self, request: u64, (left, right): (Option<String>, Option<String>)) {
         let files = self.session.as_ref().and_then(|open| open.files.clone());
+        let (fans, cwd) = (self.setup.folders.data.join("fans"), self.setup.cwd.clone());
+        // A lane's tools have told the paths of its copy, which is gone.
+        let name = move |path: &str| {
+            let own = original(Path::new(path), &fans, &cwd)?;
+            Some(own.to_string_lossy().into_owned())
+        };
         self.answer_tree(move |index| {
             let leaf = index.leaf();
             let left = left.or_else(|| leaf.clone());
             let right = right.or(leaf);
             let mut comparison = index.compare(left.as_deref(), right.as_deref());
+            for facts in [&mut comparison.left, &mut comparison.right] {
+                let told = std::mem::take(&mut facts.files).into_iter();
+                facts.files = told
+                    .map(|(path, changes)| (name(&path).unwrap_or(path), changes))
+                    .collect();
+            }
             if let Some(files) = files {
                 files.complete(&mut comparison);
             }

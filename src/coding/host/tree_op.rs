@@ -224,7 +224,7 @@ pub enum TreeEvent {
     LaneUpdate {
         state: Box<LaneState>,
     },
-    /// Every lane has ended; none when they could not begin.
+    /// Every lane has ended; none when they could not begin, or when their copies were removed.
     FanEnded {
         lanes: Vec<LaneState>,
     },

@@ -8,11 +8,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 
+use super::presence::{Introduction, Occupied, Presence};
 use super::ring::{Ring, Told};
 use super::standing::Standing;
-use crate::agent::{self, AgentMessage, Subscription};
+use crate::agent::{self, AgentMessage, Severity, Subscription};
 use crate::base::clock;
 use crate::base::text::head_bytes;
 use crate::coding::host::{Event, Host, Op};
@@ -30,6 +31,8 @@ pub struct Room {
     host: Host,
     inside: Mutex<Inside>,
     ended: watch::Sender<bool>,
+    /// Somebody may have to give up a place later.
+    leaving: Notify,
 }
 
 #[derive(Debug)]
@@ -38,6 +41,7 @@ struct Inside {
     ids: Vec<String>,
     ring: Ring,
     standing: Standing,
+    presence: Presence,
     watchers: Vec<mpsc::UnboundedSender<Arc<Told>>>,
     /// Names of what was taken last.
     taken: VecDeque<String>,
@@ -131,6 +135,7 @@ impl Room {
                 ids,
                 ring: Ring::new(now * NUMBERS_A_MILLISECOND),
                 standing: Standing::default(),
+                presence: Presence::default(),
                 watchers: Vec::new(),
                 taken: VecDeque::new(),
                 ended: false,
@@ -138,6 +143,7 @@ impl Room {
                 touched: Instant::now(),
             }),
             ended,
+            leaving: Notify::new(),
         })
     }
 
@@ -250,7 +256,19 @@ impl Room {
         mut events: Subscription<Event>,
         moved: impl Fn(&Arc<Self>, &str),
     ) {
-        while let Some(event) = events.recv().await {
+        loop {
+            let deadline = self.lock().presence.deadline();
+            let event = tokio::select! {
+                event = events.recv() => event,
+                () = self.leaving.notified() => continue,
+                () = until(deadline) => {
+                    self.expire();
+                    continue;
+                }
+            };
+            let Some(event) = event else {
+                break;
+            };
             let last = event == Event::ShutDown;
             if let Some(id) = self.take(event) {
                 moved(&self, &id);
@@ -281,11 +299,51 @@ impl Room {
             inside.ids.push(session.id.clone());
             moved = Some(session.id.clone());
         }
-        let told = inside.ring.push(event);
-        inside
-            .watchers
-            .retain(|watcher| watcher.send(Arc::clone(&told)).is_ok());
+        let works = inside.standing.is_running();
+        inside.presence.follow(&event, works);
+        // Whoever hears of the end may write.
+        inside.tell_presence();
+        inside.tell(event);
         moved
+    }
+
+    /// Somebody comes; the number of the place.
+    pub(super) fn enter(&self, introduction: Introduction) -> u64 {
+        let mut inside = self.lock();
+        let id = inside.presence.enter(introduction);
+        inside.tell_presence();
+        id
+    }
+
+    /// Somebody goes, or is cut off.
+    pub(super) fn leave(&self, id: u64, cut: bool) {
+        let mut inside = self.lock();
+        inside.presence.leave(id, cut, tokio::time::Instant::now());
+        inside.tell_presence();
+        drop(inside);
+        self.leaving.notify_one();
+    }
+
+    fn expire(&self) {
+        let mut inside = self.lock();
+        inside.presence.expire(tokio::time::Instant::now());
+        inside.tell_presence();
+    }
+
+    /// Whether this client may have the op done that it asks for under `request`.
+    pub(super) fn admit(&self, by: Option<u64>, op: &Op, request: u64) -> Result<(), Occupied> {
+        let mut inside = self.lock();
+        let works = inside.standing.is_running();
+        let said = inside.presence.judge(by, op, request, works)?;
+        inside.tell_presence();
+        if let Some(text) = said {
+            inside.tell(Event::HostNotice {
+                severity: Severity::Info,
+                text,
+                request: None,
+            });
+        }
+        Ok(())
     }
 
     fn lock(&self) -> MutexGuard<'_, Inside> {
@@ -295,6 +353,24 @@ impl Room {
 }
 
 impl Inside {
+    /// Numbers an event and hands it to everybody.
+    fn tell(&mut self, event: Event) {
+        let told = self.ring.push(event);
+        self.watchers
+            .retain(|watcher| watcher.send(Arc::clone(&told)).is_ok());
+    }
+
+    /// Tells who is there, where that is news.
+    fn tell_presence(&mut self) {
+        if let Some(event) = self.presence.news() {
+            self.standing.take(&event);
+            self.tell(event);
+        }
+        if self.presence.is_empty() {
+            self.standing.forget_presence();
+        }
+    }
+
     fn activity(&self) -> Activity {
         if self.standing.is_waiting() {
             Activity::Waiting
@@ -303,6 +379,13 @@ impl Inside {
         } else {
             Activity::Idle
         }
+    }
+}
+
+async fn until(deadline: Option<tokio::time::Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
     }
 }
 

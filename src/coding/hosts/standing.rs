@@ -17,6 +17,10 @@ pub(super) struct Standing {
     /// What runs: each event belongs to something that has not ended.
     running: Vec<Event>,
     questions: Vec<Question>,
+    /// The models that answered one prompt last, until one of them is taken or their copies are gone.
+    fan: Vec<TreeEvent>,
+    /// Who is there, as long as there are several.
+    presence: Option<Event>,
 }
 
 /// Which events take the place of one another: those of one kind, of one plug-in where it has one.
@@ -38,6 +42,7 @@ impl Standing {
                 session, at_start, ..
             } => {
                 self.running.clear();
+                self.fan.clear();
                 self.settled.retain(|(_, event)| is_of_host(event));
                 // Its messages are read anew for whoever asks.
                 self.opened = Some(Event::SessionOpened {
@@ -49,9 +54,16 @@ impl Standing {
             Event::SessionFailed { .. } => self.opened = Some(event.clone()),
             Event::QuestionAsked { question } => self.questions.push((**question).clone()),
             Event::QuestionClosed { id } => self.questions.retain(|question| question.id != *id),
+            Event::Presence { .. } => self.presence = Some(event.clone()),
+            Event::Tree(event) if is_of_fan(event) => self.fan_out(event),
             event if says_how_it_is(event) => self.settle(event),
             event => self.run(event),
         }
+    }
+
+    /// Nobody has to be told who is there.
+    pub(super) fn forget_presence(&mut self) {
+        self.presence = None;
     }
 
     fn settle(&mut self, event: &Event) {
@@ -59,6 +71,33 @@ impl Standing {
         match self.settled.iter_mut().find(|(known, _)| *known == key) {
             Some((_, known)) => known.clone_from(event),
             None => self.settled.push((key, event.clone())),
+        }
+    }
+
+    /// How far each lane of a fan is.
+    fn fan_out(&mut self, event: &TreeEvent) {
+        use TreeEvent as Of;
+        match event {
+            Of::FanEnded { lanes } if lanes.is_empty() => self.fan.clear(),
+            Of::FanStarted { .. } | Of::LaneTaken { .. } => self.fan.clear(),
+            Of::FanEnded { .. } => self
+                .fan
+                .retain(|known| matches!(known, Of::FanStarted { .. })),
+            Of::LaneUpdate { state } => self.fan.retain(
+                |known| !matches!(known, Of::LaneUpdate { state: of } if of.lane == state.lane),
+            ),
+            _ => self
+                .fan
+                .retain(|known| !matches!(known, Of::LaneConflicts { .. })),
+        }
+        let is_over = match event {
+            Of::FanEnded { lanes } => lanes.is_empty(),
+            Of::FanStarted { .. } => false,
+            // What is told of a fan that is gone means nothing.
+            _ => self.fan.is_empty(),
+        };
+        if !is_over {
+            self.fan.push(event.clone());
         }
     }
 
@@ -135,7 +174,8 @@ impl Standing {
 
     /// Something runs.
     pub(super) fn is_running(&self) -> bool {
-        !self.running.is_empty()
+        let ended = |event: &TreeEvent| matches!(event, TreeEvent::FanEnded { .. });
+        !self.running.is_empty() || !self.fan.is_empty() && !self.fan.iter().any(ended)
     }
 
     /// Somebody has to decide something.
@@ -154,6 +194,8 @@ impl Standing {
         opened
             .chain(settled)
             .chain(running)
+            .chain(self.fan.iter().cloned().map(Event::Tree))
+            .chain(self.presence.iter().cloned())
             .chain(questions)
             .collect()
     }
@@ -168,6 +210,18 @@ fn is_tool(event: &Event) -> bool {
                 | Of::ToolExecutionUpdate { .. }
                 | Of::ToolExecutionEnd { .. }
         )
+    )
+}
+
+fn is_of_fan(event: &TreeEvent) -> bool {
+    use TreeEvent as Of;
+    matches!(
+        event,
+        Of::FanStarted { .. }
+            | Of::LaneUpdate { .. }
+            | Of::FanEnded { .. }
+            | Of::LaneConflicts { .. }
+            | Of::LaneTaken { .. }
     )
 }
 
@@ -225,7 +279,9 @@ fn key_of(event: &Event) -> Key {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::coding::fan::{LaneState, LaneStatus};
     use crate::coding::todo::{TodoItem, TodoList, TodoState};
+    use crate::llm::Usage;
 
     fn list(text: &str) -> Event {
         let item = TodoItem {
@@ -235,6 +291,55 @@ mod tests {
         Event::Todo {
             list: TodoList { items: vec![item] },
         }
+    }
+
+    #[test]
+    fn lanes_are_told_until_one_is_taken() {
+        let lane = |lane, text: &str| LaneState {
+            lane,
+            model: "a/a".to_owned(),
+            directory: "/copy".into(),
+            status: LaneStatus::Working,
+            error: None,
+            text: text.to_owned(),
+            tool: None,
+            turns: 1,
+            usage: Usage::default(),
+            duration_ms: 1,
+            files: Vec::new(),
+            leaf: None,
+        };
+        let tell = |standing: &mut Standing, event| standing.take(&Event::Tree(event));
+        let update = |state| TreeEvent::LaneUpdate {
+            state: Box::new(state),
+        };
+        let models = vec!["a/a".to_owned(), "b/b".to_owned()];
+        let started = TreeEvent::FanStarted { models };
+        let mut standing = Standing::default();
+        tell(&mut standing, started.clone());
+        tell(&mut standing, update(lane(0, "o")));
+        tell(&mut standing, update(lane(1, "t")));
+        tell(&mut standing, update(lane(0, "one")));
+        let told = |events: &[TreeEvent]| -> Vec<Event> {
+            events.iter().cloned().map(Event::Tree).collect()
+        };
+        let lanes = [update(lane(1, "t")), update(lane(0, "one"))];
+        let [other, first] = lanes;
+        assert_eq!(standing.events(), told(&[started.clone(), other, first]));
+        assert!(standing.is_running());
+        let ended = TreeEvent::FanEnded {
+            lanes: vec![lane(0, "one"), lane(1, "two")],
+        };
+        tell(&mut standing, ended.clone());
+        assert_eq!(standing.events(), told(&[started, ended]));
+        assert!(!standing.is_running());
+        let taken = TreeEvent::LaneTaken {
+            lane: 0,
+            files: Vec::new(),
+            kept: None,
+        };
+        tell(&mut standing, taken);
+        assert_eq!(standing.events(), []);
     }
 
     #[test]

@@ -25,7 +25,7 @@ const GOING: Duration = Duration::from_secs(5);
 impl Workspace {
     /// The text of the file at `path` as the editor has it; nothing where the disk decides. Blocks.
     pub(super) fn text_in_editor(&self, path: &Path, metadata: &Metadata) -> Option<String> {
-        let editor = self.editor().filter(|editor| editor.has_files())?;
+        let editor = self.editor().filter(|editor| editor.has_file(path))?;
         if metadata.len() > MAX_HASHED {
             return None;
         }
@@ -35,7 +35,7 @@ impl Workspace {
 
     /// Writes a text through the editor; nothing where files are written to the disk. Blocks.
     pub(super) fn write_in_editor(&self, path: &Path, text: &str) -> Option<Result<(), String>> {
-        let editor = self.editor().filter(|editor| editor.has_files())?;
+        let editor = self.editor().filter(|editor| editor.has_file(path))?;
         let runtime = Handle::try_current().ok()?;
         if let Some(folder) = path.parent()
             && let Err(error) = fs::create_dir_all(folder)
@@ -121,7 +121,7 @@ mod tests {
     }
 
     impl Editor for Desk {
-        fn has_files(&self) -> bool {
+        fn has_file(&self, _: &Path) -> bool {
             true
         }
 

@@ -1,7 +1,7 @@
 //! The files and terminals of the editor at the other end, for the tools of a session.
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::offers::Offers;
 use super::wire::Peer;
+use crate::base::path::canonical_key;
 use crate::base::process::{Exit, Invocation, signal_number};
 use crate::coding::editor::{Editor, Terminal};
 
@@ -22,15 +23,19 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(super) struct Reached {
     peer: Peer,
     offers: Offers,
+    /// Those it has opened for the session.
+    folders: Arc<Vec<PathBuf>>,
     /// Set when the session has opened.
     session: Arc<OnceLock<String>>,
 }
 
 impl Reached {
-    pub(super) fn new(peer: Peer, offers: Offers) -> Self {
+    pub(super) fn new(peer: Peer, offers: Offers, folders: &[PathBuf]) -> Self {
+        let folders = folders.iter().map(|folder| canonical_key(folder)).collect();
         Self {
             peer,
             offers,
+            folders: Arc::new(folders),
             session: Arc::default(),
         }
     }
@@ -55,8 +60,14 @@ impl Reached {
 }
 
 impl Editor for Reached {
-    fn has_files(&self) -> bool {
-        self.offers.files
+    /// What lies elsewhere is no file of the editor's, and many refuse it: a copy of the files that a lane or
+    /// a sub-agent works in, a note outside.
+    fn has_file(&self, path: &Path) -> bool {
+        if !self.offers.files {
+            return false;
+        }
+        let real = canonical_key(path);
+        self.folders.iter().any(|folder| real.starts_with(folder))
     }
 
     fn has_terminals(&self) -> bool {

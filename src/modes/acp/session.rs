@@ -174,7 +174,9 @@ impl Session {
     ) -> Result<(Self, Option<Event>), Fault> {
         let cwd = setup.cwd.clone();
         let is_named = setup.model.is_some() || setup.settings.model.is_some();
-        let reached = Reached::new(peer.clone(), offers);
+        let mut folders = setup.directories.clone();
+        folders.push(cwd.clone());
+        let reached = Reached::new(peer.clone(), offers, &folders);
         setup.editor = Some(Arc::new(reached.clone()));
         let internal = |message: String| Fault::new(Fault::INTERNAL, message);
         let (host, events) = Host::start(setup).map_err(|error| internal(error.to_string()))?;

@@ -94,6 +94,12 @@ pub(super) const CODES: &[(Code, &str, StatusCode, &str)] = &[
         "the agent did not do it",
     ),
     (
+        Code::Occupied,
+        "occupied",
+        StatusCode::CONFLICT,
+        "another client writes: `take_over` lets this one write",
+    ),
+    (
         Code::ShuttingDown,
         "shutting_down",
         StatusCode::SERVICE_UNAVAILABLE,
@@ -118,6 +124,7 @@ pub(super) enum Code {
     Unavailable,
     QuotaExceeded,
     Refused,
+    Occupied,
     ShuttingDown,
 }
 

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::fault::Fault;
+use crate::coding::hosts::Introduction;
 
 /// What a frame is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,8 +53,30 @@ pub(super) struct ClientFrame {
     /// Of `open`: what `POST /api/sessions` takes, and `join`: the session that is open there already, the
     /// one that was used last if there are several, comes before a new one.
     pub open: Option<Map<String, Value>>,
+    /// Of `open`: frames that are done in the session once it is open, each as if it named it. The answer says
+    /// in `then` how many were taken.
+    pub then: Vec<ClientFrame>,
     /// Of `hello`: the version the client speaks.
     pub protocol: Option<u64>,
+    /// Of `subscribe`: how the others who are in the session are told of this client.
+    pub client: Option<Introduced>,
+}
+
+/// How a client wants to be known.
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub(super) struct Introduced {
+    /// For people to read: 40 columns of it.
+    pub name: String,
+    /// A word that only this client knows: one that is cut off and comes back with it is the same to the others.
+    pub key: Option<String>,
+}
+
+impl From<Introduced> for Introduction {
+    fn from(Introduced { name, key }: Introduced) -> Self {
+        Self { name, key }
+    }
 }
 
 impl Kind {

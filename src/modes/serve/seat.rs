@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use super::frames::{Item, Kind};
 use super::outbox::Outbox;
 use crate::coding::host::Event;
-use crate::coding::hosts::{Room, Snapshot, Told, Watch};
+use crate::coding::hosts::{Introduction, Place, Room, Snapshot, Told, Watch};
 use crate::rpc::{Dispatcher, Rendering};
 
 /// What a client wants of a session.
@@ -33,6 +33,7 @@ pub(super) enum What {
     /// Events from this number on; how everything stands first, when there is none.
     Subscribe {
         after: Option<u64>,
+        client: Option<Introduction>,
     },
     /// Events from now on, and no word about it.
     Listen,
@@ -44,6 +45,8 @@ pub(super) struct Seat {
     /// What the client calls the session.
     name: Arc<str>,
     room: Arc<Room>,
+    /// What the client is to the others there.
+    place: Arc<Place>,
     watch: Watch,
     dispatcher: Dispatcher,
     out: Outbox,
@@ -60,9 +63,10 @@ pub(super) struct Seat {
 }
 
 impl Seat {
-    pub(super) fn new(room: Arc<Room>, name: Arc<str>, out: Outbox) -> Self {
+    pub(super) fn new(place: Place, name: Arc<str>, out: Outbox) -> Self {
+        let (room, place) = (Arc::clone(place.room()), Arc::new(place));
         let watch = room.watch();
-        let mut dispatcher = Dispatcher::new(room.host().clone());
+        let mut dispatcher = Dispatcher::new(room.host().clone()).at(Arc::clone(&place));
         for event in watch.standing() {
             dispatcher.take_event(&event);
         }
@@ -71,6 +75,7 @@ impl Seat {
             name,
             heard: watch.number,
             room,
+            place,
             watch,
             dispatcher,
             out,
@@ -134,9 +139,16 @@ impl Seat {
                 self.dispatcher.take_line(line.as_bytes());
                 self.flush(None);
             }
-            What::Subscribe { after } => self.subscribe(&id, after).await,
-            What::Listen => self.listens = true,
+            What::Subscribe { after, client } => {
+                self.place.enter(client.unwrap_or_default());
+                self.subscribe(&id, after).await;
+            }
+            What::Listen => {
+                self.place.enter(Introduction::default());
+                self.listens = true;
+            }
             What::Unsubscribe => {
+                self.place.leave();
                 self.listens = false;
                 self.lost = false;
                 self.greeted = false;
@@ -185,7 +197,7 @@ impl Seat {
                     self.push(Kind::UiClosed, told.number, line.to_string());
                 }
                 event => {
-                    again.take_event(event);
+                    again.take_event(&self.place.told(event));
                     self.send_lines(&std::mem::take(again.output()), told.number);
                 }
             }
@@ -207,7 +219,7 @@ impl Seat {
     fn value_of(&self, snapshot: &Snapshot) -> Value {
         let mut again = self.dispatcher.again();
         for event in &snapshot.events {
-            again.take_event(event);
+            again.take_event(&self.place.told(event));
         }
         let lines = std::mem::take(again.output());
         let lines = String::from_utf8(lines).unwrap_or_default();
@@ -218,7 +230,7 @@ impl Seat {
 
     fn hear(&mut self, told: &Told) {
         self.heard = told.number.unwrap_or(self.heard);
-        self.dispatcher.take_event(&told.event);
+        self.dispatcher.take_event(&self.place.told(&told.event));
         self.flush(told.number);
     }
 

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use axum::extract::State;
@@ -23,7 +24,7 @@ use super::gate::BODY_LIMIT;
 use super::outbox::Outbox;
 use super::seat::{Order, Seat, What};
 use super::sessions::NewSession;
-use crate::coding::hosts::Hosts;
+use crate::coding::hosts::{Hosts, Place};
 use crate::rpc::PROTOCOL;
 
 /// How often the other end is asked for a sign of life.
@@ -42,14 +43,17 @@ async fn serve(server: Arc<Server>, socket: WebSocket) {
     let (sink, stream) = socket.split();
     let out = Outbox::new();
     let mut writing = tokio::spawn(write(sink, out.clone()));
+    let (sender, opened) = mpsc::unbounded_channel();
     let mut client = Client {
         hosts: server.hosts.clone(),
         stop: Arc::clone(&server.stop),
         out: out.clone(),
         seats: HashMap::new(),
+        farewell: Arc::default(),
+        opened: sender,
     };
     tokio::select! {
-        () = client.read(stream) => {}
+        () = client.read(stream, opened) => {}
         _ = &mut writing => {}
     }
     drop(client);
@@ -76,7 +80,13 @@ struct Client {
     stop: Arc<Notify>,
     out: Outbox,
     seats: HashMap<String, Taken>,
+    /// The client has said that it goes: its line was not cut.
+    farewell: Arc<AtomicBool>,
+    opened: mpsc::UnboundedSender<Opened>,
 }
+
+/// A session that was opened, and what is to be done in it.
+type Opened = (String, Vec<ClientFrame>);
 
 /// A seat that was taken. It is given up with this.
 struct Taken {
@@ -85,7 +95,11 @@ struct Taken {
 }
 
 impl Client {
-    async fn read(&mut self, mut stream: SplitStream<WebSocket>) {
+    async fn read(
+        &mut self,
+        mut stream: SplitStream<WebSocket>,
+        mut opened: mpsc::UnboundedReceiver<Opened>,
+    ) {
         let mut heard = Instant::now();
         let mut asking = tokio::time::interval(ASKED_EVERY);
         loop {
@@ -99,7 +113,17 @@ impl Client {
                             self.out.push(Item::error(None, &Value::Null, &fault));
                         }
                         Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
-                        Some(Ok(Message::Close(_)) | Err(_)) | None => return,
+                        Some(Ok(Message::Close(_))) => {
+                            self.farewell.store(true, Ordering::Relaxed);
+                            return;
+                        }
+                        Some(Err(_)) | None => return,
+                    }
+                }
+                Some((session, frames)) = opened.recv() => {
+                    for frame in frames {
+                        let session_id = Some(session.clone());
+                        self.take_frame(ClientFrame { session_id, ..frame });
                     }
                 }
                 _ = asking.tick() => {
@@ -123,6 +147,10 @@ impl Client {
                 return;
             }
         };
+        self.take_frame(frame);
+    }
+
+    fn take_frame(&mut self, frame: ClientFrame) {
         let session = frame.session_id.as_deref().map(Arc::from);
         let id = frame.id.clone();
         if let Err(fault) = self.do_frame(frame) {
@@ -140,16 +168,21 @@ impl Client {
             once,
             open,
             protocol,
+            client,
+            then,
         } = frame;
         let what = match (r#type.as_deref(), command) {
             (Some("hello"), None) => return self.greet(&id, protocol),
-            (Some("open"), None) => return self.open(id, open.unwrap_or_default()),
+            (Some("open"), None) => return self.open(id, open.unwrap_or_default(), then),
             (Some("stop"), None) => {
                 self.out.push(answer(&id, "stop", &json!({})));
                 self.stop.notify_one();
                 return Ok(());
             }
-            (Some("subscribe"), None) => What::Subscribe { after },
+            (Some("subscribe"), None) => {
+                let client = client.map(Into::into);
+                What::Subscribe { after, client }
+            }
             (Some("unsubscribe"), None) => What::Unsubscribe,
             (None, Some(command)) => What::Command { command, once },
             _ => {
@@ -178,24 +211,38 @@ impl Client {
         Ok(())
     }
 
-    /// Opens a session beside the frames that follow.
-    fn open(&self, id: Value, mut wanted: Map<String, Value>) -> Result<(), Fault> {
+    /// Opens a session beside the frames that follow; `then` is done in it.
+    fn open(
+        &self,
+        id: Value,
+        mut wanted: Map<String, Value>,
+        then: Vec<ClientFrame>,
+    ) -> Result<(), Fault> {
         let join = wanted.shift_remove("join") == Some(Value::Bool(true));
         let wanted = serde_json::from_value::<NewSession>(Value::Object(wanted))
             .map_err(|error| Fault::malformed(format!("`open` was not understood: {error}")))?;
         let wanted = wanted.checked()?;
-        let (hosts, out) = (self.hosts.clone(), self.out.clone());
+        let (hosts, out, opened) = (self.hosts.clone(), self.out.clone(), self.opened.clone());
         tokio::spawn(async move {
             let room = if join {
                 hosts.join(wanted).await
             } else {
                 hosts.open(wanted).await
             };
-            let item = match room {
-                Ok(room) => answer(&id, "open", &json!(room.info())),
-                Err(error) => Item::error(None, &id, &error.into()),
+            let room = match room {
+                Ok(room) => room,
+                Err(error) => {
+                    out.push(Item::error(None, &id, &error.into()));
+                    return;
+                }
             };
-            out.push(item);
+            let mut info = json!(room.info());
+            if !then.is_empty() {
+                info["then"] = json!(then.len());
+            }
+            out.push(answer(&id, "open", &info));
+            // A client that has gone wants nothing done.
+            let _ = opened.send((room.id(), then));
         });
         Ok(())
     }
@@ -213,7 +260,13 @@ impl Client {
         // Its receiver is not dropped yet.
         let _ = orders.send(order);
         let name: Arc<str> = session.as_str().into();
-        let serving = sit(self.hosts.clone(), name, self.out.clone(), received);
+        let farewell = Arc::clone(&self.farewell);
+        let serving = sit(
+            self.hosts.clone(),
+            (name, farewell),
+            self.out.clone(),
+            received,
+        );
         let taken = Taken {
             orders,
             _serving: AbortOnDropHandle::new(tokio::spawn(serving)),
@@ -237,13 +290,14 @@ fn answer(id: &Value, command: &str, data: &Value) -> Item {
 /// Takes a seat in a session, which may have to be opened for it.
 async fn sit(
     hosts: Hosts,
-    name: Arc<str>,
+    (name, farewell): (Arc<str>, Arc<AtomicBool>),
     out: Outbox,
     mut orders: mpsc::UnboundedReceiver<Order>,
 ) {
     match hosts.find(&name).await {
         Ok(room) => {
-            Seat::new(room, Arc::clone(&name), out.clone())
+            let place = Place::new(room, farewell);
+            Seat::new(place, Arc::clone(&name), out.clone())
                 .run(&mut orders)
                 .await;
             orders.close();

@@ -20,7 +20,7 @@ use super::frames::{Item, Kind};
 use super::gate::body;
 use super::outbox::Outbox;
 use super::seat::{Order, Seat, What};
-use crate::coding::hosts::Room;
+use crate::coding::hosts::{Place, Room};
 use crate::rpc::Dispatcher;
 
 /// How often a stream shows that it is alive.
@@ -37,7 +37,7 @@ pub(super) async fn command(
     let answer = ask(&room, command).await?;
     let status = match answer["code"].as_str() {
         None => StatusCode::OK,
-        Some("refused") => StatusCode::CONFLICT,
+        Some("refused" | "occupied") => StatusCode::CONFLICT,
         Some("shutting_down") => StatusCode::SERVICE_UNAVAILABLE,
         Some(_) => StatusCode::BAD_REQUEST,
     };
@@ -45,9 +45,10 @@ pub(super) async fn command(
 }
 
 /// Does a command and waits for its answer.
-async fn ask(room: &Room, command: Map<String, Value>) -> Result<Value, Fault> {
+async fn ask(room: &Arc<Room>, command: Map<String, Value>) -> Result<Value, Fault> {
     let mut watch = room.watch();
-    let mut dispatcher = Dispatcher::new(room.host().clone());
+    let place = Place::new(Arc::clone(room), Arc::default());
+    let mut dispatcher = Dispatcher::new(room.host().clone()).at(Arc::new(place));
     for event in watch.standing() {
         dispatcher.take_event(&event);
     }
@@ -87,7 +88,8 @@ impl Guest {
     fn new(room: Arc<Room>, name: &str) -> Self {
         let out = Outbox::new();
         let (orders, mut received) = mpsc::unbounded_channel();
-        let seat = Seat::new(room, name.into(), out.clone());
+        let place = Place::new(room, Arc::default());
+        let seat = Seat::new(place, name.into(), out.clone());
         let end = out.clone();
         let serving = tokio::spawn(async move {
             seat.run(&mut received).await;
@@ -138,6 +140,7 @@ pub(super) async fn prompt(
     if answer["success"] != json!(true) {
         let code = match answer["code"].as_str() {
             Some("refused") => Code::Refused,
+            Some("occupied") => Code::Occupied,
             _ => Code::Malformed,
         };
         let message = answer["error"].as_str().unwrap_or("it was refused");
@@ -158,7 +161,8 @@ pub(super) async fn events(
     let after = wanted(&request)?;
     let room = server.hosts.find(&id).await?;
     let guest = Guest::new(room, &id);
-    guest.order(Value::Null, What::Subscribe { after });
+    let client = None;
+    guest.order(Value::Null, What::Subscribe { after, client });
     Ok(events_of(guest, Vec::new(), |_| false))
 }
 

@@ -68,7 +68,7 @@ const FILES: &[File] = files! {
     PNG: "/icons/icon-192.png", "/icons/icon-512.png", "/icons/maskable-512.png", "/icons/touch-180.png";
     CSS: "/style/activity.css", "/style/boards.css", "/style/controls.css", "/style/layout.css", "/style/panels.css",
         "/style/prose.css", "/style/tokens.css", "/style/transcript.css";
-    SCRIPT: "/worker.js", "/app/actions.js", "/app/api.js", "/app/board.js", "/app/branches.js", "/app/camera.js", "/app/composer.js", "/app/context.js",
+    SCRIPT: "/worker.js", "/app/actions.js", "/app/api.js", "/app/board.js", "/app/branches.js", "/app/camera.js", "/app/company.js", "/app/composer.js", "/app/context.js",
         "/app/conversation.js", "/app/developer.js", "/app/diff.js", "/app/dom.js", "/app/drawer.js",
         "/app/events.js", "/app/fan.js", "/app/form.js", "/app/format.js", "/app/gestures.js", "/app/link.js", "/app/login.js",
         "/app/main.js", "/app/markdown.js", "/app/menu.js", "/app/message.js", "/app/pictures.js",

@@ -99,7 +99,7 @@ impl App {
                 );
                 self.ops.push(Op::ListAccounts);
             }
-            Action::Answer { id, answer } => self.answer_question(id, answer),
+            Action::Answer { id, answer } => self.answer_question(id, answer, now),
             Action::LeaveQuestion { id, draft } => self.leave_question(&id, draft),
             Action::Open(url) => self.effects.push(Effect::Open(url)),
             Action::PickServer => self.pick_server(),
@@ -173,6 +173,7 @@ impl App {
             Command::Stash => self.put_aside(now),
             Command::StashList => self.open_stash(),
             Command::Answer => return self.enter_question(),
+            Command::TakeOver => self.take_over(now),
             Command::CyclePermissions => self.ops.push(Op::CyclePermissions),
             Command::Complete if self.layers.is_empty() => {
                 let missing = self.editor.complete_path();
@@ -242,12 +243,13 @@ impl App {
         self.ops.push(Op::Agent(op));
     }
 
-    /// Stops what runs. What was queued comes back into the editor first.
+    /// Stops what runs. What was queued here comes back into the editor first.
     fn interrupt(&mut self) {
         if self.activity.is_idle() {
             return;
         }
-        if !self.queue.steering.is_empty() || !self.queue.follow_up.is_empty() {
+        let is_own = self.footer.company.writer().is_none();
+        if is_own && !(self.queue.steering.is_empty() && self.queue.follow_up.is_empty()) {
             self.tell(AgentOp::RecallQueue);
         }
         self.tell(AgentOp::Abort);
@@ -299,6 +301,9 @@ impl App {
         if self.session.read_only {
             let text = "this session is only looked at: `/clone` goes on in a copy of it";
             return self.toast(text, true, Instant::now());
+        }
+        if self.is_held(Instant::now()) {
+            return;
         }
         // The first line of a paste may begin with spaces that mean something.
         let prompt = without_blank_ends(&text);

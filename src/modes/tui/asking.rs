@@ -1,6 +1,8 @@
 //! The questions that wait for the person: a line each above the editor, and the dialog of the one that
 //! was entered. Nothing here takes the keys away from what is being written.
 
+use std::time::Instant;
+
 use super::action::Action;
 use super::app::{App, Effect};
 use super::overlays;
@@ -202,7 +204,11 @@ impl App {
         }
     }
 
-    pub(super) fn answer_question(&mut self, id: String, answer: Answer) {
+    pub(super) fn answer_question(&mut self, id: String, answer: Answer, now: Instant) {
+        // The dialog stays as it is.
+        if self.is_held(now) {
+            return;
+        }
         self.asking.open = None;
         self.layers.remove(question::ID);
         // It may have been taken back a moment ago.

@@ -32,6 +32,7 @@ pub enum Command {
     NextWaiting,
     PreviousWaiting,
     CloseSession,
+    TakeOver,
     Session1,
     Session2,
     Session3,

@@ -4,13 +4,14 @@ use std::time::{Duration, Instant};
 
 use super::activity::Work;
 use super::app::{App, Effect, QueueView};
+use super::company::Company;
 use super::overlays;
 use super::overlays::picker::Picker;
 use super::slash;
 use crate::agent::{self, AgentMessage, RunOutcome, UserMessage};
 use crate::base::text;
 use crate::coding::context::AddedCommand;
-use crate::coding::host::{Event, ModelInfo, Op, SessionContents, SessionInfo};
+use crate::coding::host::{Event, LineState, ModelInfo, Op, SessionContents, SessionInfo};
 use crate::coding::session::StoredMessage;
 use crate::coding::spending::Spending;
 
@@ -94,7 +95,15 @@ impl App {
             Event::Todo { list } => self.todo.list.clone_from(list),
             Event::Jobs { jobs } => self.jobs_told(jobs, now),
             Event::JobOutput { id, output } => self.job_said(id, output),
+            Event::Presence {
+                clients,
+                writer,
+                you,
+            } => self.footer.company = Company::of(clients, *writer, *you),
             Event::Connection { state, detail } => {
+                if *state == LineState::Lost {
+                    self.footer.company = Company::default();
+                }
                 self.footer.line = Some((*state, text::single_line(detail)));
             }
             Event::ShutDown => self.effects.push(Effect::Quit),

@@ -1,5 +1,6 @@
 //! The last line: where, which model, how full, what it cost. The settings say which parts stand where.
 
+use super::company::Company;
 use crate::base::text;
 use crate::coding::host::{LineState, ModelInfo};
 use crate::coding::permission::Mode;
@@ -41,6 +42,8 @@ pub struct Footer {
     pub sessions: Vec<Span>,
     /// The line to an agent elsewhere.
     pub line: Option<(LineState, String)>,
+    /// Others who are in the session.
+    pub company: Company,
     /// What confines commands.
     pub sandbox: SandboxMode,
     /// The parts that are wanted, from each end.
@@ -69,6 +72,7 @@ impl Default for Footer {
             plugins: String::new(),
             sessions: Vec::new(),
             line: None,
+            company: Company::default(),
             left: FooterPart::LEFT.to_vec(),
             right: FooterPart::RIGHT.to_vec(),
             linear: false,
@@ -223,7 +227,22 @@ impl Footer {
         };
         let place = text::truncate(place, PLUGIN_COLUMNS);
         match state {
-            LineState::Connected => said(format!("on {place}"), Token::Footer),
+            LineState::Connected => {
+                let mut spans = said(format!("on {place}"), Token::Footer);
+                let company = self.company.words();
+                if !company.is_empty() {
+                    let is_other = self.company.writer().is_some();
+                    let token = if is_other {
+                        Token::Working
+                    } else {
+                        Token::Footer
+                    };
+                    let between = if self.linear { ", " } else { "  " };
+                    spans.push(Span::new(between, Token::Footer));
+                    spans.push(Span::new(company, token));
+                }
+                spans
+            }
             LineState::Connecting => said(format!("connecting to {place}"), Token::Working),
             LineState::Lost => said(format!("no line: {place}"), Token::Warning),
         }

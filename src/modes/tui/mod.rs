@@ -13,6 +13,7 @@ mod attached;
 mod beside;
 mod changes;
 pub mod command;
+pub mod company;
 mod deck;
 mod draw;
 pub mod editor;

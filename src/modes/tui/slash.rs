@@ -413,6 +413,13 @@ pub const SLASH_COMMANDS: &[SlashCommand] = &[
         run: |_| Ok(vec![Action::Run(Command::StashList)]),
     },
     SlashCommand {
+        name: "takeover",
+        argument: "",
+        description: "write in this session, where another of its clients does now",
+        values: none,
+        run: |_| Ok(vec![Action::Run(Command::TakeOver)]),
+    },
+    SlashCommand {
         name: "theme",
         argument: "[NAME]",
         description: "change the colours; without a name, from a list that shows each",

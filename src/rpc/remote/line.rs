@@ -11,8 +11,9 @@ use tokio_tungstenite::tungstenite::Message;
 use super::dial::{Dialled, Stream, dial};
 use super::outgoing::{Outgoing, Taken};
 use super::{Joining, Target};
-use crate::agent::Severity;
+use crate::agent::{self, Severity, UserMessage};
 use crate::coding::host::{Elsewhere, Event, LineState, Op};
+use crate::coding::questions::Question;
 use crate::rpc::PROTOCOL;
 
 /// First pause before the line is made again; each is twice the one before.
@@ -33,7 +34,9 @@ pub(super) struct Line {
     /// Number of the last event that was passed on.
     heard: Option<u64>,
     /// Questions that are open.
-    questions: Vec<String>,
+    questions: Vec<Question>,
+    /// By it this client is the same to the others there after its line was cut.
+    key: String,
 }
 
 /// How a line has ended.
@@ -62,6 +65,7 @@ impl Line {
             host,
             heard: None,
             questions: Vec::new(),
+            key: uuid::Uuid::new_v4().simple().to_string(),
         }
     }
 
@@ -136,8 +140,11 @@ impl Line {
             Ok(()) => self.pass_on(&mut sink, &mut stream).await,
             Err(ended) => ended,
         };
-        // Whoever is there still hears that this one goes.
-        let _ = tokio::time::timeout(Duration::from_millis(200), sink.close()).await;
+        if !matches!(ended, Ended::Lost(_)) {
+            // Whoever is there still hears that this one goes. One that comes back says nothing: it has its
+            // place there for a while.
+            let _ = tokio::time::timeout(Duration::from_millis(200), sink.close()).await;
+        }
         drop(child);
         ended
     }
@@ -152,14 +159,25 @@ impl Line {
             &json!({"id": "hello", "type": "hello", "protocol": PROTOCOL}),
         )
         .await?;
+        let mut frames = [
+            json!({"id": "all", "command": {"type": "hello", "events": "all", "client": "osier attach"}}),
+            json!({
+                "id": "subscribe", "type": "subscribe", "after": self.heard,
+                "client": {"name": self.joining.name, "key": self.key},
+            }),
+        ];
         if self.outgoing.session.is_none() {
+            self.heard = None;
+            frames[1]["after"] = Value::Null;
             let cwd = self.target.folder().map(std::path::Path::to_owned);
             let cwd = cwd.or_else(|| self.joining.cwd.clone());
             let open = json!({
                 "cwd": cwd, "session": self.joining.session, "model": self.joining.model,
                 "join": !self.joining.fresh && self.joining.session.is_none(),
             });
-            say(sink, &json!({"id": "open", "type": "open", "open": open})).await?;
+            // What follows goes along, so that nothing waits for the name of the session.
+            let open = json!({"id": "open", "type": "open", "open": open, "then": frames});
+            say(sink, &open).await?;
             let opened = loop {
                 let frame = hear(stream).await?;
                 let payload = &frame["payload"];
@@ -174,17 +192,16 @@ impl Line {
                 }
             };
             self.outgoing.session = opened["id"].as_str().map(str::to_owned);
-            self.heard = None;
+            // An older server does not take what goes along.
+            if opened["then"] == json!(frames.len()) {
+                return Ok(());
+            }
         }
-        let session = &self.outgoing.session;
-        let hello = json!({"type": "hello", "events": "all", "client": "osier attach"});
-        say(
-            sink,
-            &json!({"id": "all", "sessionId": session, "command": hello}),
-        )
-        .await?;
-        let subscribe = json!({"id": "subscribe", "type": "subscribe", "sessionId": session, "after": self.heard});
-        say(sink, &subscribe).await
+        for mut frame in frames {
+            frame["sessionId"] = json!(self.outgoing.session);
+            say(sink, &frame).await?;
+        }
+        Ok(())
     }
 
     async fn pass_on(
@@ -271,12 +288,57 @@ impl Line {
             return self.tell(LineState::Connected, self.target.short());
         }
         let id = payload["id"].as_u64();
-        self.outgoing.answered(id);
-        if payload["success"] == json!(false)
-            && let Some(error) = payload["error"].as_str()
-        {
-            self.notice(Severity::Error, error.to_owned());
+        let op = self.outgoing.answered(id);
+        if payload["success"] != json!(false) {
+            return;
         }
+        let error = payload["error"].as_str().unwrap_or("it was refused");
+        if payload["code"] != "occupied" {
+            return self.notice(Severity::Error, error.to_owned());
+        }
+        self.notice(Severity::Warning, error.to_owned());
+        if let Some(op) = op {
+            self.give_back(op);
+        }
+    }
+
+    /// Another was quicker: what was said here comes back to where it was written.
+    fn give_back(&mut self, op: Value) {
+        let Ok(op) = serde_json::from_value::<Op>(op) else {
+            return;
+        };
+        let message = match op {
+            Op::Agent(
+                agent::Op::Prompt { text, attachments }
+                | agent::Op::Steer { text, attachments }
+                | agent::Op::FollowUp { text, attachments },
+            ) => (text, attachments),
+            Op::Shell {
+                command,
+                exclude_from_context,
+            } => {
+                let mark = if exclude_from_context { "!!" } else { "!" };
+                (format!("{mark}{command}"), Vec::new())
+            }
+            Op::AnswerQuestion { id, .. } => {
+                let mut open = self.questions.iter();
+                if let Some(question) = open.find(|question| question.id == id) {
+                    let question = Box::new(question.clone());
+                    self.host.publish(Event::QuestionAsked { question });
+                }
+                return;
+            }
+            _ => return,
+        };
+        let (text, attachments) = message;
+        let message = UserMessage {
+            text,
+            attachments,
+            ..UserMessage::default()
+        };
+        let messages = vec![message];
+        self.host
+            .publish(agent::Event::QueueRecalled { messages }.into());
     }
 
     fn refused(&mut self, payload: &Value) -> Result<(), Ended> {
@@ -299,7 +361,7 @@ impl Line {
 
     /// Applies how everything stands.
     fn stand(&mut self, mut snapshot: Value) {
-        for id in std::mem::take(&mut self.questions) {
+        for Question { id, .. } in std::mem::take(&mut self.questions) {
             self.host.publish(Event::QuestionClosed { id });
         }
         self.heard = snapshot["number"].as_u64();
@@ -319,8 +381,8 @@ impl Line {
             return;
         };
         match &event {
-            Event::QuestionAsked { question } => self.questions.push(question.id.clone()),
-            Event::QuestionClosed { id } => self.questions.retain(|known| known != id),
+            Event::QuestionAsked { question } => self.questions.push((**question).clone()),
+            Event::QuestionClosed { id } => self.questions.retain(|known| known.id != *id),
             _ => {}
         }
         self.host.publish(event);

@@ -33,6 +33,8 @@ pub struct Joining {
     /// Where to work over there.
     pub cwd: Option<PathBuf>,
     pub model: Option<String>,
+    /// How the others who are in the session are told of this one.
+    pub name: String,
     /// What the server asks for.
     pub token: Option<String>,
     /// The words that start ssh.

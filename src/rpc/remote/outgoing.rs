@@ -87,9 +87,10 @@ impl Outgoing {
         self.waiting.iter().map(|sent| self.frame(sent)).collect()
     }
 
-    /// The command with this id is answered.
-    pub(super) fn answered(&mut self, id: Option<u64>) {
-        self.waiting.retain(|sent| Some(sent.id) != id);
+    /// The command with this id is answered; its op.
+    pub(super) fn answered(&mut self, id: Option<u64>) -> Option<Value> {
+        let place = self.waiting.iter().position(|sent| Some(sent.id) == id)?;
+        self.waiting.remove(place).map(|sent| sent.op)
     }
 
     /// Writes what is left of what was typed.

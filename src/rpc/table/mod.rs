@@ -64,6 +64,11 @@ const CONNECTION: &[Command] = &[
     .begins(super::parameters::any),
     Command::op(
         Group::Connection,
+        "take_over",
+        "Lets this client write while another does, where several are in one session; all are told. With one client there is nothing to take over.",
+    ),
+    Command::op(
+        Group::Connection,
         "shut_down",
         "Stops what runs, stores everything and ends the agent.",
     )

@@ -63,6 +63,7 @@ const ACTIONS: &[&str] = &[
     "session_9",
     "stash",
     "stash_list",
+    "take_over",
     "next_waiting",
     "previous_waiting",
     "next_session",

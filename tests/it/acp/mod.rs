@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 
 use crate::support::cli::{Cli, Home};
 
-/// A model that says `answer`, is slow when it is told `zzslow`, works on files with `zzwrite`, `zzread` and
-/// `zzedit`, runs a command with `zzrun`, and asks the server `given` with `zzask`.
+/// A model that says `answer`, is slow when it is told `zzslow`, works on files with `zzwrite`, `zzaway`,
+/// `zzread` and `zzedit`, runs a command with `zzrun`, and asks the server `given` with `zzask`.
 fn script() -> Value {
     json!([
         {"when": {"toolResult": ""}, "repeat": true, "steps": answer()},
@@ -24,6 +24,9 @@ fn script() -> Value {
         ]},
         {"when": {"user": "zzwrite"}, "repeat": true, "steps": [
             {"tool": "write", "arguments": {"file_path": "made.txt", "content": "one\ntwo\n"}},
+        ]},
+        {"when": {"user": "zzaway"}, "repeat": true, "steps": [
+            {"tool": "write", "arguments": {"file_path": "../away.txt", "content": "one\n"}},
         ]},
         {"when": {"user": "zzread"}, "repeat": true, "steps": [
             {"tool": "read", "arguments": {"file_path": "note.txt"}},

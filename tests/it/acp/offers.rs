@@ -95,6 +95,21 @@ fn what_the_editor_cannot_read_comes_from_the_disk() {
 }
 
 #[test]
+fn what_lies_elsewhere_is_on_the_disk() {
+    let home = Home::new();
+    let (mut editor, session) = Editor::offering(files(), acp(&home), &home);
+    // The editor would refuse it, and is not asked.
+    let turn = editor.send("session/prompt", prompt(&session, "zzaway"));
+    let (reason, call) = ended(&mut editor, turn);
+    assert_eq!(
+        (reason, &call["status"]),
+        (json!("end_turn"), &json!("completed"))
+    );
+    let away = home.work().with_file_name("away.txt");
+    assert_eq!(std::fs::read_to_string(away).unwrap(), "one\n");
+}
+
+#[test]
 fn a_command_runs_in_a_terminal_of_the_editor() {
     let home = Home::new();
     let offers = json!({"terminal": true});

@@ -50,6 +50,8 @@ fn connect(wire: &mut Wire) {
     let refused = wire.refused("hello", json!({"protocol": 9}));
     assert_eq!(refused, "version 9 is not spoken here: this is 1");
     wire.event("session_opened");
+    // One client is never kept from anything.
+    assert_eq!(wire.call("take_over", json!({})), Value::Null);
 }
 
 fn talk(wire: &mut Wire) {

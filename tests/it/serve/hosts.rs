@@ -6,7 +6,9 @@ use std::time::Duration;
 use osier::agent::{self, AgentMessage};
 use osier::coding::folders::Folders;
 use osier::coding::host::{Event, HostSetup};
-use osier::coding::hosts::{Activity, Hosts, OpenError, Room, Wanted, Watch};
+use osier::coding::hosts::{
+    Activity, Hosts, Introduction, OpenError, Place as Seat, Room, Wanted, Watch,
+};
 use osier::coding::permission::Mode;
 use osier::llm::{Script, ScriptedProvider};
 
@@ -99,5 +101,42 @@ async fn two_who_want_the_same_session_share_it() {
         matches!(unknown, Err(OpenError::Unknown { .. })),
         "{unknown:?}"
     );
+    hosts.close_all().await;
+}
+
+/// Who is there, as it is told next, and whether their line is cut.
+async fn names(watch: &mut Watch) -> Vec<(String, bool)> {
+    while let Some(told) = watch.next().await {
+        if let Event::Presence { clients, .. } = &told.event {
+            let names = clients.iter().map(|one| (one.name.clone(), one.away));
+            return names.collect();
+        }
+    }
+    panic!("the session ended");
+}
+
+#[tokio::test]
+async fn one_that_does_not_come_back_gives_up_its_place() {
+    let place = Place::new();
+    let hosts = hosts(&place);
+    let room = hosts.open(Wanted::default()).await.unwrap();
+    let seat = |name: &str| {
+        let seat = Seat::new(Arc::clone(&room), Arc::default());
+        let (name, key) = (name.to_owned(), Some(name.to_owned()));
+        seat.enter(Introduction { name, key });
+        seat
+    };
+    let (anna, _bob) = (seat("anna"), seat("bob"));
+    let mut watch = room.watch();
+    let named = |name: &str, away: bool| (name.to_owned(), away);
+    // Nothing waits for the half minute: the clock is the test's own.
+    tokio::time::pause();
+    drop(anna);
+    assert_eq!(
+        names(&mut watch).await,
+        [named("anna", true), named("bob", false)]
+    );
+    assert_eq!(names(&mut watch).await, [named("bob", false)]);
+    tokio::time::resume();
     hosts.close_all().await;
 }

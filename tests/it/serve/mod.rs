@@ -1,5 +1,6 @@
 //! `osier serve` from outside: the real program, real sockets.
 
+mod company;
 mod doors;
 mod hosts;
 mod http;

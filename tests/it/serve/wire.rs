@@ -54,6 +54,20 @@ impl Wire {
         self.say(&frame);
     }
 
+    /// Subscribes under a name; what it is called to come back.
+    pub(super) fn join(&mut self, id: u64, session: &str, name: &str) -> Value {
+        let client = json!({"name": name, "key": format!("the key of {name}")});
+        let frame = json!({"id": id, "type": "subscribe", "sessionId": session, "client": client});
+        self.say(&frame);
+        self.answer(id)
+    }
+
+    /// Says that it goes.
+    pub(super) fn leave(mut self) {
+        self.0.close(None).expect("a frame that closes");
+        while self.0.read().is_ok() {}
+    }
+
     /// The next frame.
     pub(super) fn next(&mut self) -> Value {
         loop {

@@ -58,7 +58,11 @@ await play(async (stage, serve) => {
 
     // Put off, it waits above the composer.
     await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Compare 3 answers" }).waitFor();
+    // A page that is loaded anew has them, too.
+    await page.reload();
     await page.getByRole("button", { name: "Compare 3 answers" }).click();
+    assert.match(await lane("broken").innerText(), /Failed[\s\S]*out of order/);
     await take.click();
     await board.waitFor({ state: "detached" });
     await page.locator(".answer", { hasText: "I have written it down." }).waitFor();

@@ -85,6 +85,11 @@ fn servers_ask_and_are_turned_off() {
 }
 
 #[test]
+fn two_people_write_one_at_a_time() {
+    play("company");
+}
+
+#[test]
 fn pictures_voice_queue_and_colours() {
     play("composer");
 }

@@ -164,6 +164,10 @@ impl App {
                 }
             }
             TreeEvent::FanEnded { lanes } => {
+                // Its copies may be gone long after it has ended.
+                if self.fan_view().is_none() {
+                    return;
+                }
                 self.activity.work = Work::Idle;
                 if lanes.is_empty() {
                     self.layers.remove(overlays::fan::ID);

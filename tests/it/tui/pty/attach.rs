@@ -155,6 +155,38 @@ fn several_see_the_same_session() {
 }
 
 #[test]
+fn one_writes_and_another_takes_over() {
+    let mut one = attach(STUCK).argument("--as").argument("anna").start();
+    let _background = Background::of(&one);
+    one.shows("on serve.sock");
+    assert!(!one.screen().contains("1 here"), "{}", one.screen());
+    let mut two = one.again(&["attach", "--as", "bob"]);
+    two.shows("on serve.sock  2 here");
+    one.shows("2 here");
+    one.write("go\r");
+    one.shows("2 here · you write");
+    two.shows("2 here · anna writes");
+    two.shows("The first half");
+    // What is typed stays, and the way out is said.
+    two.write("of bob\r");
+    two.shows("anna writes: alt+T takes over");
+    two.shows("❯ of bob");
+    two.write("\x1bT");
+    two.shows("2 here · you write");
+    one.shows("bob has taken over");
+    one.shows("2 here · bob writes");
+    two.write("\r");
+    two.hides("❯ of bob");
+    one.shows("of bob");
+    // Whoever is there can stop it.
+    one.write("\x1b");
+    two.shows("anna has stopped it");
+    two.write("\x04");
+    assert!(two.exit().success());
+    one.hides("2 here");
+}
+
+#[test]
 fn a_server_that_is_not_there_is_waited_for() {
     let mut program = attach(ANSWER).argument("unix:nobody.sock").start();
     program.shows("no line: no server listens at");

@@ -120,6 +120,12 @@ pub(super) const COMMANDS: &[CommandInfo] = &[
         "close this open session; it stays stored",
         true,
     ),
+    info(
+        Command::TakeOver,
+        "take_over",
+        "write in this session, where another of its clients does now",
+        true,
+    ),
     info(Command::Session1, "session_1", "open session 1", false),
     info(Command::Session2, "session_2", "open session 2", false),
     info(Command::Session3, "session_3", "open session 3", false),
