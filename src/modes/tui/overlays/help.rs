@@ -9,6 +9,7 @@ use crate::coding::context::AddedCommand;
 use crate::coding::plugins::link::PluginKey;
 use crate::modes::tui::action::Action;
 use crate::modes::tui::command::{Command, commands};
+use crate::modes::tui::hints::counted_as_one;
 use crate::modes::tui::layout::centred;
 use crate::modes::tui::plugins;
 use crate::modes::tui::slash::SLASH_COMMANDS;
@@ -87,14 +88,17 @@ pub fn page(keymap: &Keymap, added: &[AddedCommand], plugin_keys: &[PluginKey]) 
             keys.dedup();
             keys.truncate(MOST_KEYS);
             if !keys.is_empty() {
-                section.push(Line::Entry(keys.join(", "), info.description.to_owned()));
+                section.push((keys.join(", "), info.description.to_owned()));
             }
         }
+        let section = counted_as_one(section).into_iter();
+        let mut section: Vec<Line> = section
+            .map(|(keys, what)| Line::Entry(keys, what))
+            .collect();
         if contexts.contains(&"global") {
             let brought = plugins::describe(keymap, plugin_keys).into_iter();
             section.extend(brought.map(|(keys, what)| Line::Entry(keys, what)));
         }
-        let mut section = counted_as_one(section);
         if !section.is_empty() {
             if !lines.is_empty() {
                 lines.push(Line::Blank);
@@ -126,50 +130,6 @@ pub fn page(keymap: &Keymap, added: &[AddedCommand], plugin_keys: &[PluginKey]) 
         top: 0,
         page: 10,
     }
-}
-
-/// Entries that count, `alt+1` for `open session 1` and so on, are told as one.
-fn counted_as_one(entries: Vec<Line>) -> Vec<Line> {
-    let mut folded: Vec<Line> = Vec::with_capacity(entries.len());
-    let mut first: Option<(String, String)> = None;
-    for entry in entries {
-        let Line::Entry(keys, what) = &entry else {
-            folded.push(entry);
-            continue;
-        };
-        let goes_on = first.as_ref().is_some_and(|(first_keys, first_what)| {
-            folded.last().is_some_and(|last| match last {
-                Line::Entry(last_keys, last_what) => {
-                    follows(last_keys, keys, first_keys) && follows(last_what, what, first_what)
-                }
-                _ => false,
-            })
-        });
-        if goes_on && let Some((first_keys, first_what)) = &first {
-            folded.pop();
-            folded.push(Line::Entry(
-                format!("{first_keys} … {keys}"),
-                format!("{first_what} … {}", &what[what.len() - 1..]),
-            ));
-        } else {
-            first = Some((keys.clone(), what.clone()));
-            folded.push(entry);
-        }
-    }
-    folded
-}
-
-/// Whether `next` is `first` with the digit at its end that comes after the one at the end of `last`.
-fn follows(last: &str, next: &str, first: &str) -> bool {
-    let digit = |text: &str| text.chars().last().and_then(|char| char.to_digit(10));
-    let stem = |text: &str| {
-        text.trim_end_matches(|char: char| char.is_ascii_digit())
-            .to_owned()
-    };
-    let counts = digit(last)
-        .zip(digit(next))
-        .is_some_and(|(last, next)| last + 1 == next);
-    counts && stem(next) == stem(first)
 }
 
 /// What the editor's modes and regions bind, where the keymap has them.
@@ -277,50 +237,5 @@ impl Component<Command, Action> for Help {
 
     fn context(&self) -> &'static str {
         "list"
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_counts_is_one_entry() {
-        let entry = |keys: &str, what: &str| Line::Entry(keys.to_owned(), what.to_owned());
-        let told = |entries: Vec<Line>| -> Vec<String> {
-            let entries = counted_as_one(entries).into_iter();
-            entries
-                .map(|line| match line {
-                    Line::Entry(keys, what) => format!("{keys}: {what}"),
-                    other => format!("{other:?}"),
-                })
-                .collect()
-        };
-        let numbered =
-            |number: u32| entry(&format!("alt+{number}"), &format!("open session {number}"));
-        let mut entries = vec![entry("f1", "the keys")];
-        entries.extend((1..=9).map(numbered));
-        entries.push(entry("alt+0", "the open sessions"));
-        assert_eq!(
-            told(entries),
-            [
-                "f1: the keys",
-                "alt+1 … alt+9: open session 1 … 9",
-                "alt+0: the open sessions"
-            ]
-        );
-        // Bound otherwise they count no more.
-        assert_eq!(
-            told(vec![
-                numbered(1),
-                entry("f7", "open session 2"),
-                numbered(3)
-            ]),
-            [
-                "alt+1: open session 1",
-                "f7: open session 2",
-                "alt+3: open session 3"
-            ]
-        );
     }
 }
