@@ -45,10 +45,10 @@ for look in dark:120x40 light:120x40 dark:80x24 light:80x24; do
         'key=^L' 'wait=script' "draw=$out/models-$end" 'key=\e' 'gone=Models' \
         'key=\ex' 'wait=Actions' "draw=$out/palette-$end" 'key=\e' 'gone=Actions' \
         'key=\es' 'wait=Sessions' "draw=$out/sessions-$end" 'key=\e' 'gone=Sessions' \
-        'type=/context' 'key=\r' 'wait=system' "draw=$out/context-$end" 'key=\e' \
-        'key=\eOP' 'wait=send the prompt' "draw=$out/help-$end" 'key=\e' \
-        'type=/settings' 'key=\r' 'wait=value' "draw=$out/settings-$end" 'key=\e' \
-        'type=/keymap' 'key=\r' 'wait=where' "draw=$out/keymap-$end" 'key=\e' \
+        'type=/context' 'key=\r' 'wait=system' "draw=$out/context-$end" 'key=\e' 'gone=Largest' \
+        'key=\eOP' 'wait=send the prompt' "draw=$out/help-$end" 'key=\e' 'gone=Help' \
+        'type=/settings' 'key=\r' 'wait=value' "draw=$out/settings-$end" 'key=\e' 'gone=Settings' \
+        'type=/keymap' 'key=\r' 'wait=where' "draw=$out/keymap-$end" 'key=\e' 'gone=where' \
         'type=/theme' 'key=\r' 'wait=Themes' "draw=$out/themes-$end" 'key=\e' 'gone=Themes' \
         'type=What is the plan?' 'key=\r' 'wait=still op' "draw=$out/answer-$end" \
         -- --model script/screens.json

@@ -170,6 +170,36 @@ pub fn single_line(text: &str) -> String {
     expand_tabs(&sanitize(text)).replace('\n', "⏎")
 }
 
+/// The parts of a sentence, and whether each stood between backticks: names and commands, which are shown in a face
+/// of their own instead. A backtick without another one is a sign like any other.
+pub fn ticked(text: &str) -> Vec<(&str, bool)> {
+    let count = text.matches('`').count();
+    if count < 2 || text.contains("``") {
+        return vec![(text, false)];
+    }
+    let mut parts = Vec::new();
+    let mut rest = text;
+    for _ in 0..count / 2 {
+        let cut = rest.split_once('`').and_then(|(before, rest)| {
+            let (within, rest) = rest.split_once('`')?;
+            Some((before, within, rest))
+        });
+        let Some((before, within, behind)) = cut else {
+            break;
+        };
+        parts.extend([(before, false), (within, true)]);
+        rest = behind;
+    }
+    parts.push((rest, false));
+    parts.retain(|(part, _)| !part.is_empty());
+    parts
+}
+
+/// The sentence without those backticks, for where there is one face for all of it.
+pub fn unticked(text: &str) -> String {
+    ticked(text).into_iter().map(|(part, _)| part).collect()
+}
+
 /// Tabs replaced by spaces up to the next stop; columns restart at every newline.
 pub fn expand_tabs(text: &str) -> Cow<'_, str> {
     if !text.contains('\t') {
@@ -310,5 +340,27 @@ mod tests {
     #[test]
     fn tabs_reach_the_next_stop() {
         assert_eq!(expand_tabs("a\tb\n\tc"), "a   b\n    c");
+    }
+
+    #[test]
+    fn what_stands_between_backticks_is_told_apart() {
+        assert_eq!(
+            ticked("run `git init` or `hg`"),
+            [
+                ("run ", false),
+                ("git init", true),
+                (" or ", false),
+                ("hg", true)
+            ]
+        );
+        assert_eq!(ticked("`a` b`"), [("a", true), (" b`", false)]);
+        for whole in ["it's a ` only", "```sh", "plain", "say ``x` y``"] {
+            assert_eq!(ticked(whole), [(whole, false)]);
+        }
+        assert_eq!(
+            unticked("suspend; `fg` comes back"),
+            "suspend; fg comes back"
+        );
+        assert_eq!(unticked(""), "");
     }
 }

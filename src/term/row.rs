@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::face::Face;
+use super::face::{Face, Token};
 use super::picture::Part;
 use crate::base::text;
 
@@ -24,6 +24,19 @@ impl Span {
             link: None,
         }
     }
+}
+
+/// The spans of a sentence: what stands between backticks has the face of code instead of them.
+pub fn sentence(text: &str, face: impl Into<Face>) -> Vec<Span> {
+    let face = face.into();
+    let code = Face {
+        token: Token::Code,
+        ..face
+    };
+    let parts = text::ticked(text).into_iter();
+    parts
+        .map(|(part, is_code)| Span::new(part, if is_code { code } else { face }))
+        .collect()
 }
 
 /// One screen row.

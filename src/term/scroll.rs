@@ -38,8 +38,6 @@ pub struct Scroll {
 pub struct Screen<'a> {
     pub buffer: &'a Buffer,
     pub hashes: &'a [u64],
-    /// Whether any cell belongs to an image.
-    pub images: bool,
 }
 
 /// What a row looks like, as one number.
@@ -305,8 +303,6 @@ struct Rows<'a> {
     previous: Screen<'a>,
     next: Screen<'a>,
     columns: Range<usize>,
-    /// Whether there is any image at all.
-    images: bool,
 }
 
 impl<'a> Rows<'a> {
@@ -315,7 +311,6 @@ impl<'a> Rows<'a> {
             previous,
             next,
             columns,
-            images: previous.images || next.images,
         }
     }
 
@@ -336,14 +331,11 @@ impl<'a> Rows<'a> {
             .sum()
     }
 
-    /// Whether a row cannot move: it holds a part of an image, or a wide glyph that an edge of the columns
-    /// would cut.
+    /// Whether a row cannot move: it holds a wide glyph that an edge of the columns would cut.
     fn is_fixed(&self, index: usize) -> bool {
         let shown = row(self.previous.buffer, index);
-        let holds_image = self.images
-            && (glyph::holds_image(shown) || glyph::holds_image(row(self.next.buffer, index)));
         let is_cut = |column| glyph::is_cut_at(shown, column);
-        holds_image || is_cut(self.columns.start) || is_cut(self.columns.end)
+        is_cut(self.columns.start) || is_cut(self.columns.end)
     }
 }
 
@@ -374,7 +366,6 @@ fn row(buffer: &Buffer, row: usize) -> &[Cell] {
 
 #[cfg(test)]
 mod tests {
-    use ratatui::buffer::CellDiffOption;
     use ratatui::layout::Rect;
     use ratatui::style::Style;
 
@@ -405,11 +396,7 @@ mod tests {
     }
 
     fn whole<'a>(buffer: &'a Buffer, hashes: &'a [u64]) -> Screen<'a> {
-        Screen {
-            buffer,
-            hashes,
-            images: buffer.content.iter().any(glyph::is_skipped),
-        }
+        Screen { buffer, hashes }
     }
 
     fn found(previous: &Buffer, next: &Buffer) -> Option<Scroll> {
@@ -462,17 +449,12 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_scrolled_for_little_or_for_an_image() {
+    fn nothing_is_scrolled_for_little() {
         let previous = with_footer(lines(0..10));
         assert_eq!(found(&previous, &previous), None);
         let mut edited = lines(0..10);
         edited[4] = "something else".to_owned();
         assert_eq!(found(&previous, &with_footer(edited)), None);
-        let mut next = with_footer(lines(1..11));
-        for index in 0..10 {
-            next.content[index * 30 + 29].set_diff_option(CellDiffOption::Skip);
-        }
-        assert_eq!(found(&previous, &next), None);
     }
 
     #[test]

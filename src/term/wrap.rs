@@ -5,7 +5,7 @@
 //! of its row: a word moves down together with the space behind it.
 
 use super::face::Face;
-use super::row::{Row, Span};
+use super::row::{Row, Span, sentence};
 use crate::base::text;
 
 /// Columns that a line keeps for its text when its indent would eat the width.
@@ -101,6 +101,17 @@ impl<'a> Wrap<'a> {
         let body = expanded.strip_suffix('\n').unwrap_or(&expanded);
         for line in body.split('\n') {
             self.line(&[Span::new(line, face)], rows);
+        }
+    }
+
+    /// The same for sentences, in which names and commands stand between backticks.
+    pub fn sentences(&self, source: &str, face: impl Into<Face>, rows: &mut Vec<Row>) {
+        let face = face.into();
+        let clean = text::sanitize(source);
+        let expanded = text::expand_tabs(&clean);
+        let body = expanded.strip_suffix('\n').unwrap_or(&expanded);
+        for line in body.split('\n') {
+            self.line(&sentence(line, face), rows);
         }
     }
 

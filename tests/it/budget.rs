@@ -137,7 +137,7 @@ fn a_list_that_scrolls() {
         ..across
     };
     for (name, open, budgets) in [
-        ("help", "f1", [1600.0, 158.0, 158.0]),
+        ("help", "f1", [1880.0, 158.0, 158.0]),
         ("commands", "f2", [1600.0, 820.0, 300.0]),
     ] {
         let mut before = usize::MAX;

@@ -14,7 +14,7 @@ use crate::coding::folders::Folders;
 use crate::coding::sandbox::{Confinement, SandboxMode};
 use crate::coding::settings::Settings;
 use crate::term::input::TerminalReply;
-use crate::term::picture::Protocol;
+use crate::term::picture::{Around, Protocol};
 use crate::term::terminal::{Host, TerminalKind, ask, size};
 use crate::term::theme::ColourDepth;
 
@@ -80,14 +80,23 @@ fn bad(about: &'static str, text: impl Into<String>, mend: &'static str) -> Find
 
 /// Looks at everything and prints it. A failure when something does not work.
 pub(in crate::cli) async fn run(place: &Place<'_>, out: &mut dyn Write) -> io::Result<Exit> {
-    let kind = TerminalKind::detect(|name| place.environment.get(name).cloned());
+    let mut kind = TerminalKind::detect(|name| place.environment.get(name).cloned());
     let answers = ask(&kind);
+    for reply in answers.iter().flatten() {
+        if let TerminalReply::Version(name) = reply {
+            kind.call(name);
+        }
+    }
+    let around = match kind.host {
+        Host::Tmux => Some(Around::ask().await),
+        _ => None,
+    };
     let findings = [
         terminal(&kind, place),
         colour(&kind, place),
         keyboard(&kind, place, answers.as_deref()),
         screen(&kind, answers.as_deref()),
-        pictures(answers.as_deref()),
+        pictures(answers.as_deref(), around),
         clipboard(&kind, place),
         git(place).await,
         sandbox(place).await,
@@ -273,9 +282,19 @@ fn screen(kind: &TerminalKind, answers: Option<&[TerminalReply]>) -> Finding {
 }
 
 /// How pictures are shown.
-fn pictures(answers: Option<&[TerminalReply]>) -> Finding {
+fn pictures(answers: Option<&[TerminalReply]>, around: Option<Around>) -> Finding {
     let about = "pictures";
-    let protocol = answers.and_then(Protocol::told);
+    let protocol = match around {
+        Some(around) if around.protocol == Some(Protocol::Kitty) && !around.passes_through => {
+            return less(
+                about,
+                "in coloured half-blocks",
+                "`set -g allow-passthrough on` in ~/.tmux.conf: the terminal around tmux shows them whole",
+            );
+        }
+        Some(around) => Some(around.shows()),
+        None => answers.and_then(Protocol::told),
+    };
     match protocol {
         Some(Protocol::Kitty) => good(about, "in Kitty's way"),
         Some(Protocol::Iterm) => good(about, "in iTerm2's way"),

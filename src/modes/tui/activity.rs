@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::base::text;
 use crate::term::face::Token;
-use crate::term::row::{Row, Span};
+use crate::term::row::{Row, Span, sentence};
 use crate::term::widgets::spinner;
 
 /// How long a toast stays.
@@ -117,7 +117,7 @@ impl Activity {
         };
         let text = format!(" {}", text::single_line(&toast.text));
         let text = text::truncate(&text, usize::from(width)).into_owned();
-        Some(Row::plain(text, token))
+        Some(Row::new(sentence(&text, token)))
     }
 
     pub fn row(&self, now: Instant, width: u16, right: Option<&str>) -> Row {
@@ -150,10 +150,9 @@ impl Activity {
                 Token::Success
             };
             let separator = if row.spans.is_empty() { "" } else { "  " };
-            row.push(
-                format!("{separator}{}", text::single_line(&toast.text)),
-                token,
-            );
+            row.push(separator, token);
+            let line = text::single_line(&toast.text);
+            row.spans.extend(sentence(&line, token));
         }
         let width = usize::from(width);
         let Some(right) = right else {

@@ -34,17 +34,25 @@ struct Waiting {
 }
 
 impl Asking {
-    /// Rows its lines take.
+    /// Those that have a line: what is asked in an open dialog is not said twice.
+    fn lines(&self) -> impl Iterator<Item = &Waiting> {
+        let waiting = self.waiting.iter();
+        waiting.filter(|waiting| self.open.as_ref() != Some(&waiting.question.id))
+    }
+
+    /// Rows its lines take. That of an open dialog stays free, so that nothing moves behind it.
     pub(super) fn height(&self) -> u16 {
         u16::try_from(self.waiting.len()).unwrap_or(ROWS).min(ROWS)
     }
 
     /// A line a question; the last one tells how many are left out. `key` enters the first.
     pub(super) fn rows(&self, width: usize, key: Option<&str>) -> Vec<Row> {
-        let shown = usize::from(self.height());
-        let hidden = self.waiting.len() - shown;
+        let count = self.lines().count();
+        let shown = count.min(usize::from(self.height()));
+        let hidden = count - shown;
+        let key = key.filter(|_| self.open.is_none());
         let mut rows = Vec::with_capacity(shown);
-        for (place, waiting) in self.waiting.iter().enumerate().take(shown) {
+        for (place, waiting) in self.lines().enumerate().take(shown) {
             if place + 1 == shown && hidden > 0 {
                 let more = format!("  … and {} more", hidden + 1);
                 rows.push(Row::plain(more, Token::Muted));
@@ -95,8 +103,8 @@ fn describe(question: &Question) -> String {
             format!(" {}", text::single_line(text::head_bytes(text, 200)))
         }
     };
-    let origin = text::single_line(&question.origin);
-    let title = text::single_line(&question.title);
+    let origin = text::unticked(&text::single_line(&question.origin));
+    let title = text::unticked(&text::single_line(&question.title));
     format!("{origin}: {title}{about}")
 }
 

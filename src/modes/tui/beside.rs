@@ -41,6 +41,17 @@ pub(super) fn divide_for(area: Rect, least: u16, share: (u16, u16)) -> (Rect, Op
     (Rect { height, ..area }, Some(preview))
 }
 
+/// The screen above its last row, and that row: the keys have all of its columns.
+pub(super) fn above_keys(area: Rect) -> (Rect, Rect) {
+    let height = area.height.saturating_sub(1);
+    let line = Rect {
+        y: area.y + height,
+        height: area.height - height,
+        ..area
+    };
+    (Rect { height, ..area }, line)
+}
+
 /// Where the cursor stands that many columns into a row of the list.
 pub(super) fn at_column(list: Rect, y: u16, column: usize) -> Position {
     let column = u16::try_from(column).unwrap_or(u16::MAX);

@@ -205,6 +205,9 @@ impl App {
         let waiting: Vec<(&str, &String)> = steering.chain(follow_up).collect();
         let shown = usize::from(areas.queue.height);
         let width = usize::from(areas.queue.width);
+        let keys = self.keymap.keys_for("global", "recall_queue");
+        let hint = keys.first().map(|key| format!(" · {key} edits"));
+        let hint = hint.filter(|hint| text::width(hint) * 2 < width);
         let mut rows = Vec::with_capacity(shown);
         for (place, (kind, message)) in waiting.iter().enumerate().take(shown) {
             let hidden = waiting.len() - shown;
@@ -215,11 +218,12 @@ impl App {
                 ));
                 break;
             }
+            let hint = hint.as_deref().filter(|_| place == 0).unwrap_or_default();
             let line = format!("  {kind}: {}", text::single_line(message));
-            rows.push(Row::plain(
-                text::truncate(&line, width).into_owned(),
-                Token::Muted,
-            ));
+            let room = width.saturating_sub(text::width(hint));
+            let mut row = Row::plain(text::truncate(&line, room).into_owned(), Token::Muted);
+            row.push(hint, Token::Accent);
+            rows.push(row);
         }
         self.paint(&rows, areas.queue, buffer, links);
     }

@@ -2,6 +2,7 @@
 
 use super::app::App;
 use crate::agent::Severity;
+use crate::base::path;
 use crate::coding::host::ExchangeEvent;
 
 impl App {
@@ -10,7 +11,7 @@ impl App {
             ExchangeEvent::SessionExported { exported } => {
                 let text = format!(
                     "exported to {} ({} KB)",
-                    exported.path.display(),
+                    path::below_home(&exported.path),
                     exported.bytes.div_ceil(1024)
                 );
                 self.transcript.notice(Severity::Info, &text);

@@ -89,6 +89,17 @@ pub fn centred(screen: Rect, width: u16, height: u16) -> Rect {
     }
 }
 
+/// A box over such a box: within its sides, which go on beside it.
+pub fn centred_over(screen: Rect, width: u16, height: u16) -> Rect {
+    const SIDE: u16 = 4;
+    let width = width.min(screen.width.saturating_sub(2 * SIDE)).max(1);
+    Rect {
+        x: screen.x + (screen.width - width) / 2,
+        width,
+        ..centred(screen, width, height)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

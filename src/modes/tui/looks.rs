@@ -12,7 +12,7 @@ use crate::coding::settings::Settings;
 use crate::term::input::{KeyPress, TerminalReply};
 use crate::term::keymap::{self, Keymap, KeymapSource};
 use crate::term::terminal::TerminalKind;
-use crate::term::theme::{TerminalColours, Theme, ThemeKind, ThemeStore};
+use crate::term::theme::{ColourDepth, TerminalColours, Theme, ThemeKind, ThemeStore};
 use crate::term::widgets::textarea::modal::EDITS;
 
 /// Keymap contexts there are.
@@ -112,6 +112,11 @@ impl Looks {
             ThemeKind::Light => 2,
         });
         choices
+    }
+
+    /// The terminal shows so many colours. True when it showed others before.
+    pub fn set_depth(&mut self, depth: ColourDepth) -> bool {
+        self.themes.set_depth(depth)
     }
 
     /// Takes note of what the terminal says of its colours. True when that changes how a theme may look.

@@ -43,7 +43,7 @@ pub(super) fn rows(width: u16, height: u16, model: Option<&ModelInfo>) -> Vec<Ro
     let mut rows = Vec::new();
     if let Some(model) = model {
         let (text, token) = works(model);
-        wrap.text(&text, token, &mut rows);
+        wrap.sentences(&text, token, &mut rows);
     }
     let keys = KEYS.iter().map(|(key, meaning)| format!("{key} {meaning}"));
     wrap.text(
@@ -74,7 +74,7 @@ fn page(width: u16, model: Option<&ModelInfo>, with_prompts: bool) -> Vec<Row> {
     if let Some(model) = model {
         rows.push(Row::default());
         let (text, token) = works(model);
-        wrap.text(&text, token, &mut rows);
+        wrap.sentences(&text, token, &mut rows);
     }
     rows.push(Row::default());
     let columns = if width < 72 { 1 } else { 2 };

@@ -143,7 +143,13 @@ impl Encoder {
     ) {
         let mut changed = std::mem::take(&mut self.changed);
         glyph::changed_columns(previous, next, &mut changed);
-        let tail = self.blank_tail(next);
+        // What is printed takes the place of an image everywhere; what is erased does not in xterm.
+        let may_erase = !previous.iter().any(glyph::is_skipped);
+        let tail = if may_erase {
+            self.blank_tail(next)
+        } else {
+            next.len()
+        };
         let mut index = 0;
         while let Some(&column) = changed.get(index) {
             let start = usize::from(column);
@@ -151,7 +157,7 @@ impl Encoder {
             let written = if start >= tail && last - start >= 3 {
                 self.erase_tail(row, column, &next[start], links, out);
                 next.len()
-            } else if let Some(end) = self.blank_run(next, start, last) {
+            } else if may_erase && let Some(end) = self.blank_run(next, start, last) {
                 self.erase_run(row, column, &next[start..end], links, out);
                 end
             } else {
@@ -170,6 +176,22 @@ impl Encoder {
             }
         }
         self.changed = changed;
+    }
+
+    /// Prints blanks where an image comes: its transparent parts must not show what stood there.
+    pub fn blank(
+        &mut self,
+        row: u16,
+        column: u16,
+        cells: &[Cell],
+        links: &Links,
+        out: &mut Vec<u8>,
+    ) {
+        let Some(first) = cells.first() else { return };
+        self.move_to(column, row, out);
+        self.set_pen(self.pen.for_cell(first, " "), links, out);
+        out.extend(std::iter::repeat_n(b' ', cells.len()));
+        self.lose_place();
     }
 
     /// Places, shapes, shows or hides the cursor where that differs from how it is.

@@ -199,11 +199,6 @@ pub(in crate::term) fn inked(row: &[Cell]) -> i64 {
         .sum()
 }
 
-/// Whether a row holds part of an image.
-pub(in crate::term) fn holds_image(row: &[Cell]) -> bool {
-    row.iter().any(is_skipped)
-}
-
 fn mix(hash: u64, word: u64) -> u64 {
     (hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95)
 }

@@ -9,7 +9,7 @@ mod slow;
 use std::num::NonZeroU16;
 
 use proptest::prelude::*;
-use ratatui::buffer::{Buffer, Cell};
+use ratatui::buffer::{Buffer, Cell, CellDiffOption};
 use ratatui::layout::{Position, Size};
 use ratatui::style::{Color, Modifier, Style};
 
@@ -493,4 +493,57 @@ fn panes_that_move_apart_are_scrolled_each_for_itself() {
         text.contains("^[;18r^[2M") && text.contains("^[21;38r"),
         "{text}"
     );
+}
+
+#[test]
+fn nothing_scrolls_while_an_image_is_on_the_screen() {
+    let mut stage = Stage::new(80, 24, Features::default());
+    let lines = answer(60);
+    let mut show = |first: usize, has_image: bool| {
+        stage.frame(None, |buffer| {
+            for row in 0..20 {
+                let line = &lines[first + usize::from(row)];
+                buffer.set_stringn(0, row, line, 80, Style::new());
+            }
+            if has_image {
+                for column in 0..10 {
+                    buffer[(column, 22)].set_diff_option(CellDiffOption::Skip);
+                }
+            }
+        });
+        let text = stage.text();
+        text.contains("^[1M") || text.contains("^[M") || text.contains("^[2M")
+    };
+    assert!(!show(0, true));
+    // It stands apart from what moves; it stays, and then it goes.
+    assert!(!show(2, true));
+    assert!(!show(4, false));
+    assert!(show(6, false));
+}
+
+#[test]
+fn an_image_takes_the_place_of_text_and_gives_it_back() {
+    let mut stage = Stage::new(40, 4, Features::default());
+    stage.frame(None, |buffer| {
+        buffer.set_string(0, 1, "text that stood there before", Style::new());
+    });
+    stage
+        .writer
+        .queue_at(Position::new(2, 1), b"\x1bPq~\x1b\\".to_vec());
+    stage.frame(None, |buffer| {
+        for column in 2..30 {
+            buffer[(column, 1)].set_diff_option(CellDiffOption::Skip);
+        }
+    });
+    let blanks = " ".repeat(28);
+    assert!(
+        stage.text().contains(&format!("{blanks}^[2;3H^Pq~^\\")),
+        "{}",
+        stage.text()
+    );
+    // It is printed over, not erased.
+    stage.frame(None, |_| {});
+    assert!(stage.text().contains(&blanks), "{}", stage.text());
+    assert!(!stage.text().contains("^[K"), "{}", stage.text());
+    assert!(!stage.text().contains('X'), "{}", stage.text());
 }

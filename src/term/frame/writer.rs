@@ -118,6 +118,7 @@ impl FrameWriter {
         self.encoder.close_link(&self.links, out);
         for (position, bytes) in std::mem::take(&mut self.queued) {
             if let Some(position) = position {
+                self.blank_under_image(position, out);
                 self.encoder.move_to(position.x, position.y, out);
                 self.encoder.lose_place();
             }
@@ -134,6 +135,16 @@ impl FrameWriter {
             out.drain(start..body);
         }
         std::mem::swap(&mut self.shown, &mut self.next);
+    }
+
+    fn blank_under_image(&mut self, Position { x, y }: Position, out: &mut Vec<u8>) {
+        if !self.next.area.contains(Position { x, y }) {
+            return;
+        }
+        let cells = &row(&self.next, usize::from(y))[usize::from(x)..];
+        let end = cells.iter().position(|cell| !glyph::is_skipped(cell));
+        let cells = &cells[..end.unwrap_or(cells.len())];
+        self.encoder.blank(y, x, cells, &self.links, out);
     }
 
     fn clear(&mut self, out: &mut Vec<u8>) {
@@ -175,7 +186,10 @@ impl FrameWriter {
         if changed > 0 {
             self.images.1 = self.next.content.iter().any(glyph::is_skipped);
         }
-        if changed >= SCROLL_ROWS && self.encoder.features().margins {
+        // What moves rows moves images too in some terminals, also those that stand elsewhere: xterm keeps them
+        // apart from the text, and moves all of them.
+        let has_images = self.images.0 || self.images.1;
+        if changed >= SCROLL_ROWS && self.encoder.features().margins && !has_images {
             self.write_scrolls(out);
             self.write_with_boxes(out);
         } else if changed > 0 {
@@ -193,8 +207,8 @@ impl FrameWriter {
                 return;
             }
             let found = self.detector.detect(
-                screen(&self.shown, &self.shown_hashes, self.images.0),
-                screen(&self.next, &self.next_hashes, self.images.1),
+                screen(&self.shown, &self.shown_hashes),
+                screen(&self.next, &self.next_hashes),
             );
             let Some(found) = found else { return };
             let size = self.next.area.as_size();
@@ -217,8 +231,8 @@ impl FrameWriter {
         let side_margins = self.encoder.features().side_margins;
         let found = if self.may_have_moved() {
             self.detector.detect_inside(
-                screen(&self.shown, &self.shown_hashes, self.images.0),
-                screen(&self.next, &self.next_hashes, self.images.1),
+                screen(&self.shown, &self.shown_hashes),
+                screen(&self.next, &self.next_hashes),
                 side_margins,
             )
         } else {
@@ -255,12 +269,8 @@ impl FrameWriter {
     }
 }
 
-fn screen<'a>(buffer: &'a Buffer, hashes: &'a [u64], images: bool) -> scroll::Screen<'a> {
-    scroll::Screen {
-        buffer,
-        hashes,
-        images,
-    }
+fn screen<'a>(buffer: &'a Buffer, hashes: &'a [u64]) -> scroll::Screen<'a> {
+    scroll::Screen { buffer, hashes }
 }
 
 /// Rows that were scrolled have to be looked at again.

@@ -6,6 +6,7 @@
 //! picture that the terminal paints over cells (Sixel, iTerm2) is cut into strips, one a row, and a strip is
 //! sent again whenever it is not where it was.
 
+mod around;
 mod blocks;
 mod iterm;
 mod kitty;
@@ -26,6 +27,7 @@ use super::input::TerminalReply;
 use super::row::Row;
 use super::theme::ColourDepth;
 
+pub use around::Around;
 pub use store::{Pictures, Placed, Shown};
 pub use worker::Drawn;
 
@@ -43,13 +45,13 @@ pub enum Protocol {
 /// Number in the device attributes of a terminal that shows Sixel.
 const SIXEL: u16 = 4;
 
-/// How the names of terminals begin that show pictures in a way of their own. Others that know Kitty's protocol
-/// do not know its placeholders.
-const NAMES: &[(&str, Protocol)] = &[
-    ("kitty", Protocol::Kitty),
-    ("ghostty", Protocol::Kitty),
-    ("iterm2", Protocol::Iterm),
-    ("wezterm", Protocol::Iterm),
+/// How the names of terminals begin that show pictures in a way of their own, and the first version that does.
+/// Others that know Kitty's protocol do not know its placeholders, which came later.
+const NAMES: &[(&str, (u32, u32), Protocol)] = &[
+    ("kitty", (0, 28), Protocol::Kitty),
+    ("ghostty", (0, 0), Protocol::Kitty),
+    ("iterm2", (0, 0), Protocol::Iterm),
+    ("wezterm", (0, 0), Protocol::Iterm),
 ];
 
 impl Protocol {
@@ -61,16 +63,26 @@ impl Protocol {
     /// The way that is known after one more answer.
     pub fn after(known: Option<Self>, reply: &TerminalReply) -> Option<Self> {
         match reply {
-            TerminalReply::Version(name) => {
-                let name = name.to_ascii_lowercase();
-                let named = NAMES.iter().find(|(start, _)| name.starts_with(start));
-                named.map(|(_, protocol)| *protocol).or(known)
-            }
+            TerminalReply::Version(name) => Self::named(name).or(known),
             TerminalReply::DeviceAttributes(numbers) if numbers.contains(&SIXEL) => {
                 known.or(Some(Self::Sixel))
             }
             _ => known,
         }
+    }
+
+    /// The way of a terminal that calls itself so: `kitty(0.41.1)`, `WezTerm 20240203-110809`.
+    pub fn named(name: &str) -> Option<Self> {
+        let name = name.to_ascii_lowercase();
+        let known = NAMES.iter().find_map(|(start, first, protocol)| {
+            let version = name.strip_prefix(start)?;
+            Some((version, first, protocol))
+        });
+        let (version, first, protocol) = known?;
+        let numbers = version.split(|char: char| !char.is_ascii_digit());
+        let mut numbers = numbers.filter_map(|number| number.parse::<u32>().ok());
+        let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+        (version >= *first).then_some(*protocol)
     }
 }
 

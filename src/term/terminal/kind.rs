@@ -61,7 +61,39 @@ const EMULATORS: &[(&str, bool, Notice, bool)] = &[
     ("rxvt", false, Notice::Osc777, false),
 ];
 
+/// How the names begin that terminals call themselves, and the colours that each shows, whatever `TERM` says.
+const NAMED: &[(&str, ColourDepth)] = &[
+    ("kitty", ColourDepth::True),
+    ("ghostty", ColourDepth::True),
+    ("wezterm", ColourDepth::True),
+    ("iterm2", ColourDepth::True),
+    ("foot", ColourDepth::True),
+    ("contour", ColourDepth::True),
+    ("konsole", ColourDepth::True),
+    ("vte(", ColourDepth::True),
+    ("mlterm", ColourDepth::True),
+    // It takes true colours and shows the nearest of 256.
+    ("xterm(", ColourDepth::Indexed),
+];
+
 impl TerminalKind {
+    /// Takes note of what the terminal calls itself: it may show more colours than its environment told, as over
+    /// SSH or with a plain `TERM=xterm`. True when it does. Colours that are turned off stay off.
+    pub fn call(&mut self, name: &str) -> bool {
+        let name = name.to_ascii_lowercase();
+        let known = NAMED.iter().find(|(start, _)| name.starts_with(start));
+        let deeper = match (self.depth, known) {
+            (ColourDepth::Ansi, Some((_, depth))) => *depth,
+            (ColourDepth::Indexed, Some((_, ColourDepth::True))) => ColourDepth::True,
+            _ => return false,
+        };
+        let changes = self.host == Host::Emulator && !self.limited && self.depth != deeper;
+        if changes {
+            self.depth = deeper;
+        }
+        changes
+    }
+
     /// Reads the environment through `variable`, which gives a variable's value.
     pub fn detect(variable: impl Fn(&str) -> Option<String>) -> Self {
         let value = |name: &str| variable(name).filter(|value| !value.is_empty());
@@ -271,6 +303,41 @@ mod tests {
         ];
         for (variables, expected) in cases {
             assert_eq!(detect(variables).features(), *expected, "{variables:?}");
+        }
+    }
+
+    #[test]
+    fn a_terminal_that_says_its_name_shows_its_colours() {
+        let after = |variables: &[(&str, &str)], name: &str| {
+            let mut kind = detect(variables);
+            let changed = kind.call(name);
+            (kind.depth, changed)
+        };
+        let xterm: &[(&str, &str)] = &[("TERM", "xterm")];
+        let many: &[(&str, &str)] = &[("TERM", "xterm-256color"), ("SSH_TTY", "/dev/pts/1")];
+        for (variables, name, expected) in [
+            (xterm, "XTerm(379)", (ColourDepth::Indexed, true)),
+            (xterm, "kitty(0.41.1)", (ColourDepth::True, true)),
+            (xterm, "something 1.0", (ColourDepth::Ansi, false)),
+            (many, "WezTerm 20240203", (ColourDepth::True, true)),
+            (many, "XTerm(379)", (ColourDepth::Indexed, false)),
+            (
+                &[("TERM", "xterm"), ("NO_COLOR", "1")],
+                "kitty(0.41.1)",
+                (ColourDepth::None, false),
+            ),
+            (
+                &[("TERM", "tmux-256color"), ("TMUX", "/tmp/t,1,0")],
+                "kitty(0.41.1)",
+                (ColourDepth::Indexed, false),
+            ),
+            (
+                &[("TERM", "vt100")],
+                "XTerm(379)",
+                (ColourDepth::Ansi, false),
+            ),
+        ] {
+            assert_eq!(after(variables, name), expected, "{variables:?} {name}");
         }
     }
 }

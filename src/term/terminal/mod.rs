@@ -22,6 +22,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 pub use ask::ask;
 pub use kind::{Host, Notice, TerminalKind};
+pub use modes::ASK_CELL;
 pub use report::Progress;
 pub use signals::{Signal, Signals};
 
@@ -160,6 +161,14 @@ impl Terminal {
             .map_or(FALLBACK_SIZE, |output| size_of(&output))
     }
 
+    /// Pixels of a cell, width and height, where the size of the window is told in pixels.
+    pub fn cell(&self) -> Option<(u16, u16)> {
+        let size = rustix::termios::tcgetwinsize(self.restore.output().ok()?).ok()?;
+        let width = size.ws_xpixel.checked_div(size.ws_col)?;
+        let height = size.ws_ypixel.checked_div(size.ws_row)?;
+        (width > 1 && height > 1).then_some((width, height))
+    }
+
     /// Takes note of an answer. `true` when `features` has changed.
     pub fn on_reply(&mut self, reply: &TerminalReply) -> bool {
         let before = self.features;
@@ -172,6 +181,7 @@ impl Terminal {
                 self.features.side_margins = matches!(state, 1..=3) && self.options.margins;
             }
             TerminalReply::Version(name) => {
+                self.kind.call(name);
                 let name = name.to_ascii_lowercase();
                 let modern = MODERN.iter().any(|known| name.contains(known));
                 self.features.repeat |= modern;

@@ -91,6 +91,9 @@ const PROBES: &str = concat!(
     "\x1b[>q\x1b[16t\x1b[c"
 );
 
+/// The question for the pixels of a cell alone, which are others when the letters are.
+pub const ASK_CELL: &str = "\x1b[16t";
+
 /// The questions for colours alone: they are asked again when the terminal turns dark or light.
 pub(super) const COLOURS: &str = colours!();
 

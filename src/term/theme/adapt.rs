@@ -75,17 +75,22 @@ enum Tint {
 }
 
 impl Theme {
-    /// The theme for a terminal with these colours. Only `system` changes, and only where there are more than
-    /// sixteen colours. All its text then has a contrast of 4.5:1 on everything it may stand on.
+    /// The theme for a terminal with these colours. Only `system` changes. All its text then has a contrast of
+    /// 4.5:1 on everything it may stand on; with sixteen colours, those that cannot be read on the background
+    /// are left for brighter ones or for that of the text.
     #[must_use]
     pub fn adapted(&self, told: &TerminalColours) -> Self {
         let mut theme = self.clone();
-        let is_deep = matches!(self.depth, ColourDepth::True | ColourDepth::Indexed);
-        let Some(background) = told.background.filter(|_| is_deep) else {
+        let Some(background) = told.background.filter(|_| self.kind == ThemeKind::System) else {
             return theme;
         };
-        if self.kind != ThemeKind::System {
-            return theme;
+        match self.depth {
+            ColourDepth::True | ColourDepth::Indexed => {}
+            ColourDepth::Ansi => {
+                theme.brighten(told, background);
+                return theme;
+            }
+            ColourDepth::None => return theme,
         }
         let rgb = |(red, green, blue)| Colour::Rgb(red, green, blue);
         let ground = rgb(background);
@@ -119,6 +124,31 @@ impl Theme {
         }
         theme.resolve();
         theme
+    }
+
+    /// Leaves those of the sixteen that cannot be read on the terminal's background: its blue on black.
+    fn brighten(&mut self, told: &TerminalColours, background: (u8, u8, u8)) {
+        let rgb = |(red, green, blue)| Colour::Rgb(red, green, blue);
+        let is_readable = |index: u8| {
+            let hue = told.ansi[usize::from(index) % NAMES.len()]?;
+            let found = contrast(rgb(hue), rgb(background))?;
+            Some(found >= READABLE)
+        };
+        let dark = luminance(background) < 0.2;
+        for look in &mut self.looks {
+            if let (Some(Colour::Ansi(index)), None) = (look.fg, look.bg)
+                && is_readable(index) == Some(false)
+            {
+                let bright = index | 8;
+                let helps = dark && index < 8 && is_readable(bright) != Some(false);
+                look.fg = Some(if helps {
+                    Colour::Ansi(bright)
+                } else {
+                    Colour::Default
+                });
+            }
+        }
+        self.resolve();
     }
 
     /// Grounds of their own for what is set apart, no stronger than the text on them allows.

@@ -367,3 +367,22 @@ fn as_colour(colour: Option<Color>) -> Option<Colour> {
             .map(|at| Colour::Ansi(at as u8)),
     }
 }
+
+#[test]
+fn of_sixteen_colours_those_that_cannot_be_read_are_left() {
+    let (system, _) = ThemeStore::new(None, ColourDepth::Ansi).load("system");
+    let fg = |background: u32, blue: u32| {
+        let mut told = TerminalColours {
+            background: Some(rgb(background)),
+            ..TerminalColours::default()
+        };
+        told.ansi[4] = Some(rgb(blue));
+        let theme = system.adapted(&told);
+        (theme.style(Token::Link).fg, theme.style(Token::Success).fg)
+    };
+    let green = Some(Color::Green);
+    assert_eq!(fg(0x16181d, 0x0000ee), (Some(Color::LightBlue), green));
+    assert_eq!(fg(0x16181d, 0x7fb4ff), (Some(Color::Blue), green));
+    assert_eq!(fg(0xffffff, 0x0000ee), (Some(Color::Blue), green));
+    assert_eq!(fg(0xffffff, 0x99bbff), (Some(Color::Reset), green));
+}

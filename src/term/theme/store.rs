@@ -87,6 +87,11 @@ impl ThemeStore {
         EMBEDDED.iter().map(|(name, _)| *name).collect()
     }
 
+    /// Themes are made for so many colours from now on. True when that is another number.
+    pub fn set_depth(&mut self, depth: ColourDepth) -> bool {
+        std::mem::replace(&mut self.depth, depth) != depth
+    }
+
     /// What a theme says it is made for, without all of it being read.
     pub fn kind(&self, name: &str) -> ThemeKind {
         let mut next = Some(name.to_owned());

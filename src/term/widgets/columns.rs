@@ -21,6 +21,8 @@ pub struct Column {
     rank: u8,
     /// Narrowest it gets when there is no room for its longest text: the texts end with `…` then.
     least: usize,
+    /// Widest it gets, however long its longest text is.
+    most: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +41,7 @@ impl Column {
             align: Align::Left,
             rank,
             least: usize::MAX,
+            most: usize::MAX,
         }
     }
 
@@ -54,6 +57,12 @@ impl Column {
     #[must_use]
     pub const fn at_least(self, least: usize) -> Self {
         Self { least, ..self }
+    }
+
+    /// Takes at most this many cells: few texts are longer, and the labels need the room more.
+    #[must_use]
+    pub const fn at_most(self, most: usize) -> Self {
+        Self { most, ..self }
     }
 
     /// Stands before the labels.
@@ -150,7 +159,10 @@ impl Measure {
         let wanted = |place: usize| match self.details.get(place) {
             // A column that is empty everywhere takes no room.
             None | Some(0) => 0,
-            Some(widest) => (*widest).max(width(columns.details[place].name)),
+            Some(widest) => {
+                let column = &columns.details[place];
+                (*widest).max(width(column.name)).min(column.most)
+            }
         };
         let labels = self.label.min(room * 3 / 5);
         let mut left = room.saturating_sub(labels.min(LABEL));

@@ -14,7 +14,7 @@ async fn a_level_that_the_model_lacks_is_told_with_the_nearest() {
     let mut screen = Screen::new(80, 24).start().await;
     screen
         .send("/thinking max")
-        .shows("this model has no level `max`: `high` is the nearest")
+        .shows("this model has no level max: high is the nearest")
         .await;
     screen.send("/thinking low").shows("mock/mock low").await;
 }
@@ -189,12 +189,12 @@ async fn a_wrong_command_stays_in_the_editor_and_says_what_is_wrong() {
     screen.type_text("/nothing at all").press("enter");
     assert_eq!(screen.editor(), "/nothing at all");
     let shown = screen.screen();
-    assert!(shown.contains("there is no command `/nothing`: type `/` to see them all"));
+    assert!(shown.contains("there is no command /nothing: type / to see them all"));
     screen
         .press("ctrl+c")
         .type_text("/thinking hard")
         .press("enter");
-    assert!(screen.screen().contains("`hard` is no level"));
+    assert!(screen.screen().contains("hard is no level"));
 }
 
 #[tokio::test]

@@ -28,7 +28,7 @@ async fn a_refusal_a_warning_context_and_the_list_are_shown() {
     for part in [
         "▣ UserPromptSubmit hook (text/plain, 18 bytes)",
         "denied: use rg",
-        "the Stop hook `echo broken >&2; exit 1`: exit code 1: broken",
+        "the Stop hook echo broken >&2; exit 1: exit code 1: broken",
     ] {
         assert!(shown.contains(part), "{part} is not in\n{shown}");
     }

@@ -97,7 +97,7 @@ async fn escape_gives_up() {
     assert_eq!(server.log(), Vec::<String>::new());
     screen
         .send("/login nobody")
-        .shows("there is no provider `nobody`")
+        .shows("there is no provider nobody")
         .await;
 }
 

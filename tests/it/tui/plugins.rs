@@ -31,7 +31,7 @@ async fn commands_keys_widgets_status_and_entries_are_on_the_screen() {
         .await;
     screen
         .send("hello")
-        .shows("the key `ctrl+l` of `note`: `ctrl+l` is `model_picker`")
+        .shows("the key ctrl+l of note: ctrl+l is model_picker")
         .await;
     screen.settled().await;
     screen.type_text("/no");

@@ -72,7 +72,7 @@ fn a_screen_to_be_read_aloud_has_words_and_the_cursor_where_one_is() {
     program.write("tings\r");
     program.shows("Settings");
     program.write("mouse\r");
-    program.shows("`mouse = false`");
+    program.shows("mouse = false");
     let screen = program.screen();
     let drawn = screen
         .chars()

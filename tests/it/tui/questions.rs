@@ -344,7 +344,7 @@ async fn a_terminal_without_focus_is_told() {
     let mut screen = start().await;
     screen.event(InputEvent::FocusLost);
     let _answer = asked(&mut screen, permission()).await;
-    let text = "waits for you: the tool `bash`: Run this command? $ rm -r target".to_owned();
+    let text = "waits for you: the tool bash: Run this command? $ rm -r target".to_owned();
     assert_eq!(screen.effects, [Effect::Notify(text)]);
 }
 
@@ -365,7 +365,7 @@ async fn control_sequences_of_whoever_asks_are_not_drawn() {
         ..permission()
     };
     let _answer = asked(&mut screen, asked_so).await;
-    assert!(screen.screen().contains("the server `evil`: Go on?"));
+    assert!(screen.screen().contains("the server evil: Go on?"));
     screen.press("alt+a");
-    assert!(screen.screen().contains("the server `evil` asks"));
+    assert!(screen.screen().contains("the server evil asks"));
 }

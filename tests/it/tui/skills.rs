@@ -52,6 +52,6 @@ async fn a_command_of_ours_is_not_hidden() {
         .await;
     screen
         .send("hello")
-        .shows("`/model` of `prompt` is hidden by osier's own: rename it")
+        .shows("/model of prompt is hidden by osier's own: rename it")
         .await;
 }

@@ -9,7 +9,7 @@ use super::keymap::place;
 use crate::modes::tui::action::Action;
 use crate::modes::tui::command::Command;
 use crate::modes::tui::hints::describe;
-use crate::modes::tui::layout::centred;
+use crate::modes::tui::layout::centred_over;
 use crate::modes::tui::looks::NewBinding;
 use crate::term::component::{Component, Cx, Handled, View};
 use crate::term::face::Token;
@@ -53,7 +53,11 @@ impl Capture {
         let clashes = keymap.clashes(&self.context, &self.keys);
         for clash in clashes.iter().filter(|clash| clash.action != self.action) {
             let what = describe(clash.action);
-            let text = format!("`{}` is `{what}` ({}); that goes", clash.keys, place(clash));
+            let text = format!(
+                "{} does `{what}` now ({}): that goes",
+                clash.keys,
+                place(clash)
+            );
             remarks.push((text, Token::Warning));
         }
         let first = self.keys[0];
@@ -90,16 +94,16 @@ fn needs_protocol(key: KeyPress) -> bool {
 
 impl Component<Command, Action> for Capture {
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
-        let inner = usize::from(centred(area, 80, 1).width.saturating_sub(2));
+        let inner = usize::from(centred_over(area, 80, 1).width.saturating_sub(2));
         let mut remarks = Vec::new();
         for (text, token) in self.remarks(view.keymap) {
             let indent = [Span::new(" ", token)];
             Wrap::new(inner)
                 .prefixed(&indent)
-                .text(&text, token, &mut remarks);
+                .sentences(&text, token, &mut remarks);
         }
         let height = u16::try_from(remarks.len() + 3).unwrap_or(u16::MAX);
-        let area = centred(area, 80, height);
+        let area = centred_over(area, 80, height);
         let keys = if self.keys.is_empty() {
             Row::plain(" press the keys", Token::Placeholder)
         } else {

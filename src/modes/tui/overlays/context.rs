@@ -117,6 +117,7 @@ impl ContextView {
         }
         for (name, size) in &report.largest {
             let name = text::single_line(name.trim().lines().next().unwrap_or_default());
+            let name = text::unticked(&name);
             rows.push(count_row(" ", Token::Muted, (&name, ""), *size, width));
         }
         rows

@@ -9,6 +9,7 @@ use crate::coding::context::AddedCommand;
 use crate::coding::plugins::link::PluginKey;
 use crate::modes::tui::action::Action;
 use crate::modes::tui::command::{Command, commands};
+use crate::modes::tui::hints::counted_as_one;
 use crate::modes::tui::layout::centred;
 use crate::modes::tui::plugins;
 use crate::modes::tui::slash::SLASH_COMMANDS;
@@ -87,9 +88,13 @@ pub fn page(keymap: &Keymap, added: &[AddedCommand], plugin_keys: &[PluginKey]) 
             keys.dedup();
             keys.truncate(MOST_KEYS);
             if !keys.is_empty() {
-                section.push(Line::Entry(keys.join(", "), info.description.to_owned()));
+                section.push((keys.join(", "), info.description.to_owned()));
             }
         }
+        let section = counted_as_one(section).into_iter();
+        let mut section: Vec<Line> = section
+            .map(|(keys, what)| Line::Entry(keys, what))
+            .collect();
         if contexts.contains(&"global") {
             let brought = plugins::describe(keymap, plugin_keys).into_iter();
             section.extend(brought.map(|(keys, what)| Line::Entry(keys, what)));
@@ -160,7 +165,7 @@ fn entry(keys: &str, description: &str, width: usize, rows: &mut Vec<Row>) {
         let indent = [Span::new("      ", Token::Text)];
         Wrap::new(width)
             .prefixed(&indent)
-            .text(description, Token::Text, rows);
+            .sentences(description, Token::Text, rows);
         return;
     }
     let gap = " ".repeat(KEY_COLUMNS.saturating_sub(text::width(keys)));
@@ -168,7 +173,7 @@ fn entry(keys: &str, description: &str, width: usize, rows: &mut Vec<Row>) {
     let rest = [Span::new(" ".repeat(KEY_COLUMNS + 3), Token::Text)];
     Wrap::new(width)
         .hanging(&first, &rest)
-        .text(description, Token::Text, rows);
+        .sentences(description, Token::Text, rows);
 }
 
 impl Help {

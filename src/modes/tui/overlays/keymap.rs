@@ -1,12 +1,13 @@
 //! What every key does, where, and which line of which file says so. Enter waits for other keys.
 
 use super::picker::Picker;
+use crate::base::text;
 use crate::modes::tui::action::Action;
 use crate::modes::tui::command::commands;
 use crate::modes::tui::hints::describe;
 use crate::term::face::{Emphasis, Face, Token};
 use crate::term::keymap::{Bound, Keymap};
-use crate::term::row::Row;
+use crate::term::row::{Row, sentence};
 use crate::term::widgets::columns::{Cell, Column, Columns};
 use crate::term::widgets::select::Item;
 
@@ -19,7 +20,7 @@ const COLUMNS: Columns = Columns {
     label: "action",
     details: &[
         Column::words("where", 1).first(),
-        Column::words("keys", 0).at_least(8),
+        Column::words("keys", 0).at_least(8).at_most(18),
     ],
 };
 
@@ -110,7 +111,7 @@ fn item(entry: &Entry) -> Item {
     let keys: Vec<&str> = entry.keys.iter().map(|(keys, _)| keys.as_str()).collect();
     Item {
         key: key_of(entry),
-        label: describe(&entry.action).to_owned(),
+        label: text::unticked(describe(&entry.action)),
         details: vec![
             entry.context.as_str().into(),
             Cell::new(keys[..keys.len().min(LISTED)].join(", "), Token::Accent),
@@ -123,7 +124,7 @@ fn item(entry: &Entry) -> Item {
 fn look(entry: &Entry) -> Vec<Row> {
     let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
     let mut rows = vec![Row::plain(entry.action.clone(), bold)];
-    rows.push(Row::plain(describe(&entry.action), Token::Text));
+    rows.push(Row::new(sentence(describe(&entry.action), Token::Text)));
     rows.push(Row::default());
     for (keys, place) in &entry.keys {
         let mut row = Row::plain(format!("{keys:<16} "), Token::Accent);

@@ -193,7 +193,7 @@ fn consequences(model: &ModelInfo, now: &Footer) -> Vec<(String, Token)> {
     let mut lines = Vec::new();
     if !model.thinking_levels.contains(&now.level) {
         let text = format!(
-            "thinking `{}` is no level of it: the nearest is taken",
+            "thinking {} is no level of it: the nearest is taken",
             now.level.name()
         );
         lines.push((text, Token::Warning));
@@ -287,7 +287,7 @@ mod tests {
         assert_eq!(
             told(&model("other", 128_000)),
             [
-                "thinking `high` is no level of it: the nearest is taken",
+                "thinking high is no level of it: the nearest is taken",
                 "the context, 100k, fits: 78%",
                 "its cache is cold: the next request costs about $0.38 more",
                 "thinking so far comes along as text, sealed thinking does not",

@@ -15,7 +15,7 @@ pub const ID: &str = "palette";
 pub fn picker(keymap: &Keymap, added: &[AddedCommand]) -> Picker {
     let commands = commands().filter(|info| info.in_palette).map(|info| Item {
         key: info.name.to_owned(),
-        label: info.description.to_owned(),
+        label: text::unticked(info.description),
         details: vec![keys(keymap, info.name).into()],
         keywords: info.name.to_owned(),
         dimmed: false,

@@ -36,7 +36,7 @@ pub fn picker(servers: &[ServerInfo]) -> Picker {
     });
     Picker::new(
         "MCP servers",
-        "no server is configured: `osier mcp add`",
+        "no server is configured: osier mcp add",
         items.collect(),
         Box::new(|name| vec![Action::ShowServer(name.to_owned())]),
     )

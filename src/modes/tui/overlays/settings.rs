@@ -2,10 +2,11 @@
 //! is and which file says so.
 
 use super::picker::Picker;
+use crate::base::path;
 use crate::coding::settings::{SettingInfo, Source};
 use crate::modes::tui::action::Action;
 use crate::term::face::{Emphasis, Face, Token};
-use crate::term::row::Row;
+use crate::term::row::{Row, sentence};
 use crate::term::widgets::columns::{Column, Columns};
 use crate::term::widgets::select::Item;
 
@@ -68,7 +69,7 @@ fn item(info: &SettingInfo) -> Item {
 fn look(info: &SettingInfo) -> Vec<Row> {
     let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
     let mut rows = vec![Row::plain(info.name, bold)];
-    rows.push(Row::plain(info.description, Token::Text));
+    rows.push(Row::new(sentence(info.description, Token::Text)));
     rows.push(Row::default());
     let accepts = format!("accepts {}", info.accepts);
     rows.push(Row::plain(accepts, Token::Muted));
@@ -80,7 +81,7 @@ fn look(info: &SettingInfo) -> Vec<Row> {
     rows.push(Row::plain(format!("default {default}"), Token::Muted));
     let source = match &info.source {
         Source::Default => "no file says otherwise".to_owned(),
-        Source::File { path, line } => format!("set in {}:{line}", path.display()),
+        Source::File { path, line } => format!("set in {}:{line}", path::below_home(path)),
     };
     rows.push(Row::plain(source, Token::Muted));
     rows

@@ -9,7 +9,7 @@ use crate::coding::settings::{self, SettingInfo};
 use crate::modes::tui::action::Action;
 use crate::modes::tui::beside;
 use crate::modes::tui::command::Command;
-use crate::modes::tui::layout::centred;
+use crate::modes::tui::layout::centred_over;
 use crate::term::component::{Component, Cx, Handled, View};
 use crate::term::face::Token;
 use crate::term::input::KeyPress;
@@ -69,7 +69,7 @@ impl ValueLine {
 
 impl Component<Command, Action> for ValueLine {
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
-        let area = centred(area, 80, 4);
+        let area = centred_over(area, 80, 4);
         let inner = usize::from(area.width.saturating_sub(2));
         let room = inner.saturating_sub(4);
         let shown = text::truncate_start(self.line.text(), room);

@@ -7,9 +7,11 @@ use std::time::Instant;
 use tokio::sync::mpsc;
 
 use super::screen::Screen;
+use crate::base::path;
 use crate::base::watch::Watcher;
 use crate::coding::host::Op;
 use crate::coding::settings::{self, Settings};
+use crate::modes::tui::hints::describe;
 use crate::modes::tui::looks::NewBinding;
 use crate::term::keymap::describe_all;
 
@@ -75,13 +77,10 @@ impl Screen {
         match self.looks.bind(&self.options.settings.keymap, binding) {
             Ok(path) => {
                 let keys = describe_all(&binding.keys);
+                let place = path::below_home(&path);
                 let text = match &*binding.action {
-                    "" => format!(
-                        "`{keys}` does nothing in [{}] ({})",
-                        binding.context,
-                        path.display()
-                    ),
-                    action => format!("`{keys}` is `{action}` ({})", path.display()),
+                    "" => format!("`{keys}` does nothing in [{}] ({place})", binding.context),
+                    action => format!("`{keys}` does `{}` ({place})", describe(action)),
                 };
                 self.deck.front.app.toast(&text, false, now);
             }
@@ -96,7 +95,7 @@ impl Screen {
         let now = Instant::now();
         match settings::write(&path, name, value) {
             Ok(()) => {
-                let shown = path.display();
+                let shown = path::below_home(&path);
                 let text = match value {
                     Some(value) => format!("`{name} = {value}` is in {shown}"),
                     None => format!("`{name}` is no longer in {shown}"),

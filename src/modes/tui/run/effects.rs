@@ -8,7 +8,7 @@ use crate::agent::Attachment;
 use crate::base::browser;
 use crate::modes::tui::app::Effect;
 use crate::term::clipboard::{ClipboardError, Copied};
-use crate::term::picture::Drawn;
+use crate::term::picture::{Around, Drawn};
 
 /// What comes back from work done beside the loop.
 #[derive(Debug)]
@@ -20,6 +20,8 @@ pub(super) enum Finished {
     Opened(bool),
     /// A picture is ready to be shown.
     Picture(Drawn),
+    /// What tmux knows of the terminal around it.
+    Around(Around),
     /// A file for the prompt was read, or why not.
     Attached(Result<Box<Attachment>, String>),
     /// A picture that an answer in this directory names by this path, in base64, or why it is not shown.
@@ -43,6 +45,7 @@ impl Screen {
                 app.toast(text, true, now);
             }
             Finished::Picture(drawn) => app.on_picture(drawn),
+            Finished::Around(around) => self.on_around(around),
             Finished::Illustration { cwd, path, read } => {
                 for card in self.deck.cards().filter(|card| card.app.session.cwd == cwd) {
                     card.app.set_illustration(&path, &read);

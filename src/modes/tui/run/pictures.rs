@@ -1,6 +1,7 @@
 //! Pictures on the terminal: which way it shows them, and what it has to be sent beside the cells.
 
 use std::path::Path;
+use std::time::Instant;
 
 use ratatui::buffer::{Buffer, CellDiffOption};
 use ratatui::layout::Position;
@@ -10,21 +11,26 @@ use super::screen::Screen;
 use crate::coding::illustration;
 use crate::coding::settings::Images;
 use crate::term::input::TerminalReply;
-use crate::term::picture::{Canvas, Pictures, Placed, Protocol, USUAL_CELL};
-use crate::term::terminal::Host;
+use crate::term::picture::{Around, Canvas, Pictures, Placed, Protocol, USUAL_CELL};
+use crate::term::terminal::{ASK_CELL, Host};
 use crate::term::theme::ColourDepth;
 
 /// What the terminal has said of pictures, and the strips that are on it.
 #[derive(Debug, Default)]
 pub(super) struct Painted {
     told: Option<Protocol>,
+    /// What tmux has said of the terminal around it.
+    around: Around,
     cell: Option<(u16, u16)>,
+    /// Pixels of a cell by the size of the window, for a terminal that does not answer.
+    window: Option<(u16, u16)>,
     strips: Vec<Placed>,
 }
 
 impl Painted {
-    /// Takes note of an answer.
-    pub(super) fn on_reply(&mut self, reply: &TerminalReply) {
+    /// Takes note of an answer. True when pictures may look otherwise after it.
+    pub(super) fn on_reply(&mut self, reply: &TerminalReply) -> bool {
+        let before = (self.told, self.cell);
         self.told = Protocol::after(self.told, reply);
         match reply {
             TerminalReply::CellSize(width, height) if *width > 1 && *height > 1 => {
@@ -32,6 +38,23 @@ impl Painted {
             }
             _ => {}
         }
+        (self.told, self.cell) != before
+    }
+
+    /// The way that suits what stands before the glass.
+    fn protocol(&self, host: Host) -> Protocol {
+        match host {
+            Host::Screen => Protocol::Blocks,
+            Host::Tmux => self.around.shows(),
+            _ => self.told.unwrap_or_default(),
+        }
+    }
+
+    /// The window has another size, or its letters have. Says whether the terminal is to be asked anew.
+    pub(super) fn resized(&mut self, window: Option<(u16, u16)>) -> bool {
+        self.window = window;
+        self.strips.clear();
+        self.cell.is_some()
     }
 
     /// The strips that are not where they were, of those that nothing stands before.
@@ -60,9 +83,29 @@ impl Painted {
 impl Screen {
     /// Has pictures come back to the loop when they are ready.
     pub(super) fn start_pictures(&mut self) {
+        self.painted.resized(self.terminal.cell());
+        if self.terminal.kind().host == Host::Tmux {
+            let results = self.results.clone();
+            tokio::spawn(async move {
+                drop(results.send(Finished::Around(Around::ask().await)));
+            });
+        }
         let results = self.results.clone();
         let deliver = move |drawn| drop(results.send(Finished::Picture(drawn)));
         self.deck.front.app.pictures = Pictures::new(deliver);
+    }
+
+    /// The terminal has another size.
+    pub(super) fn resize_pictures(&mut self) {
+        if self.painted.resized(self.terminal.cell()) {
+            self.terminal.output().send(ASK_CELL.into());
+        }
+    }
+
+    /// Shows pictures as the terminal around tmux can.
+    pub(super) fn on_around(&mut self, around: Around) {
+        self.painted.around = around;
+        self.clock.request_now(Instant::now());
     }
 
     /// Has the terminal forget what it was sent.
@@ -82,8 +125,7 @@ impl Screen {
             Images::Iterm => Protocol::Iterm,
             Images::Sixel => Protocol::Sixel,
             Images::Blocks => Protocol::Blocks,
-            Images::Auto if kind.host == Host::Screen => Protocol::Blocks,
-            Images::Auto => self.painted.told.unwrap_or_default(),
+            Images::Auto => self.painted.protocol(kind.host),
         };
         // A number of a picture is a colour; without colours there is nothing to tell it by.
         let depth = kind.depth;
@@ -94,7 +136,11 @@ impl Screen {
         };
         shows.then(|| Canvas {
             protocol,
-            cell: self.painted.cell.unwrap_or(USUAL_CELL),
+            cell: self
+                .painted
+                .cell
+                .or(self.painted.window)
+                .unwrap_or(USUAL_CELL),
             depth,
             ground: self
                 .deck
@@ -169,6 +215,8 @@ mod tests {
         let sixel = || TerminalReply::DeviceAttributes(vec![62, 4, 22]);
         for (replies, expected) in [
             (vec![version("kitty(0.40.0)")], Some(Protocol::Kitty)),
+            (vec![version("kitty(0.28.1)")], Some(Protocol::Kitty)),
+            (vec![version("kitty(0.26.5)")], None),
             (vec![version("ghostty 1.2"), sixel()], Some(Protocol::Kitty)),
             (
                 vec![version("WezTerm 2024"), sixel()],

@@ -192,8 +192,11 @@ impl Screen {
         if self.terminal.on_reply(reply) {
             self.writer.set_features(self.terminal.features());
         }
-        self.painted.on_reply(reply);
+        if self.painted.on_reply(reply) {
+            self.clock.request_now(Instant::now());
+        }
         self.colours_told |= self.looks.on_reply(reply);
+        self.colours_told |= self.looks.set_depth(self.terminal.kind().depth);
         // The answers of the start come one by one: their fence says when all are there.
         if self.terminal.is_answered() && std::mem::take(&mut self.colours_told) {
             self.follow_colours();
@@ -204,7 +207,7 @@ impl Screen {
         match signal {
             Signal::Resize => {
                 self.writer.resize(self.terminal.size());
-                self.painted.forget();
+                self.resize_pictures();
                 self.clock.request_now(Instant::now());
             }
             Signal::Continue => {

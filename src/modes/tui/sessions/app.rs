@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::view::Found;
 use super::{ID, SessionsView};
 use crate::agent::Severity;
-use crate::base::text;
+use crate::base::{path, text};
 use crate::coding::host::{Description, LibraryEvent, LibraryOp, Op};
 use crate::modes::tui::app::App;
 use crate::modes::tui::overlays::in_use;
@@ -106,7 +106,11 @@ fn lines(description: &Description) -> Vec<String> {
         .map_or("(no name)".to_owned(), clean);
     let stored = !session.path.as_os_str().is_empty();
     let path = if stored {
-        format!("{} ({} bytes)", session.path.display(), session.size)
+        format!(
+            "{} ({} bytes)",
+            path::below_home(&session.path),
+            session.size
+        )
     } else {
         "(not stored)".to_owned()
     };

@@ -10,7 +10,7 @@ use super::view::SessionsView;
 use crate::base::{clock, path, text};
 use crate::coding::host::{FoundSession, FoundText, SessionState};
 use crate::coding::library::{PreviewLine, Source};
-use crate::modes::tui::beside::{at_column, divide, fit, written};
+use crate::modes::tui::beside::{above_keys, at_column, divide, fit, written};
 use crate::term::component::View;
 use crate::term::face::{Emphasis, Face, Token};
 use crate::term::keymap::Keymap;
@@ -57,22 +57,21 @@ const PIN: &str = "▲ ";
 impl SessionsView {
     pub(super) fn draw(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
         self.cursor = None;
-        let (list, preview) = divide(area, PREVIEW_HEIGHT);
+        let (body, keys) = above_keys(area);
+        let (list, preview) = divide(body, PREVIEW_HEIGHT);
         let (width, height) = (usize::from(list.width), usize::from(list.height));
         let rows_each = if self.shows_hits() { 2 } else { 1 };
-        self.page = (height.saturating_sub(3) / rows_each).max(1);
+        self.page = (height.saturating_sub(2) / rows_each).max(1);
         let last_top = self.found.sessions.len().saturating_sub(self.page);
         self.top = self.top.min(self.selected).min(last_top);
         self.top = self.top.max((self.selected + 1).saturating_sub(self.page));
         let mut rows = vec![self.title(width), self.query_row(list)];
         rows.extend(self.list(width));
-        rows.truncate(height.saturating_sub(1));
-        while rows.len() + 1 < height {
-            rows.push(Row::default());
-        }
-        rows.push(self.bottom(list, view.keymap));
+        rows.truncate(height);
         let style = |face| view.theme.style(face);
         paint_rows(&rows, list, buffer, view.links, style);
+        let bottom = self.bottom(keys, view.keymap);
+        paint_rows(&[bottom], keys, buffer, view.links, style);
         if let Some(preview) = preview {
             let rows = self.preview_rows(preview, list.width < area.width);
             paint_rows(&rows, preview, buffer, view.links, style);
@@ -254,14 +253,14 @@ impl SessionsView {
     }
 
     /// The line under the list: what is typed or to be confirmed, else the keys.
-    fn bottom(&mut self, list: Rect, keymap: &Keymap) -> Row {
-        let width = usize::from(list.width);
+    fn bottom(&mut self, area: Rect, keymap: &Keymap) -> Row {
+        let width = usize::from(area.width);
         if let Some(line) = &self.naming {
             let mark = " name: ";
             let mut row = Row::plain(mark, Token::Accent);
             row.push(line.text(), Token::Text);
             let column = text::width(mark) + line.cursor_column();
-            let position = at_column(list, list.bottom().saturating_sub(1), column);
+            let position = at_column(area, area.y, column);
             self.cursor = Some(position);
             return fit(row, width);
         }

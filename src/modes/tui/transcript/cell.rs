@@ -1,6 +1,7 @@
 //! One entry of the transcript: what it says and how it folds. A cell knows its rows for a width; it
 //! lays them out when it is first seen at that width, never before.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::agent::{AttachmentKind, Notice, Severity, UserMessage};
@@ -120,7 +121,7 @@ impl Cell {
             return None;
         };
         if self.sticky.as_ref().is_none_or(|sticky| sticky.0 != width) {
-            self.sticky = Some(Box::new((width, sticky_row(&message.text, width))));
+            self.sticky = Some(Box::new((width, sticky_row(&named(message), width))));
         }
         self.sticky.as_ref().map(|sticky| &sticky.1)
     }
@@ -354,7 +355,13 @@ fn user_rows(message: &UserMessage, width: u16, look: Look) -> Vec<Row> {
     let first = [Span::new(first, Token::UserMarker)];
     let bar = [Span::new(bar, Token::UserMarker)];
     let fill = Face::from(Token::User);
-    let mut rows = plain(&message.text, Token::User, width, &first, &bar);
+    // A prompt of nothing but a file has no empty row above it.
+    let has_text = look.linear || !message.text.is_empty() || message.attachments.is_empty();
+    let mut rows = if has_text {
+        plain(&message.text, Token::User, width, &first, &bar)
+    } else {
+        Vec::new()
+    };
     for attachment in &message.attachments {
         let mark = if look.linear { "Attached:" } else { "▣" };
         let label = format!(
@@ -396,6 +403,14 @@ pub(super) fn picture_rows(
         row.decoration = width;
     }
     rows
+}
+
+/// The text of a prompt, or what was sent in its place.
+fn named(message: &UserMessage) -> Cow<'_, str> {
+    match message.attachments.first() {
+        Some(file) if message.text.trim().is_empty() => Cow::Owned(format!("▣ {}", file.file_name)),
+        _ => Cow::Borrowed(&message.text),
+    }
 }
 
 /// The first line of a prompt, as it stands above what answers it.
@@ -442,5 +457,9 @@ fn notice_rows(notice: &Notice, width: u16, linear: bool) -> Vec<Row> {
     let mark = if linear { word } else { mark };
     let first = [Span::new(mark, token)];
     let rest = [Span::new("  ", token)];
-    plain(&notice.text, token, width, &first, &rest)
+    let mut rows = Vec::new();
+    Wrap::new(usize::from(width))
+        .hanging(&first, &rest)
+        .sentences(&notice.text, token, &mut rows);
+    rows
 }

@@ -1,7 +1,9 @@
 //! The output of commands as rows, in the colours it was printed in. What is laid out is bounded by what is
 //! shown of it.
 
-use crate::agent::Output;
+use serde_json::Value;
+
+use crate::agent::{Output, ToolResultMessage};
 use crate::base::ansi::{self, Run};
 use crate::base::text;
 use crate::term::face::{Face, Token};
@@ -44,6 +46,19 @@ impl Painted<'_> {
             text: self.text.trim_end(),
             ..self
         }
+    }
+
+    /// Without its last line, where that only repeats the exit code of the header.
+    pub(super) fn without_exit_code(self, result: &ToolResultMessage) -> Self {
+        let code = result.details.get("exitCode").and_then(Value::as_i64);
+        let Some(code) = code.filter(|_| !result.status.is_success()) else {
+            return self;
+        };
+        let (before, last) = self.text.rsplit_once('\n').unwrap_or_default();
+        let repeats =
+            last.starts_with(&format!("[exit code {code}, after ")) && last.ends_with(']');
+        let text = if repeats { before } else { self.text };
+        Self { text, ..self }
     }
 
     /// All rows, behind `indent`.

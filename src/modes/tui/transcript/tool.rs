@@ -361,7 +361,8 @@ impl ToolCell {
         let output = Painted {
             text: &text,
             colours: &self.colours,
-        };
+        }
+        .without_exit_code(result);
         if expanded {
             rows.extend(output.head(EXPANDED_LIMIT).rows(width, &indent));
         } else if folded == Folded::Start {

@@ -6,6 +6,7 @@ use std::time::Instant;
 use super::compare::CompareView;
 use super::{ID, TreeMemory, TreeView, compare};
 use crate::agent::{CompactionOutcome, CompactionReason, Event as AgentEvent, Severity};
+use crate::base::path;
 use crate::coding::host::{Event, Op, TreeEvent, TreeOp};
 use crate::modes::tui::activity::Work;
 use crate::modes::tui::app::App;
@@ -181,7 +182,10 @@ impl App {
             TreeEvent::LaneTaken { files, kept, .. } => {
                 self.layers.remove(overlays::fan::ID);
                 let kept = kept.as_ref().map_or_else(String::new, |kept| {
-                    format!("; what was overwritten is kept in {}", kept.display())
+                    format!(
+                        "; what was overwritten is kept in {}",
+                        path::below_home(kept)
+                    )
                 });
                 let text = format!(
                     "taken: {} written{kept}",

@@ -8,7 +8,7 @@ use super::flat::FlatRow;
 use super::view::{LEVEL, TreeView, Typing};
 use crate::base::text;
 use crate::coding::session::Tag;
-use crate::modes::tui::beside::{at_column, divide, fit, written};
+use crate::modes::tui::beside::{above_keys, at_column, divide, fit, written};
 use crate::term::component::View;
 use crate::term::face::{Emphasis, Face, Token};
 use crate::term::keymap::Keymap;
@@ -70,20 +70,19 @@ impl TreeView {
     pub(super) fn draw(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
         self.settle();
         self.cursor = None;
-        let (list, preview) = divide(area, PREVIEW_HEIGHT);
-        self.height = usize::from(list.height.saturating_sub(2)).max(1);
+        let (body, keys) = above_keys(area);
+        let (list, preview) = divide(body, PREVIEW_HEIGHT);
+        self.height = usize::from(list.height.saturating_sub(1)).max(1);
         let selected = self.selected_row();
         let last_top = self.flat.rows.len().saturating_sub(self.height);
         self.top = self.top.min(selected).min(last_top);
         self.top = self.top.max((selected + 1).saturating_sub(self.height));
         let mut rows = vec![self.title(usize::from(list.width))];
         rows.extend(self.list(usize::from(list.width), selected));
-        while rows.len() + 1 < usize::from(list.height) {
-            rows.push(Row::default());
-        }
-        rows.push(self.bottom(list, view.keymap));
         let style = |face| view.theme.style(face);
         paint_rows(&rows, list, buffer, view.links, style);
+        let bottom = self.bottom(keys, view.keymap);
+        paint_rows(&[bottom], keys, buffer, view.links, style);
         if let Some(preview) = preview {
             let rows = self.preview(selected, preview, list.width < area.width);
             paint_rows(&rows, preview, buffer, view.links, style);
@@ -171,7 +170,12 @@ impl TreeView {
             .outline
             .get(shown.number)
             .map_or(Tag::Other, |entry| entry.tag);
-        let (sign, token) = sign(tag);
+        let (line, failed) = self.first_line(shown.number);
+        let (sign, token) = if failed {
+            ("✗", Token::Error)
+        } else {
+            sign(tag)
+        };
         push(
             if on_path { "▎" } else { " " }.to_owned(),
             Token::Success.into(),
@@ -183,16 +187,12 @@ impl TreeView {
                 Token::Chip.into(),
             );
         }
-        let (line, failed) = self.first_line(shown.number);
         let mut face = match tag {
             Tag::User => Face::from(Token::Text).emphasised(Emphasis::BOLD),
             Tag::ToolResult => Token::Muted.into(),
             _ if on_path => Token::Text.into(),
             _ => Token::Muted.into(),
         };
-        if failed {
-            face = Token::Error.into();
-        }
         if self.flat.is_hidden(shown.number) {
             face = Face::from(Token::Muted).emphasised(Emphasis::STRIKE);
         }
@@ -227,7 +227,7 @@ impl TreeView {
         let line = text::single_line(&text::sanitize(&line));
         let is_result = tag == Some(Tag::ToolResult);
         let line = match (is_result, line.is_empty()) {
-            (true, _) => format!("{}: {line}", glimpse.by),
+            (true, _) => format!("{}: {}", glimpse.by, text::unticked(&line)),
             (false, true) => "(empty)".to_owned(),
             (false, false) => line,
         };
@@ -235,15 +235,15 @@ impl TreeView {
     }
 
     /// The line under the list: what is typed, else the keys.
-    fn bottom(&mut self, list: Rect, keymap: &Keymap) -> Row {
-        let width = usize::from(list.width);
+    fn bottom(&mut self, area: Rect, keymap: &Keymap) -> Row {
+        let width = usize::from(area.width);
         let (mark, line) = match &self.typing {
             Typing::Nothing => return hints(keymap, width),
             Typing::Query(line) => (" find: ", line),
             Typing::Label(line) => (" label: ", line),
         };
         let column = text::width(mark) + line.cursor_column();
-        self.cursor = Some(at_column(list, list.bottom().saturating_sub(1), column));
+        self.cursor = Some(at_column(area, area.y, column));
         let mut row = Row::plain(mark, Token::Accent);
         row.push(line.text(), Token::Text);
         row

@@ -97,7 +97,7 @@ fn favourites_are_first_and_cycled_and_a_role_is_a_model_with_its_level() {
         .start();
     program.shows("Ask,");
     program.write("/role\r");
-    program.shows("the role `plan` has no model yet");
+    program.shows("the role plan has no model yet");
     program.write("/role plan script/b.json\r");
     program.shows("plan script/b.json");
     program.write("\x1bl");

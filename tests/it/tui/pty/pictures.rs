@@ -1,6 +1,6 @@
 //! Pictures on terminals that can show them, as bytes.
 
-use super::program::Program;
+use super::program::{Program, Setup};
 use crate::tui::pictures::flag;
 
 const SCRIPT: &str = r#"{"turns": [
@@ -11,11 +11,14 @@ const SCRIPT: &str = r#"{"turns": [
 /// A program on a terminal that says this of itself, with a picture on its screen.
 fn with_picture(answers: &str, settings: &str) -> Program {
     let settings = format!("discover_local_models = false\n{settings}");
-    let mut program = Program::new()
-        .home_file("settings.toml", &settings)
-        .file("s.json", SCRIPT)
-        .model("s.json")
-        .start();
+    shows_picture(
+        Program::new().home_file("settings.toml", &settings),
+        answers,
+    )
+}
+
+fn shows_picture(setup: Setup, answers: &str) -> Program {
+    let mut program = setup.file("s.json", SCRIPT).model("s.json").start();
     std::fs::write(program.work().join("a.png"), flag(90, 72)).unwrap();
     program.shows("Ask, or type / for commands");
     program.write(answers);
@@ -104,4 +107,61 @@ fn an_answer_shows_the_pictures_of_the_working_directory_and_asks_no_address() {
     again.shows("▣ gone: there is no such file");
     again.write("\x04");
     assert!(again.exit().success());
+}
+
+#[test]
+fn without_an_answer_the_size_of_the_window_tells_the_pixels_of_a_cell() {
+    let mut program = shows_picture(Program::new().cell(10, 20), "\x1b[?62;4c");
+    program.writes("\x1bP0;1;0q\"1;1;90;20", 4);
+    program.write("\x04");
+    assert!(program.exit().success());
+}
+
+#[test]
+fn a_kitty_without_placeholders_gets_half_blocks() {
+    let mut program = with_picture("\x1bP>|kitty(0.26.5)\x1b\\\x1b[6;18;9t\x1b[?62;c", "");
+    program.writes("48;2;255;0;0", 1);
+    program.write("\x04");
+    assert!(program.exit().success());
+    assert!(!program.written().contains("\x1b_G"));
+}
+
+/// In a tmux that knows Sixel and says this of the terminal around it.
+fn in_tmux(said: &str) -> Setup {
+    Program::new()
+        .terminal("tmux-256color", &[])
+        .variable("TMUX", "/tmp/no-tmux,1,0")
+        .program("tmux", &format!("#!/bin/sh\necho '{said}'\n"))
+}
+
+#[test]
+fn tmux_passes_pictures_on_to_a_terminal_that_has_placeholders() {
+    let answers = "\x1bP>|tmux 3.5a\x1b\\\x1b[6;18;9t\x1b[?62;4c";
+    let mut program = shows_picture(in_tmux("1 kitty(0.41.1)"), answers);
+    program.writes("\x1bPtmux;\x1b\x1b_Ga=T,U=1,q=2,f=100,i=", 1);
+    program.shows("\u{10eeee}");
+    program.write("\x04");
+    assert!(program.exit().success());
+    // Where nothing comes through, and where tmux would have to paint, there are half-blocks.
+    for said in ["0 kitty(0.41.1)", "1 XTerm(379)"] {
+        let mut program = shows_picture(in_tmux(said), answers);
+        program.writes("48;5;196", 1);
+        program.write("\x04");
+        assert!(program.exit().success());
+        let written = program.written();
+        assert!(
+            !written.contains("_Ga=T") && !written.contains("\x1bP0;1;0q"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn the_name_of_a_terminal_tells_its_colours() {
+    let answers = "\x1bP>|XTerm(379)\x1b\\\x1b[6;18;9t\x1b[?64;c";
+    let setup = Program::new().terminal("xterm", &[]);
+    let mut program = shows_picture(setup, answers);
+    program.writes("48;5;196", 1);
+    program.write("\x04");
+    assert!(program.exit().success());
 }

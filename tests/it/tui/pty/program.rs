@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 use std::fs;
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::Command;
 use std::rc::Rc;
@@ -26,6 +27,9 @@ pub(super) struct Setup {
     term: &'static str,
     answers: Answers,
     mosh: Option<Filter>,
+    variables: Vec<(&'static str, OsString)>,
+    /// Pixels of a cell, where the size of the window tells them.
+    cell: (u16, u16),
 }
 
 /// What a terminal is asked, and what it answers.
@@ -104,6 +108,31 @@ impl Setup {
         self
     }
 
+    /// A variable of its environment.
+    pub(super) fn variable(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
+        self.variables.push((name, value.into()));
+        self
+    }
+
+    /// The size of the window tells these pixels of a cell.
+    pub(super) fn cell(mut self, width: u16, height: u16) -> Self {
+        self.cell = (width, height);
+        self
+    }
+
+    /// Puts a script before the programs that are found.
+    pub(super) fn program(self, name: &str, script: &str) -> Self {
+        let folder = self.place.path().join("bin");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join(name), script).unwrap();
+        let may_run = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(folder.join(name), may_run).unwrap();
+        let rest = std::env::var_os("PATH").unwrap_or_default();
+        let folders = std::iter::once(folder).chain(std::env::split_paths(&rest));
+        let path = std::env::join_paths(folders).unwrap();
+        self.variable("PATH", path)
+    }
+
     /// Only what mosh knows reaches the terminal.
     pub(super) fn through_mosh(mut self) -> Self {
         self.mosh = Some(Filter::default());
@@ -113,7 +142,11 @@ impl Setup {
     pub(super) fn start(self) -> Program {
         let (columns, rows) = self.size;
         let pair = native_pty_system()
-            .openpty(pty_size(columns, rows))
+            .openpty(PtySize {
+                pixel_width: columns * self.cell.0,
+                pixel_height: rows * self.cell.1,
+                ..pty_size(columns, rows)
+            })
             .unwrap();
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_osier"));
         command.env_clear();
@@ -121,6 +154,9 @@ impl Setup {
             command.env(name, value);
         }
         command.env("TERM", self.term);
+        for (name, value) in &self.variables {
+            command.env(name, value);
+        }
         command.cwd(self.place.path().join("work"));
         command.args(&self.arguments);
         let mut writer = pair.master.take_writer().unwrap();
@@ -176,6 +212,8 @@ impl Program {
             term: "xterm-256color",
             answers: &[],
             mosh: None,
+            variables: Vec::new(),
+            cell: (0, 0),
         }
     }
 
@@ -190,6 +228,8 @@ impl Program {
             term: "xterm-256color",
             answers: &[],
             mosh: None,
+            variables: Vec::new(),
+            cell: (0, 0),
         }
         .start()
     }

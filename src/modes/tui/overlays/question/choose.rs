@@ -124,7 +124,7 @@ impl Choose {
             .key
             .map_or_else(|| "  ".to_owned(), |key| format!("{key} "));
         row.push(key, face(Token::Accent));
-        row.push(self.label(line), face(Token::Text));
+        row.spans.extend(self.label(line, face(Token::Text)));
         if !line.description.is_empty() {
             row.push(format!("  {}", line.description), face(Token::Muted));
         }
@@ -133,14 +133,22 @@ impl Choose {
         row
     }
 
-    fn label(&self, line: &Line) -> String {
+    fn label(&self, line: &Line, face: Face) -> Vec<Span> {
+        let until = match line.deed {
+            Deed::Session => " until the session closes",
+            Deed::Project => " in this project from now on",
+            _ => return vec![Span::new(line.label.as_str(), face)],
+        };
         let pattern = self.patterns.get(self.pattern).map(String::as_str);
-        let pattern = text::single_line(pattern.unwrap_or_default());
-        match line.deed {
-            Deed::Session => format!("Allow `{pattern}` until the session closes"),
-            Deed::Project => format!("Allow `{pattern}` in this project from now on"),
-            _ => line.label.clone(),
-        }
+        let code = Face {
+            token: Token::Code,
+            ..face
+        };
+        vec![
+            Span::new("Allow ", face),
+            Span::new(text::single_line(pattern.unwrap_or_default()), code),
+            Span::new(until, face),
+        ]
     }
 
     pub(super) fn on_typed(&mut self, character: char, question: &Question) -> Step {

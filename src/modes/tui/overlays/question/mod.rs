@@ -350,7 +350,7 @@ impl Component<Command, Action> for Dialog {
 
 impl Dialog {
     fn top_row(&self, width: usize) -> Row {
-        let origin = text::single_line(&self.question.origin);
+        let origin = text::unticked(&text::single_line(&self.question.origin));
         let room = width.saturating_sub(8);
         let title = format!(" {} asks ", text::truncate(&origin, room.saturating_sub(6)));
         let mut row = Row::plain("╭─", Token::BorderActive);
