@@ -203,6 +203,9 @@ impl App {
         let steering = self.queue.steering.iter().map(|message| ("next", message));
         let follow_up = self.queue.follow_up.iter().map(|message| ("then", message));
         let waiting: Vec<(&str, &String)> = steering.chain(follow_up).collect();
+        if waiting.is_empty() {
+            return;
+        }
         let shown = usize::from(areas.queue.height);
         let width = usize::from(areas.queue.width);
         let keys = self.keymap.keys_for("global", "recall_queue");
