@@ -11,6 +11,7 @@ use super::library_op::LibraryEvent;
 use super::status::Status;
 use super::tree_op::TreeEvent;
 use crate::agent::{self, Coalesce, Output, Severity, ShellRun};
+use crate::base::parts::Parts;
 use crate::coding::accounts::Account;
 use crate::coding::context::{AddedCommand, ContextPart};
 use crate::coding::hooks::{HookInfo, HookRun};
@@ -148,7 +149,7 @@ pub enum Event {
     },
     /// What was typed and not sent before the last run ended.
     UnsentFound {
-        text: String,
+        text: Parts,
     },
     /// The prompts that were put aside, the newest first: the answer to all that is asked of them.
     Stash {

@@ -51,7 +51,7 @@ impl Task {
                 prompts.into_iter().next() == Some(text.trim())
             });
             if !was_sent {
-                let event = Event::UnsentFound { text };
+                let event = Event::UnsentFound { text: unsent.text };
                 let _ = jobs.send(Job::Publish(Box::new(event)));
             }
         });

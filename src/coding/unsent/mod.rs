@@ -25,15 +25,54 @@ const LIMIT: usize = 1 << 20;
 /// Screens of one session whose texts are kept.
 const SCREENS: usize = 8;
 
-/// What stands in a file.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// What was typed, and where.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "Stored")]
 pub struct UnsentText {
     /// Id of the session it was typed in.
     pub session: String,
     /// Where that ran.
     pub cwd: String,
-    /// The last of the fields, so that most of a file stays as it is while one types behind a paste.
     pub text: Parts,
+}
+
+/// What stands in a file.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    session: String,
+    cwd: String,
+    /// Where the text has pastes: the first byte of each, and its bytes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pastes: Vec<(usize, usize)>,
+    /// The last of the fields, so that most of a file stays as it is while one types behind a paste.
+    text: Parts,
+}
+
+impl Stored {
+    /// As much of it as is kept.
+    fn of(unsent: &UnsentText) -> Self {
+        let (mut text, mut pastes) = (unsent.text.clone(), unsent.text.pastes());
+        if text.len() > LIMIT {
+            text = head_bytes(&text.to_string(), LIMIT).into();
+            pastes.retain(|(start, length)| start + length <= text.len());
+        }
+        Self {
+            session: unsent.session.clone(),
+            cwd: unsent.cwd.clone(),
+            pastes,
+            text,
+        }
+    }
+}
+
+impl From<Stored> for UnsentText {
+    fn from(stored: Stored) -> Self {
+        Self {
+            session: stored.session,
+            cwd: stored.cwd,
+            text: Parts::with_pastes(&stored.text.to_string(), &stored.pastes),
+        }
+    }
 }
 
 /// The file of one session, open for writing.
@@ -79,15 +118,7 @@ impl UnsentFile {
 
     /// Puts `unsent` in place of what it holds, from the first byte that differs; how many were written.
     pub fn write(&mut self, unsent: &UnsentText) -> io::Result<usize> {
-        let mut bytes = if unsent.text.len() > LIMIT {
-            let text = unsent.text.to_string();
-            serde_json::to_vec(&UnsentText {
-                text: head_bytes(&text, LIMIT).into(),
-                ..unsent.clone()
-            })?
-        } else {
-            serde_json::to_vec(unsent)?
-        };
+        let mut bytes = serde_json::to_vec(&Stored::of(unsent))?;
         bytes.push(b'\n');
         let before = std::mem::take(&mut self.written);
         let same = before
@@ -218,6 +249,24 @@ mod tests {
         forget(&folder, "2");
         assert_eq!(of("2", false), None);
         assert_eq!(of("3", true), None);
+    }
+
+    #[test]
+    fn pastes_come_back_as_such() {
+        let data = tempfile::tempdir().unwrap();
+        let folder = data.path().join("drafts");
+        let mut long = unsent("see ");
+        long.text.push("line\n".repeat(20).into(), true);
+        long.text.push(" and say".into(), false);
+        let mut file = UnsentFile::open(&folder, "1").unwrap();
+        file.write(&long).unwrap();
+        // What is typed behind it leaves its place as it is.
+        long.text.push("!".into(), false);
+        assert_eq!(file.write(&long).unwrap(), 4);
+        drop(file);
+        let found = find(data.path(), &folder, ("1", "/work", false)).unwrap();
+        assert_eq!(found.text.pastes(), [(4, 100)]);
+        assert_eq!(found.text.to_string(), long.text.to_string());
     }
 
     #[test]

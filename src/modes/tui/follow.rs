@@ -9,6 +9,7 @@ use super::overlays;
 use super::overlays::picker::Picker;
 use super::slash;
 use crate::agent::{self, AgentMessage, RunOutcome, UserMessage};
+use crate::base::parts::Parts;
 use crate::base::text;
 use crate::coding::context::AddedCommand;
 use crate::coding::host::{Event, LineState, ModelInfo, Op, SessionContents, SessionInfo};
@@ -136,12 +137,12 @@ impl App {
     }
 
     /// Brings back what an earlier run left unsent, without disturbing what is typed now.
-    fn take_unsent(&mut self, text: &str, now: Instant) {
+    fn take_unsent(&mut self, text: &Parts, now: Instant) {
         if self.editor.is_empty() {
-            self.editor.set_text(text);
+            self.editor.set_parts(text);
             return self.toast("what was typed and not sent is back", false, now);
         }
-        self.editor.remember(text);
+        self.editor.remember(&text.to_string());
         let told = "what was typed and not sent before is in the history";
         self.toast(told, false, now);
     }

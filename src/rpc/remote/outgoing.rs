@@ -135,7 +135,6 @@ impl Outgoing {
     fn find(&self) -> Option<Event> {
         let (session, folder) = (self.session.as_ref()?, self.drafts.as_ref()?);
         let found = find(folder, folder, (session, &self.place, false))?;
-        let text = found.text.to_string();
-        (found.cwd == self.place).then_some(Event::UnsentFound { text })
+        (found.cwd == self.place).then_some(Event::UnsentFound { text: found.text })
     }
 }

@@ -148,6 +148,13 @@ impl Editor {
         self.completion = None;
     }
 
+    /// The same with what was pasted as it stood.
+    pub fn set_parts(&mut self, parts: &Parts) {
+        self.area.set_parts(parts);
+        self.modal.reset(&mut self.area);
+        self.completion = None;
+    }
+
     /// Puts text in front of what is there, with a blank line between.
     pub fn put_before(&mut self, text: &str) {
         if text.is_empty() {

@@ -121,16 +121,18 @@ impl TextArea {
 
     /// The same in parts: those of chips are shared, so that it costs what was typed.
     pub fn parts(&self) -> Parts {
-        let mut parts: Vec<Arc<str>> = Vec::new();
+        let mut parts = Parts::default();
         let all = self.buffer.all();
         let mut chips = all.chips().iter();
         for (place, piece) in all.text.split(MARK).enumerate() {
-            if place > 0 {
-                parts.extend(chips.next().map(|chip| Arc::clone(&chip.text)));
+            if place > 0
+                && let Some(chip) = chips.next()
+            {
+                parts.push(Arc::clone(&chip.text), chip.attachment.is_none());
             }
-            parts.push(Arc::from(piece));
+            parts.push(piece.into(), false);
         }
-        parts.into_iter().collect()
+        parts
     }
 
     /// Counts the edits: the same number is the same text.
@@ -186,22 +188,32 @@ impl TextArea {
 
     /// Inserts a paste: a large one as a chip.
     pub fn paste(&mut self, text: &str) {
-        let lines = text.lines().count();
-        let characters = text.chars().count();
-        if lines <= CHIP_LINES && characters <= CHIP_CHARACTERS {
-            return self.insert(text);
+        match pasted(text, self.pastes + 1) {
+            Some(chip) => {
+                self.pastes += 1;
+                self.insert_chip(chip);
+            }
+            None => self.insert(text),
         }
-        self.pastes += 1;
-        let size = if lines > CHIP_LINES {
-            format!("+{lines} lines")
-        } else {
-            format!("{characters} chars")
-        };
-        self.insert_chip(Chip {
-            label: format!("[paste #{} {size}]", self.pastes),
-            text: text::sanitize(text).into(),
-            attachment: None,
-        });
+    }
+
+    /// Replaces everything and puts the cursor at the end; one step of undo. Large pastes are chips.
+    pub fn set_parts(&mut self, parts: &Parts) {
+        let mut draft = Draft::default();
+        let mut pastes = 0;
+        for part in parts.iter() {
+            let chip = part.is_paste.then(|| pasted(&part.text, pastes + 1));
+            draft.pieces.push(match chip.flatten() {
+                Some(chip) => {
+                    pastes += 1;
+                    Piece::Chip(chip)
+                }
+                None => Piece::Text(part.text.to_string()),
+            });
+        }
+        self.restore(&draft);
+        self.set_cursor(self.buffer.end());
+        self.top = 0;
     }
 
     /// Inserts a chip at the cursor.
@@ -455,6 +467,24 @@ impl TextArea {
         self.last = Last::Other;
         edit
     }
+}
+
+/// A large paste as a chip, the one of this number; `None` for a small one.
+fn pasted(text: &str, number: usize) -> Option<Chip> {
+    let lines = text.lines().count();
+    let characters = text.chars().count();
+    let size = if lines > CHIP_LINES {
+        format!("+{lines} lines")
+    } else if characters > CHIP_CHARACTERS {
+        format!("{characters} chars")
+    } else {
+        return None;
+    };
+    Some(Chip {
+        label: format!("[paste #{number} {size}]"),
+        text: text::sanitize(text).into(),
+        attachment: None,
+    })
 }
 
 #[cfg(test)]

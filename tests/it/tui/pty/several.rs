@@ -141,8 +141,10 @@ fn a_kill_costs_none_of_the_sessions_anything() {
     program.write("hello\r");
     program.shows("Just an answer.");
     program.hides("esc interrupts");
-    program.write("another draft");
-    program.waits_for_file("another draft");
+    program.write("another draft ");
+    program.write(&format!("\x1b[200~{}\x1b[201~", "line\r".repeat(20)));
+    program.shows("[paste #1 +20 lines]");
+    program.waits_for_file(r"another draft line\nline");
     program.waits_for_file("a draft");
     program.signal("KILL");
     program.exit();
@@ -151,7 +153,8 @@ fn a_kill_costs_none_of_the_sessions_anything() {
     again.shows("wait for it");
     again.write("hello\r");
     again.shows("Just an answer.");
-    again.shows("❯ another draft");
+    // What was pasted is one sign again.
+    again.shows("❯ another draft [paste #1 +20 lines]");
     again.write("\x1bs");
     again.shows("wait for it");
     again.write("wait\x1b\r");
