@@ -415,6 +415,42 @@ impl From<agent::Event> for Event {
     }
 }
 
+impl Event {
+    /// Whether it only answers an op: somebody waits for it, and it says nothing new of the session.
+    pub fn only_answers(&self) -> bool {
+        matches!(
+            self,
+            Self::TranscriptPage { .. }
+                | Self::SearchHits { .. }
+                | Self::Sessions { .. }
+                | Self::Usage { .. }
+                | Self::Status { .. }
+                | Self::Files { .. }
+                | Self::History { .. }
+                | Self::UnsentFound { .. }
+                | Self::Stash { .. }
+                | Self::Questions { .. }
+                | Self::Hooks { .. }
+                | Self::Context { .. }
+                | Self::OpEnded { .. }
+                | Self::JobOutput { .. }
+                | Self::Library(_)
+                | Self::Tree(
+                    TreeEvent::Tree { .. }
+                        | TreeEvent::Entries { .. }
+                        | TreeEvent::StoredEntries { .. }
+                        | TreeEvent::TreeHits { .. }
+                        | TreeEvent::BranchesCompared { .. }
+                        | TreeEvent::Context { .. }
+                )
+                | Self::Checkpoint(
+                    CheckpointEvent::FilesPreview { .. } | CheckpointEvent::FileDiffs { .. }
+                )
+                | Self::Agent(agent::Event::State { .. })
+        )
+    }
+}
+
 impl Coalesce for Event {
     fn coalesce(&mut self, next: &Self) -> bool {
         match (self, next) {

@@ -4,8 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 
-use crate::agent;
-use crate::coding::host::{CheckpointEvent, Event, TreeEvent};
+use crate::coding::host::Event;
 
 /// Bytes of events that are kept, as they are sent.
 const KEPT: usize = 512 * 1024;
@@ -44,7 +43,7 @@ impl Ring {
 
     /// Numbers an event and keeps it; the oldest ones give way.
     pub(super) fn push(&mut self, event: Event) -> Arc<Told> {
-        if only_answers(&event) {
+        if event.only_answers() {
             return Arc::new(Told {
                 number: None,
                 event,
@@ -81,40 +80,6 @@ impl Ring {
         let events = self.events.iter().skip(start);
         Some(events.map(|(told, _)| Arc::clone(told)).collect())
     }
-}
-
-/// Whether an event only answers an op: it says nothing new of the session.
-pub(super) fn only_answers(event: &Event) -> bool {
-    matches!(
-        event,
-        Event::TranscriptPage { .. }
-            | Event::SearchHits { .. }
-            | Event::Sessions { .. }
-            | Event::Usage { .. }
-            | Event::Status { .. }
-            | Event::Files { .. }
-            | Event::History { .. }
-            | Event::UnsentFound { .. }
-            | Event::Stash { .. }
-            | Event::Questions { .. }
-            | Event::Hooks { .. }
-            | Event::Context { .. }
-            | Event::OpEnded { .. }
-            | Event::JobOutput { .. }
-            | Event::Library(_)
-            | Event::Tree(
-                TreeEvent::Tree { .. }
-                    | TreeEvent::Entries { .. }
-                    | TreeEvent::StoredEntries { .. }
-                    | TreeEvent::TreeHits { .. }
-                    | TreeEvent::BranchesCompared { .. }
-                    | TreeEvent::Context { .. }
-            )
-            | Event::Checkpoint(
-                CheckpointEvent::FilesPreview { .. } | CheckpointEvent::FileDiffs { .. }
-            )
-            | Event::Agent(agent::Event::State { .. })
-    )
 }
 
 /// Bytes of an event as it is sent.

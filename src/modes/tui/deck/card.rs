@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::roster::{Entry, State, line};
 use crate::agent::{self, AgentMessage, RunOutcome, Subscription};
 use crate::base::parts::Parts;
-use crate::coding::host::{CheckpointEvent, Event, Host, LibraryEvent, ModelInfo, Op, TreeEvent};
+use crate::coding::host::{Event, Host, ModelInfo, Op, TreeEvent};
 use crate::coding::settings::ExitOutput;
 use crate::modes::prompt::Prompt;
 use crate::modes::tui::app::App;
@@ -97,7 +97,8 @@ impl Card {
                 break;
             };
             self.remember(&event, options);
-            self.answered |= is_asked_for(&event);
+            let moved = matches!(event, Event::Tree(TreeEvent::Moved { .. }));
+            self.answered |= moved || event.only_answers();
             if event == Event::ShutDown {
                 self.ended = true;
                 break;
@@ -297,35 +298,5 @@ impl Card {
                     .is_some_and(|event| event != Event::ShutDown)
             {}
         }
-    }
-}
-
-/// Whether an event comes because the person has just asked for it: a page of the conversation, what was found.
-fn is_asked_for(event: &Event) -> bool {
-    use CheckpointEvent as Files;
-    match event {
-        Event::TranscriptPage { .. }
-        | Event::SearchHits { .. }
-        | Event::Sessions { .. }
-        | Event::Files { .. }
-        | Event::Context { .. }
-        | Event::Status { .. } => true,
-        Event::Tree(event) => matches!(
-            event,
-            TreeEvent::Tree { .. }
-                | TreeEvent::Entries { .. }
-                | TreeEvent::TreeHits { .. }
-                | TreeEvent::Moved { .. }
-                | TreeEvent::BranchesCompared { .. }
-                | TreeEvent::Context { .. }
-        ),
-        Event::Checkpoint(event) => {
-            matches!(event, Files::FilesPreview { .. } | Files::FileDiffs { .. })
-        }
-        Event::Library(event) => matches!(
-            event,
-            LibraryEvent::SessionsFound { .. } | LibraryEvent::SessionPreview { .. }
-        ),
-        _ => false,
     }
 }
