@@ -2,6 +2,7 @@
 // are only seen in the developer's list.
 
 import { dollars, duration } from "./format.js";
+import { Tree } from "./tree.js";
 
 /** Output of a running call that is kept; the result holds what matters. */
 const OUTPUT = 64 * 1024;
@@ -177,6 +178,8 @@ export const handlers = {
       cwd: session.cwd,
     });
     conversation.setMessages(messages, atStart);
+    // Entries keep their ids in a copy, and the branches of the session before are not its own.
+    conversation.tree = new Tree();
     conversation.tell("reset");
     conversation.tell("status");
     conversation.readTree().catch(() => {});

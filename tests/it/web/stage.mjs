@@ -14,6 +14,7 @@ const {
   OSIER_BIN: program,
   OSIER_WEB_FOLDER: folder,
   OSIER_WEB_PICTURES: pictures,
+  OSIER_WEB_LATE: late,
 } = process.env;
 const from = createRequire(join(packages, "package.json"));
 const { chromium } = from("playwright-core");
@@ -155,6 +156,7 @@ export class Stage {
   async page(size = DESKTOP, wishes = {}) {
     const context = await this.browser.newContext({ ...size, ...wishes });
     context.setDefaultTimeout(PATIENCE);
+    if (late) await context.addInitScript(comeLate, Number(late));
     const page = await context.newPage();
     page.on("pageerror", (error) => this.faults.push(error.stack));
     page.on("dialog", (dialog) => (this.faults.push(`a dialog: ${dialog.message()}`), dialog.dismiss()));
@@ -173,6 +175,22 @@ export class Stage {
   close() {
     return this.browser.close();
   }
+}
+
+/** Frames of the server come up to `longest` milliseconds late, in order: it finds plays that do not wait. */
+function comeLate(longest) {
+  const hears = Object.getOwnPropertyDescriptor(WebSocket.prototype, "onmessage");
+  Object.defineProperty(WebSocket.prototype, "onmessage", {
+    ...hears,
+    set(hear) {
+      const waiting = [];
+      hears.set.call(this, (message) => {
+        waiting.push(message);
+        // Whichever is due, the oldest comes.
+        setTimeout(() => hear(waiting.shift()), Math.random() * longest);
+      });
+    },
+  });
 }
 
 function program_of_browser() {
