@@ -376,7 +376,10 @@ impl Task {
             Op::KillJob { id } => self.kill_job(id),
             Op::ListFiles => self.list_files(),
             Op::ListHistory => self.list_history(),
-            Op::AddHistory { text } => self.add_history(&text),
+            Op::AddHistory { text } => {
+                self.send_unsent(&text);
+                self.add_history(&text);
+            }
             Op::KeepUnsent { text } => self.keep_unsent(text),
             Op::FindUnsent => self.find_unsent(),
             op => self.apply_around(op).await,

@@ -12,6 +12,7 @@ impl Task {
     pub(super) async fn apply_stash(&self, op: Op) {
         let (file, jobs) = (self.setup.folders.stash(), self.jobs.clone());
         let cwd = self.setup.cwd.to_string_lossy().into_owned();
+        let puts_aside = matches!(op, Op::StashPrompt { .. });
         let changed = tokio::task::spawn_blocking(move || {
             let changed = match op {
                 Op::StashPrompt { text, parts } => stash::add(&file, (&text, &parts), &cwd),
@@ -23,9 +24,13 @@ impl Task {
                 let _ = jobs.send(Job::Publish(Box::new(event)));
             })
         });
-        if let Ok(Err(error)) = changed.await {
-            let text = format!("what was put aside is as it was: {error}");
-            self.notice(Severity::Error, text);
+        match changed.await {
+            Ok(Ok(())) if puts_aside => self.put_unsent_away(),
+            Ok(Err(error)) => {
+                let text = format!("what was put aside is as it was: {error}");
+                self.notice(Severity::Error, text);
+            }
+            _ => {}
         }
     }
 }

@@ -23,6 +23,20 @@ impl Task {
         }
     }
 
+    /// What is typed is sent as `text`.
+    pub(super) fn send_unsent(&self, text: &str) {
+        if let Some(unsent) = &self.unsent {
+            unsent.send(text);
+        }
+    }
+
+    /// What is typed is put aside, and stored.
+    pub(super) fn put_unsent_away(&self) {
+        if let Some(unsent) = &self.unsent {
+            unsent.put_away();
+        }
+    }
+
     /// Looks for what an earlier run left; told with `Event::UnsentFound` when there is something.
     pub(super) fn find_unsent(&self) {
         let Some(session) = &self.session else {

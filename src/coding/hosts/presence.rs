@@ -70,7 +70,8 @@ struct Pen {
 /// What an op has to do with the pen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Touch {
-    Reads,
+    /// Reads, or keeps what is not of the conversation.
+    Passes,
     /// Changes the conversation or how it goes on.
     Changes,
     /// The same, and something goes on for a while.
@@ -154,7 +155,7 @@ impl Presence {
             Touch::Stops if works && self.present.len() > 1 => {
                 return Ok(Some(format!("{} has stopped it", self.name(by))));
             }
-            Touch::Reads | Touch::Stops => {}
+            Touch::Passes | Touch::Stops => {}
             Touch::TakesOver => return Ok(self.take_over(by)),
             touch => {
                 if let Some(pen) = self.pen
@@ -272,24 +273,14 @@ impl Presence {
     }
 }
 
-/// What an op has to do with the pen.
+/// What an op has to do with the pen. Each is named, here and below: a new one has to be thought of.
 fn touch(op: &Op) -> Touch {
     match op {
+        Op::Tree(op) => touch_tree(op),
+        Op::Agent(op) => touch_agent(op),
         Op::TakeOver => Touch::TakesOver,
-        Op::Agent(AgentOp::Abort) | Op::AbortShell => Touch::Stops,
-        Op::Agent(
-            AgentOp::Prompt { .. }
-            | AgentOp::Steer { .. }
-            | AgentOp::FollowUp { .. }
-            | AgentOp::Continue,
-        )
-        | Op::Shell { .. }
-        | Op::Tree(
-            TreeOp::RetryPrompt { .. }
-            | TreeOp::MoveTo { .. }
-            | TreeOp::Compact { .. }
-            | TreeOp::FanOut { .. },
-        ) => Touch::Begins,
+        Op::AbortShell => Touch::Stops,
+        Op::Shell { .. } => Touch::Begins,
         Op::NewSession
         | Op::ResumeSession { .. }
         | Op::SelectModel { .. }
@@ -303,38 +294,98 @@ fn touch(op: &Op) -> Touch {
         | Op::AnswerQuestion { .. }
         | Op::McpServer { .. }
         | Op::PressPluginKey { .. }
-        | Op::Tree(
-            TreeOp::Branch { .. }
-            | TreeOp::Fork { .. }
-            | TreeOp::Clone
-            | TreeOp::HideBranch { .. }
-            | TreeOp::UndoPrompt
-            | TreeOp::RedoPrompt
-            | TreeOp::StoreSummary { .. }
-            | TreeOp::DropSummary
-            | TreeOp::SetAutoCompact { .. }
-            | TreeOp::TakeLane { .. }
-            | TreeOp::EndFan,
-        )
         | Op::Checkpoint(
             CheckpointOp::RestoreFiles { .. }
             | CheckpointOp::UndoRestore
             | CheckpointOp::Review { .. },
         )
-        | Op::Exchange(ExchangeOp::ImportSession { open: true, .. })
-        | Op::Agent(
-            AgentOp::RecallQueue
-            | AgentOp::SetQueueMode { .. }
-            | AgentOp::SetAutoRetry { .. }
-            | AgentOp::SetModels { .. }
-            | AgentOp::EnableProvider { .. }
-            | AgentOp::SetThinkingLevel { .. }
-            | AgentOp::SetSystemPrompt { .. }
-            | AgentOp::SetTools { .. }
-            | AgentOp::ReplaceMessages { .. }
-            | AgentOp::AppendMessage { .. },
-        ) => Touch::Changes,
-        _ => Touch::Reads,
+        | Op::Exchange(ExchangeOp::ImportSession { open: true, .. }) => Touch::Changes,
+        Op::ListSessions { .. }
+        | Op::ReadTranscript { .. }
+        | Op::SearchTranscript { .. }
+        | Op::RenameSession { .. }
+        | Op::ListModels
+        | Op::RefreshModels
+        | Op::SetRole { .. }
+        | Op::SetFavourite { .. }
+        | Op::ListJobs
+        | Op::FollowJob { .. }
+        | Op::KillJob { .. }
+        | Op::ListFiles
+        | Op::ListHistory
+        | Op::AddHistory { .. }
+        | Op::KeepUnsent { .. }
+        | Op::FindUnsent
+        | Op::StashPrompt { .. }
+        | Op::ListStash
+        | Op::DropStashed { .. }
+        | Op::GetUsage
+        | Op::GetStatus
+        | Op::ListAccounts
+        | Op::Login { .. }
+        | Op::LoginInput { .. }
+        | Op::CancelLogin
+        | Op::Logout { .. }
+        | Op::ListPermissions
+        | Op::ListQuestions
+        | Op::ListMcpServers
+        | Op::ListHooks
+        | Op::ListContext
+        | Op::Reload
+        | Op::ShutDown
+        | Op::Checkpoint(CheckpointOp::PreviewFiles { .. } | CheckpointOp::ReadFileDiffs { .. })
+        | Op::Exchange(
+            ExchangeOp::ExportSession { .. } | ExchangeOp::ImportSession { open: false, .. },
+        )
+        | Op::Library(_) => Touch::Passes,
+    }
+}
+
+fn touch_tree(op: &TreeOp) -> Touch {
+    match op {
+        TreeOp::RetryPrompt { .. }
+        | TreeOp::MoveTo { .. }
+        | TreeOp::Compact { .. }
+        | TreeOp::FanOut { .. } => Touch::Begins,
+        TreeOp::Branch { .. }
+        | TreeOp::Fork { .. }
+        | TreeOp::Clone
+        | TreeOp::HideBranch { .. }
+        | TreeOp::UndoPrompt
+        | TreeOp::RedoPrompt
+        | TreeOp::StoreSummary { .. }
+        | TreeOp::DropSummary
+        | TreeOp::SetAutoCompact { .. }
+        | TreeOp::TakeLane { .. }
+        | TreeOp::EndFan => Touch::Changes,
+        TreeOp::ReadTree { .. }
+        | TreeOp::ReadEntries { .. }
+        | TreeOp::ReadLog { .. }
+        | TreeOp::SearchTree { .. }
+        | TreeOp::LabelEntry { .. }
+        | TreeOp::CompareBranches { .. }
+        | TreeOp::GetContext => Touch::Passes,
+    }
+}
+
+fn touch_agent(op: &AgentOp) -> Touch {
+    match op {
+        AgentOp::Abort | AgentOp::AbortRetry => Touch::Stops,
+        AgentOp::Prompt { .. }
+        | AgentOp::Steer { .. }
+        | AgentOp::FollowUp { .. }
+        | AgentOp::Continue => Touch::Begins,
+        AgentOp::RecallQueue
+        | AgentOp::SetQueueMode { .. }
+        | AgentOp::SetAutoRetry { .. }
+        | AgentOp::SetModels { .. }
+        | AgentOp::EnableProvider { .. }
+        | AgentOp::SetThinkingLevel { .. }
+        | AgentOp::SetSystemPrompt { .. }
+        | AgentOp::SetTools { .. }
+        | AgentOp::ReplaceMessages { .. }
+        | AgentOp::AppendMessage { .. } => Touch::Changes,
+        AgentOp::ListTools | AgentOp::GetState => Touch::Passes,
     }
 }
 

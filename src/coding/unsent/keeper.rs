@@ -7,6 +7,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::{UnsentFile, UnsentText, forget};
+use crate::base::parts::Parts;
 
 /// The least time between two writes.
 const INTERVAL: Duration = Duration::from_millis(250);
@@ -18,21 +19,57 @@ const AFTER_SENDING: Duration = Duration::from_secs(1);
 /// The way to the task that writes.
 #[derive(Debug)]
 pub struct UnsentKeeper {
-    latest: watch::Sender<UnsentText>,
+    latest: watch::Sender<Latest>,
     writing: JoinHandle<()>,
+}
+
+/// What is typed now.
+#[derive(Debug, Clone, Default)]
+struct Latest {
+    unsent: UnsentText,
+    /// What was taken out of the editor and may not be stored elsewhere yet.
+    taken: Option<UnsentText>,
 }
 
 impl UnsentKeeper {
     /// Begins a task that writes to `folder`, which is made when it is needed. Needs a tokio runtime.
     pub fn new(folder: PathBuf) -> Self {
-        let (latest, changes) = watch::channel(UnsentText::default());
+        let (latest, changes) = watch::channel(Latest::default());
         let writing = tokio::spawn(write_all(folder, changes));
         Self { latest, writing }
     }
 
     /// Has `unsent` written in place of what was kept before. Never blocks.
     pub fn keep(&self, unsent: UnsentText) {
-        self.latest.send_replace(unsent);
+        self.latest.send_modify(|latest| {
+            let before = std::mem::replace(&mut latest.unsent, unsent);
+            if !latest.unsent.text.is_empty() {
+                latest.taken = None;
+            } else if !before.text.is_empty() {
+                latest.taken = Some(before);
+            }
+        });
+    }
+
+    /// What is kept goes out as `text`, which may be more than was told of it: whoever finds it can tell that
+    /// it was sent.
+    pub fn send(&self, text: &str) {
+        self.latest.send_if_modified(|latest| {
+            let kept = &mut latest.unsent.text;
+            let differs = !kept.is_empty() && kept.to_string() != text;
+            if differs {
+                *kept = text.into();
+            }
+            differs
+        });
+    }
+
+    /// What is kept is stored elsewhere.
+    pub fn put_away(&self) {
+        self.latest.send_modify(|latest| {
+            latest.unsent.text = Parts::default();
+            latest.taken = None;
+        });
     }
 
     /// Writes what is left to be written.
@@ -43,29 +80,45 @@ impl UnsentKeeper {
     }
 }
 
-async fn write_all(folder: PathBuf, mut changes: watch::Receiver<UnsentText>) {
-    let mut open: Option<(String, UnsentFile)> = None;
+async fn write_all(folder: PathBuf, mut changes: watch::Receiver<Latest>) {
+    let mut file = Writer { folder, open: None };
     let mut is_new = false;
     while is_new || changes.changed().await.is_ok() {
-        let mut unsent = changes.borrow_and_update().clone();
-        if unsent.text.is_empty() {
-            // What comes meanwhile is written in its place.
+        let Latest { unsent, taken } = changes.borrow_and_update().clone();
+        if let Some(taken) = taken {
+            // Not the half of it that was written last.
+            file.write(taken).await;
             let more = tokio::time::timeout(AFTER_SENDING, changes.changed()).await;
-            if matches!(more, Ok(Ok(()))) {
-                unsent = changes.borrow_and_update().clone();
+            is_new = matches!(more, Ok(Ok(())));
+            if is_new {
+                continue;
             }
         }
-        let folder = folder.clone();
-        let write = tokio::task::spawn_blocking(move || keep(&folder, open, &unsent));
-        let (kept, written) = write.await.unwrap_or_default();
-        open = kept;
+        let written = file.write(unsent).await;
         let times = u32::try_from(1 + written / SHARE).unwrap_or(u32::MAX);
         is_new = rest(&mut changes, INTERVAL * times).await;
     }
 }
 
+/// The file that is written to.
+struct Writer {
+    folder: PathBuf,
+    open: Option<(String, UnsentFile)>,
+}
+
+impl Writer {
+    /// How many bytes were written.
+    async fn write(&mut self, unsent: UnsentText) -> usize {
+        let (folder, open) = (self.folder.clone(), self.open.take());
+        let write = tokio::task::spawn_blocking(move || keep(&folder, open, &unsent));
+        let (open, written) = write.await.unwrap_or_default();
+        self.open = open;
+        written
+    }
+}
+
 /// Waits that long, or until nothing more can come; whether something came.
-async fn rest(changes: &mut watch::Receiver<UnsentText>, time: Duration) -> bool {
+async fn rest(changes: &mut watch::Receiver<Latest>, time: Duration) -> bool {
     let end = tokio::time::Instant::now() + time;
     let mut is_new = false;
     while let Ok(Ok(())) = tokio::time::timeout_at(end, changes.changed()).await {
@@ -109,4 +162,56 @@ fn keep(
     let mut file = file;
     let written = file.write(unsent).unwrap_or_default();
     (Some((unsent.session.clone(), file)), written)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unsent(text: &str) -> UnsentText {
+        UnsentText {
+            session: "1".into(),
+            cwd: "/work".into(),
+            text: text.into(),
+        }
+    }
+
+    /// The text in the file once that time has passed, of which nobody waits for any.
+    async fn after(time: Duration, folder: &Path) -> Option<String> {
+        tokio::time::sleep(time).await;
+        let stored = std::fs::read(folder.join("1.json")).ok()?;
+        let stored: UnsentText = serde_json::from_slice(&stored).unwrap();
+        Some(stored.text.to_string())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_sent_stands_whole_in_its_file_for_a_moment_and_what_is_put_aside_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let keeper = UnsentKeeper::new(folder.to_owned());
+        keeper.keep(unsent("f"));
+        assert_eq!(after(INTERVAL, folder).await.as_deref(), Some("f"));
+        // The rest of it and the key that sends it came at once.
+        keeper.send("first thought");
+        keeper.keep(unsent(""));
+        keeper.keep(unsent(""));
+        let stored = after(INTERVAL * 2, folder).await;
+        assert_eq!(stored.as_deref(), Some("first thought"));
+        assert_eq!(after(AFTER_SENDING, folder).await, None);
+        keeper.keep(unsent("another"));
+        assert_eq!(
+            after(INTERVAL * 2, folder).await.as_deref(),
+            Some("another")
+        );
+        keeper.put_away();
+        keeper.keep(unsent(""));
+        assert_eq!(after(INTERVAL * 2, folder).await, None);
+        // What is typed next is kept at once, whatever went before it.
+        keeper.keep(unsent("one more"));
+        keeper.keep(unsent(""));
+        keeper.keep(unsent("and on"));
+        assert_eq!(after(INTERVAL * 2, folder).await.as_deref(), Some("and on"));
+        keeper.end().await;
+        assert_eq!(after(INTERVAL, folder).await.as_deref(), Some("and on"));
+    }
 }

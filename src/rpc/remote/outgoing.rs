@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::answers::Asked;
+use crate::agent::Op as AgentOp;
 use crate::base::parts::Parts;
 use crate::coding::host::{Event, Op};
 use crate::coding::unsent::{UnsentKeeper, UnsentText, find};
@@ -27,6 +28,8 @@ pub(super) struct Outgoing {
     /// As a draft names the server.
     place: String,
     keeper: Option<UnsentKeeper>,
+    /// What was typed is on its way, and is kept until that is answered.
+    is_cleared: bool,
 }
 
 /// A command on its way.
@@ -35,6 +38,8 @@ struct Sent {
     op: Value,
     /// The name under which it is not done twice.
     once: Option<String>,
+    /// Somebody typed what is in it.
+    is_typed: bool,
 }
 
 /// What comes of an op here.
@@ -56,6 +61,7 @@ impl Outgoing {
             drafts,
             place,
             keeper: None,
+            is_cleared: false,
         }
     }
 
@@ -63,8 +69,17 @@ impl Outgoing {
     pub(super) fn take(&mut self, op: &Op) -> Taken {
         match op {
             Op::KeepUnsent { text } => {
-                self.keep(text);
+                self.is_cleared = text.is_empty() && self.has_typed();
+                if !self.is_cleared {
+                    self.keep(text);
+                }
                 Taken::Nothing
+            }
+            Op::AddHistory { text } => {
+                if let Some(keeper) = &self.keeper {
+                    keeper.send(text);
+                }
+                self.prepare(op).map_or(Taken::Nothing, Taken::Goes)
             }
             Op::FindUnsent => self.find().map_or(Taken::Nothing, Taken::Answered),
             op => self.prepare(op).map_or(Taken::Nothing, Taken::Goes),
@@ -90,7 +105,11 @@ impl Outgoing {
     /// The command with this id is answered; its op.
     pub(super) fn answered(&mut self, id: Option<u64>) -> Option<Value> {
         let place = self.waiting.iter().position(|sent| Some(sent.id) == id)?;
-        self.waiting.remove(place).map(|sent| sent.op)
+        let sent = self.waiting.remove(place);
+        if !self.has_typed() && std::mem::take(&mut self.is_cleared) {
+            self.keep(&Parts::default());
+        }
+        sent.map(|sent| sent.op)
     }
 
     /// Writes what is left of what was typed.
@@ -100,13 +119,29 @@ impl Outgoing {
         }
     }
 
+    /// What somebody typed is not answered yet.
+    fn has_typed(&self) -> bool {
+        self.waiting.iter().any(|sent| sent.is_typed)
+    }
+
     fn prepare(&mut self, op: &Op) -> Option<Value> {
+        let is_typed = matches!(
+            op,
+            Op::Agent(AgentOp::Prompt { .. } | AgentOp::Steer { .. } | AgentOp::FollowUp { .. })
+                | Op::Shell { .. }
+                | Op::StashPrompt { .. }
+        );
         let mut op = serde_json::to_value(op).ok()?;
         let asks = self.asked.send(&mut op);
         let once = (!asks).then(|| uuid::Uuid::new_v4().simple().to_string());
         self.last += 1;
         let id = self.last;
-        let sent = Sent { id, op, once };
+        let sent = Sent {
+            id,
+            op,
+            once,
+            is_typed,
+        };
         let frame = self.frame(&sent);
         self.waiting.push_back(sent);
         Some(frame)
@@ -136,5 +171,39 @@ impl Outgoing {
         let (session, folder) = (self.session.as_ref()?, self.drafts.as_ref()?);
         let found = find(folder, folder, (session, &self.place, false))?;
         (found.cwd == self.place).then_some(Event::UnsentFound { text: found.text })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_typed_is_kept_until_the_other_end_has_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("1.json");
+        let stored = async |seconds| {
+            tokio::time::sleep(Duration::from_secs(seconds)).await;
+            let text = std::fs::read_to_string(&file).ok()?;
+            Some(serde_json::from_str::<UnsentText>(&text).unwrap().text)
+        };
+        let mut outgoing = Outgoing::new("there".to_owned(), Some(folder.path().to_owned()));
+        outgoing.session = Some("1".to_owned());
+        outgoing.take(&Op::KeepUnsent { text: "ha".into() });
+        assert_eq!(stored(1).await, Some("ha".into()));
+        let text = "half a thought".to_owned();
+        outgoing.take_later(&Op::AddHistory { text: text.clone() });
+        outgoing.take_later(&Op::Agent(AgentOp::Prompt {
+            text,
+            attachments: Vec::new(),
+        }));
+        outgoing.take_later(&Op::KeepUnsent { text: "".into() });
+        assert_eq!(stored(60).await, Some("half a thought".into()));
+        outgoing.answered(Some(1));
+        assert_eq!(stored(60).await, Some("half a thought".into()));
+        outgoing.answered(Some(2));
+        assert_eq!(stored(2).await, None);
     }
 }

@@ -19,6 +19,7 @@ fn a_prompt_that_was_put_aside_comes_back_in_another_session_and_another_life() 
     // What is listed is stored.
     program.write("\x1bg");
     program.shows("second thought");
+    program.waits_for_no_draft();
     program.signal("KILL");
     program.exit();
     let mut again = program.again(&["--model", "script/s.json"]);
@@ -140,6 +141,7 @@ fn pictures_and_pastes_go_aside_with_their_prompt() {
     program.shows("Ask, or type");
     program.write("\x1bg");
     program.shows("› look");
+    program.waits_for_no_draft();
     program.signal("KILL");
     program.exit();
     std::fs::remove_file(&picture).unwrap();

@@ -307,6 +307,16 @@ impl Program {
         }
     }
 
+    /// Waits until nothing that was typed is kept for another life.
+    pub(super) fn waits_for_no_draft(&self) {
+        let deadline = Instant::now() + self.patience;
+        let drafts = self.place.path().join("home/drafts");
+        while std::fs::read_dir(&drafts).is_ok_and(|mut files| files.next().is_some()) {
+            assert!(Instant::now() < deadline, "a draft stays");
+            thread::yield_now();
+        }
+    }
+
     /// The screen as text, without the spaces at line ends.
     pub(super) fn screen(&self) -> String {
         let screen = self.parser.screen();
