@@ -7,6 +7,7 @@ pub mod atomic_file;
 pub mod browser;
 pub mod clock;
 pub mod foreground;
+pub mod held;
 pub mod hex;
 pub mod ids;
 pub mod jsonl;

@@ -48,6 +48,14 @@ impl<C: Copy, A> Layers<C, A> {
         self.place(id, true, Box::new(component));
     }
 
+    /// Puts another component in the place of a layer, which stays under what lies over it; nothing when it is not
+    /// there.
+    pub fn replace(&mut self, id: &str, component: impl Component<C, A> + 'static) {
+        if let Some(layer) = self.stack.iter_mut().find(|layer| layer.id == id) {
+            layer.component = Box::new(component);
+        }
+    }
+
     /// Takes the topmost layer away and tells its id.
     pub fn pop(&mut self) -> Option<&'static str> {
         self.stack.pop().map(|layer| layer.id)
@@ -277,8 +285,13 @@ mod tests {
         assert_eq!(actions, ["b:y"]);
         assert_eq!(handled, [Handled::Yes; 3]);
         assert_eq!(layers.contexts(), ["global"]);
+        // What takes the place of a layer stays below, and modal or not.
+        layers.replace("c", probe('d', "xyz"));
+        layers.replace("none", probe('e', "xyz"));
+        assert_eq!(press(&mut layers, "xy").0, ["b:y"]);
         assert_eq!(layers.pop(), Some("b"));
         assert!(!layers.is_modal());
+        assert_eq!(press(&mut layers, "x").0, ["d:x"]);
     }
 
     #[test]

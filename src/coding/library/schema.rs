@@ -7,6 +7,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags};
 
 use super::error::LibraryError;
+use crate::base::held::HeldFile;
 use crate::coding::session::SessionDirectory;
 
 /// Version of the tables; another one in the file means that it is made anew.
@@ -173,7 +174,7 @@ impl Library {
     }
 
     /// The right to index, given up with the file; `None` while another process has it.
-    pub(super) fn lock(&self) -> Result<Option<File>, LibraryError> {
+    pub(super) fn lock(&self) -> Result<Option<HeldFile>, LibraryError> {
         let path = self.lock_file();
         let failed = |error| LibraryError::io("open", &path, error);
         let mut options = File::options();
@@ -183,13 +184,13 @@ impl Library {
             .open(&path)
             .map_err(failed)?;
         match file.try_lock() {
-            Ok(()) => Ok(Some(file)),
+            Ok(()) => Ok(Some(file.into())),
             Err(std::fs::TryLockError::WouldBlock) => Ok(None),
             // A file system without locks: two that index at once do the same work twice, no more.
             Err(std::fs::TryLockError::Error(error))
                 if error.kind() == std::io::ErrorKind::Unsupported =>
             {
-                Ok(Some(file))
+                Ok(Some(file.into()))
             }
             Err(std::fs::TryLockError::Error(error)) => Err(failed(error)),
         }

@@ -7,14 +7,15 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::error::SessionError;
+use crate::base::held::HeldFile;
 
 /// How often and how long apart a lock is tried. A program that is being started has the files of the one
-/// that starts it for a moment, and their locks with them: also of a session that was just closed.
+/// that starts it for a moment, and their locks with them: also of one that has just been killed.
 const TRIES: u32 = 10;
 const BETWEEN: Duration = Duration::from_millis(10);
 
 /// Takes the lock of the session `path`, open as `file`. Blocks, a tenth of a second at most.
-pub(super) fn acquire(file: &File, path: &Path) -> Result<(), SessionError> {
+pub(super) fn acquire(file: File, path: &Path) -> Result<HeldFile, SessionError> {
     let mut locked = file.try_lock();
     for _ in 1..TRIES {
         if !matches!(locked, Err(TryLockError::WouldBlock)) {
@@ -24,13 +25,15 @@ pub(super) fn acquire(file: &File, path: &Path) -> Result<(), SessionError> {
         locked = file.try_lock();
     }
     match locked {
-        Ok(()) => Ok(()),
+        Ok(()) => Ok(file.into()),
         Err(TryLockError::WouldBlock) => Err(SessionError::Locked {
             path: path.to_owned(),
-            pid: holder(file),
+            pid: holder(&file),
         }),
         // A file system without locks: a session that opens is worth more than one that is guarded.
-        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
+        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
+            Ok(file.into())
+        }
         Err(TryLockError::Error(error)) => Err(SessionError::io("lock", path, error)),
     }
 }

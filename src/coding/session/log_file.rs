@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use super::error::SessionError;
 use super::load::Tail;
 use super::lock;
+use crate::base::held::HeldFile;
 use crate::base::jsonl;
 
 /// Conversations hold what people show to nobody else.
@@ -21,7 +22,7 @@ const DIRECTORY_MODE: u32 = 0o700;
 pub(super) struct LogFile {
     path: PathBuf,
     /// Not set until the first write creates the file.
-    file: Option<File>,
+    file: Option<HeldFile>,
     length: u64,
     tail: Tail,
     /// The file's name is not known to be on disk yet.
@@ -46,7 +47,7 @@ impl LogFile {
         let file = options()
             .open(path)
             .map_err(|error| SessionError::io("open", path, error))?;
-        lock::acquire(&file, path)?;
+        let file = lock::acquire(file, path)?;
         Ok(Self {
             path: path.to_owned(),
             file: Some(file),
@@ -63,7 +64,7 @@ impl LogFile {
     }
 
     pub(super) fn file(&self) -> Option<&File> {
-        self.file.as_ref()
+        self.file.as_deref()
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -141,17 +142,15 @@ impl LogFile {
             .create_new(true)
             .open(&unnamed)
             .map_err(|error| self.error("create", error))?;
-        let written = lock::acquire(&file, &self.path)
-            .and_then(|()| {
-                jsonl::append(&file, 0, records).map_err(|error| self.error("write", error.source))
-            })
-            .and_then(|length| {
-                let named = name_new(&unnamed, &self.path);
-                named.map_err(|error| self.error("create", error))?;
-                Ok(length)
-            });
+        let written = lock::acquire(file, &self.path).and_then(|file| {
+            let length = jsonl::append(&file, 0, records)
+                .map_err(|error| self.error("write", error.source))?;
+            let named = name_new(&unnamed, &self.path);
+            named.map_err(|error| self.error("create", error))?;
+            Ok((file, length))
+        });
         match written {
-            Ok(length) => {
+            Ok((file, length)) => {
                 self.length = length;
                 self.file = Some(file);
                 Ok(())
@@ -169,7 +168,7 @@ impl LogFile {
             return Ok(());
         };
         let mut torn = Vec::new();
-        let mut reader = file;
+        let mut reader: &File = file;
         reader
             .seek(SeekFrom::Start(self.length))
             .and_then(|_| reader.read_to_end(&mut torn))

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 pub use self::keeper::UnsentKeeper;
 
 use super::session::{SESSION_EXTENSION, SessionDirectory};
+use crate::base::held::HeldFile;
 use crate::base::parts::Parts;
 use crate::base::text::head_bytes;
 
@@ -79,7 +80,7 @@ impl From<Stored> for UnsentText {
 #[derive(Debug)]
 pub struct UnsentFile {
     path: PathBuf,
-    file: File,
+    file: HeldFile,
     /// What stands in it, as far as this process has written it.
     written: Vec<u8>,
 }
@@ -106,7 +107,7 @@ impl UnsentFile {
                 Ok(()) => {
                     return Ok(Self {
                         path,
-                        file,
+                        file: file.into(),
                         written: Vec::new(),
                     });
                 }

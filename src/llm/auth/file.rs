@@ -19,6 +19,7 @@ use tokio::time::Instant;
 use super::store::{Store, StoreError};
 use super::vault::{self, Vault};
 use crate::base::atomic_file::{self, WriteError};
+use crate::base::held::HeldFile;
 
 /// Longest wait for another process: longer than any refresh takes.
 const LOCK_TIME: Duration = Duration::from_secs(90);
@@ -125,7 +126,7 @@ impl CredentialFile {
         }
         Ok(LockedFile {
             file: self.clone(),
-            _held: held,
+            _held: held.into(),
         })
     }
 
@@ -157,7 +158,7 @@ impl CredentialFile {
 #[derive(Debug)]
 pub struct LockedFile {
     file: CredentialFile,
-    _held: File,
+    _held: HeldFile,
 }
 
 impl LockedFile {

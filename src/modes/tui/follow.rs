@@ -195,7 +195,7 @@ impl App {
             if let Some(marked) = open.marked() {
                 picker = picker.with_selected(marked);
             }
-            self.layers.push(id, picker);
+            self.layers.replace(id, picker);
         }
     }
 

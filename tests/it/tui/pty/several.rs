@@ -163,6 +163,23 @@ fn a_kill_costs_none_of_the_sessions_anything() {
 }
 
 #[test]
+fn a_question_stays_over_a_list_that_changes_below_it() {
+    let mut program = two();
+    program.write("\x1b0");
+    program.shows("Open sessions");
+    program.write("wait");
+    program.shows("› 1 …");
+    program.write("\x04");
+    program.shows("Session 1 works");
+    fs::write(program.work().join("go"), "").unwrap();
+    program.shows("2/2 1✓");
+    assert!(program.screen().contains("Keep it open"));
+    program.write("\x1b");
+    program.hides("Keep it open");
+    program.shows("› 1 ✓");
+}
+
+#[test]
 fn closing_one_asks_while_it_works_and_shows_the_other() {
     let mut program = two();
     program.write("/close\r");
