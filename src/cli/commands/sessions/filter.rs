@@ -20,7 +20,7 @@ pub(in crate::cli) struct FilterArgs {
     pub directory: Option<PathBuf>,
 
     /// Used since a date (2026-01-31) or for as long as this (30m, 12h, 7d, 2w)
-    #[arg(long, value_name = "WHEN", value_parser = since)]
+    #[arg(long, value_name = "WHEN", value_parser = since_now)]
     pub since: Option<i64>,
 
     /// With a name that holds this
@@ -81,8 +81,12 @@ impl From<Order> for Sort {
     }
 }
 
-/// Milliseconds since the epoch of a date, a time, or an age.
-fn since(text: &str) -> Result<i64, String> {
+fn since_now(text: &str) -> Result<i64, String> {
+    since(text, clock::now_ms())
+}
+
+/// Milliseconds since the epoch of a date, a time, or an age at `now`.
+fn since(text: &str, now: i64) -> Result<i64, String> {
     let wrong = || "it must be a date like 2026-01-31, or an age like 30m, 12h, 7d, 2w".to_owned();
     if let Ok(time) = text.parse::<jiff::Timestamp>() {
         return Ok(time.as_millisecond());
@@ -105,7 +109,7 @@ fn since(text: &str) -> Result<i64, String> {
         .parse()
         .map_err(|_| wrong())?;
     let age = count.checked_mul(minutes * 60_000).filter(|age| *age >= 0);
-    Ok(clock::now_ms().saturating_sub(age.ok_or_else(wrong)?))
+    Ok(now.saturating_sub(age.ok_or_else(wrong)?))
 }
 
 #[cfg(test)]
@@ -114,12 +118,13 @@ mod tests {
 
     #[test]
     fn times_and_ages_are_understood() {
-        assert_eq!(since("2026-01-01T00:00:00Z"), Ok(1_767_225_600_000));
-        assert!(since("2026-01-01").is_ok());
-        let week = clock::now_ms() - since("1w").unwrap();
-        assert!((604_800_000..604_860_000).contains(&week), "{week}");
+        let now = 1_800_000_000_000;
+        assert_eq!(since("2026-01-01T00:00:00Z", now), Ok(1_767_225_600_000));
+        assert!(since("2026-01-01", now).is_ok());
+        assert_eq!(since("1w", now), Ok(1_799_395_200_000));
+        assert_eq!(since("30m", now), Ok(1_799_998_200_000));
         for wrong in ["", "d", "x7", "-3d", "7 days", "9223372036854775807w", "é"] {
-            assert!(since(wrong).is_err(), "{wrong}");
+            assert!(since(wrong, now).is_err(), "{wrong}");
         }
     }
 }
