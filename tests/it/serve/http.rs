@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 /// Only a test that fails waits as long.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// A client with headers of its own.
 #[derive(Clone)]

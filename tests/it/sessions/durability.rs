@@ -13,7 +13,7 @@ use crate::support::cli::{Home, lines_of};
 fn wait_until(what: &str, done: impl Fn() -> bool) {
     let began = std::time::Instant::now();
     while !done() {
-        assert!(began.elapsed().as_secs() < 60, "{what} does not come");
+        assert!(began.elapsed().as_secs() < 120, "{what} does not come");
         std::thread::yield_now();
     }
 }

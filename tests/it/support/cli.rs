@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use super::outline::without_duration;
 
 /// Longest wait for a line or for the end. Only a test that fails waits as long.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// Where the program runs: a home and a project, both empty at first.
 pub(crate) struct Home {

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use super::agent::model;
 
 /// Only a test that fails waits as long.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// Folders that several hosts use one after the other.
 pub(crate) struct Place {

@@ -64,7 +64,7 @@ struct State {
 }
 
 /// Only a test that fails waits as long.
-const PATIENCE: std::time::Duration = std::time::Duration::from_mins(1);
+const PATIENCE: std::time::Duration = std::time::Duration::from_mins(2);
 
 /// A server that runs on a thread of its own until it is dropped.
 pub(crate) struct OAuth {

@@ -9,7 +9,7 @@ use osier::term::terminal::TerminalKind;
 use osier::term::theme::ColourDepth;
 use serde_json::json;
 
-use super::support::{Builder, Screen};
+use super::support::{Builder, Screen, told};
 
 fn everything() -> Builder {
     let script = Script::new()
@@ -20,9 +20,11 @@ fn everything() -> Builder {
         .turn(|turn| {
             turn.tool("write", json!({"file_path": "n.txt", "content": "new\n"}))
                 .tool("read", json!({"file_path": "absent"}))
+                .usage(told(1_024, 14))
         })
         .turn(|turn| {
             turn.text("# Title\n\nSome **bold** `code`, a [link](https://a.b).\n\n> quote")
+                .usage(told(1_224, 18))
         });
     Screen::new(60, 30).script(script)
 }

@@ -264,7 +264,7 @@ fn paths_complete_in_the_directory_of_the_session() {
 fn the_tour_fails_a_test_mends_it_and_says_what_it_is() {
     let mut program = Program::new()
         .size(100, 40)
-        .patience(Duration::from_secs(90))
+        .patience(Duration::from_mins(3))
         .start();
     program.shows("demo/tour");
     program.write("show me\r");

@@ -5,7 +5,7 @@ use osier::modes::tui::{Effect, Viewer};
 use osier::term::input::{KeyModifiers, MouseButton, MouseEventKind, MouseInput};
 use serde_json::json;
 
-use super::support::Screen;
+use super::support::{Screen, told};
 
 fn mouse(kind: MouseEventKind, column: u16, row: u16) -> MouseInput {
     MouseInput {
@@ -158,7 +158,7 @@ async fn the_prompt_that_is_answered_stays_in_sight() {
 async fn blocks_are_picked_copied_folded_and_opened_by_keyboard() {
     let script = Script::new()
         .turn(|turn| turn.tool("bash", json!({"command": "seq 12"})))
-        .turn(|turn| turn.text(ANSWER));
+        .turn(|turn| turn.text(ANSWER).usage(told(1_024, 50)));
     let mut screen = Screen::new(60, 40).script(script).start().await;
     screen.send("do it").settled().await;
     screen.screen();

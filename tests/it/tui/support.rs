@@ -20,7 +20,7 @@ use osier::coding::questions::{Answer, Question};
 use osier::coding::settings::{self, Settings};
 use osier::llm::model::Compat;
 use osier::llm::scripted::{Script, ScriptedProvider};
-use osier::llm::usage::Price;
+use osier::llm::usage::{Price, Usage};
 use osier::llm::{Api, ContentBlock, Modality, Model, ThinkingLevel};
 use osier::modes::tui::{App, AppOptions, Effect, Looks};
 use osier::term::frame::Links;
@@ -37,7 +37,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 /// No condition takes this long; one that never holds fails with the screen.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// A screen that has not started.
 pub(super) struct Builder {
@@ -512,6 +512,16 @@ fn write(path: &Path, text: &str) {
 }
 
 /// The event as it would be on a machine without time, in a directory of a known name.
+/// What a model says it has read and written. Without it that is counted, and what a command gives back tells how
+/// long it took: it is not as long twice.
+pub(super) fn told(input: u64, output: u64) -> Usage {
+    Usage {
+        input,
+        output,
+        ..Usage::default()
+    }
+}
+
 fn normal(mut event: Event) -> Event {
     match &mut event {
         Event::Workspace { cwd, .. } => "~/work".clone_into(cwd),

@@ -23,7 +23,7 @@ const axe = readFileSync(from.resolve("axe-core/axe.min.js"), "utf8");
 export const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
 export const DESKTOP = { viewport: { width: 1280, height: 800 } };
 /** How long something may take to come, in milliseconds. Only a play that fails waits as long. */
-const PATIENCE = 30_000;
+const PATIENCE = 120_000;
 
 export const home = join(folder, "home");
 export const work = join(folder, "work");

@@ -87,7 +87,7 @@ fn a_hundred_sizes_while_an_answer_comes_end_in_the_right_screen() {
     let mut program = Program::new()
         .file("s.json", &long())
         .model("s.json")
-        .patience(Duration::from_secs(90))
+        .patience(Duration::from_mins(3))
         .start();
     program.shows("Ask,");
     program.write("go\r");

@@ -208,7 +208,7 @@ impl Program {
             size: (80, 24),
             arguments: Vec::new(),
             typed: String::new(),
-            patience: Duration::from_secs(30),
+            patience: Duration::from_mins(2),
             term: "xterm-256color",
             answers: &[],
             mosh: None,

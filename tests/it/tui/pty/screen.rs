@@ -77,7 +77,7 @@ impl Screen {
     }
 
     fn until(&self, what: &str, done: impl Fn(&str) -> bool) -> String {
-        let deadline = Instant::now() + Duration::from_secs(30);
+        let deadline = Instant::now() + Duration::from_mins(2);
         loop {
             let text = self.text();
             if done(&text) {

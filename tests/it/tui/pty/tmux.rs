@@ -93,7 +93,7 @@ impl Tmux {
     }
 
     pub(super) fn until(&self, what: &str, done: impl Fn(&str) -> bool) -> String {
-        let deadline = Instant::now() + Duration::from_secs(30);
+        let deadline = Instant::now() + Duration::from_mins(2);
         loop {
             let screen = self.screen();
             if done(&screen) {
@@ -214,7 +214,7 @@ fn a_terminal_that_is_closed_ends_it_and_what_came_is_stored() {
     let pid = String::from_utf8(pid).unwrap();
     assert!(tmux.run(&["kill-server"]).status.success());
     let stat = format!("/proc/{}/stat", pid.trim());
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + Duration::from_mins(2);
     while fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z ")) {
         assert!(Instant::now() < deadline, "it goes on without a terminal");
         thread::yield_now();

@@ -58,7 +58,7 @@ fn kills_at_any_moment_lose_nothing_that_was_acknowledged() {
         .file("mark.sh", MARK)
         .file("current", "none\n")
         .model("s.json")
-        .patience(Duration::from_mins(1))
+        .patience(Duration::from_mins(2))
         .start();
     let mut tally = Tally::default();
     let mut left: Option<String> = None;
