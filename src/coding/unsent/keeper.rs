@@ -41,13 +41,14 @@ impl UnsentKeeper {
 
     /// Has `unsent` written in place of what was kept before. Never blocks.
     pub fn keep(&self, unsent: UnsentText) {
-        self.latest.send_modify(|latest| {
+        self.latest.send_if_modified(|latest| {
             let before = std::mem::replace(&mut latest.unsent, unsent);
-            if !latest.unsent.text.is_empty() {
-                latest.taken = None;
-            } else if !before.text.is_empty() {
-                latest.taken = Some(before);
+            let is_other = before != latest.unsent;
+            if is_other {
+                let is_taken = latest.unsent.text.is_empty() && !before.text.is_empty();
+                latest.taken = is_taken.then_some(before);
             }
+            is_other
         });
     }
 
@@ -198,6 +199,8 @@ mod tests {
         let stored = after(INTERVAL * 2, folder).await;
         assert_eq!(stored.as_deref(), Some("first thought"));
         assert_eq!(after(AFTER_SENDING, folder).await, None);
+        keeper.keep(unsent(""));
+        assert_eq!(after(INTERVAL * 2, folder).await, None);
         keeper.keep(unsent("another"));
         assert_eq!(
             after(INTERVAL * 2, folder).await.as_deref(),
