@@ -8,6 +8,7 @@
 //   question {request}, closed {id}                         notice {severity, text}
 //   fan              several models at one prompt           servers          MCP servers
 //   restored {changes, left}   files were brought back      company          who is here, and who writes
+//   unstored {texts}  prompts from here that nobody has
 
 import { handlers } from "./events.js";
 import { Tree } from "./tree.js";
@@ -29,6 +30,8 @@ export class Conversation extends EventTarget {
   fan = null;
   /** Who is in the session, while there are several: `{clients, writer, you}`. */
   company = null;
+  /** Texts that went out from here and are not in the conversation yet, oldest first. */
+  sent = [];
   /** This page has asked for it, and shows it when it begins. */
   wantsFan = false;
   tree = new Tree();
@@ -60,6 +63,29 @@ export class Conversation extends EventTarget {
   /** Sends a command to the session; gives what it gives. */
   ask(type, parameters = {}) {
     return this.link.command(this.id, { type, ...parameters });
+  }
+
+  /** Sends a prompt; one that cannot be stored is told as `unstored`. */
+  prompt(parameters) {
+    this.sent.push(parameters.message);
+    return this.ask("prompt", parameters).catch((error) => {
+      this.came(parameters.message);
+      throw error;
+    });
+  }
+
+  /** A prompt is in the conversation. Where something on the way has changed its words it is the oldest. */
+  came(text) {
+    this.sent.splice(Math.max(0, this.sent.indexOf(text)), 1);
+  }
+
+  /** Nothing runs: takes what neither came nor waits in the queues. */
+  takeLost() {
+    const waits = ({ steering, followUp }) => [...steering, ...followUp].map(({ text }) => text);
+    const kept = waits(this.queue);
+    const lost = this.sent.filter((text) => !kept.includes(text));
+    this.sent = this.sent.filter((text) => kept.includes(text));
+    return lost;
   }
 
   /** Reads everything anew; `snapshot` is how the server has it. Events that come meanwhile wait. */

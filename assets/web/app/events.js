@@ -33,6 +33,12 @@ const deltas = {
   toolcall_end: (content, { index, arguments: given }) => (content[index].arguments = given),
 };
 
+/** Ends of a run that no message tells of. */
+const ends = {
+  stopped: ({ message }) => message,
+  max_turns: ({ maxTurns }) => `The model gave no answer within ${maxTurns} turns.`,
+};
+
 export const handlers = {
   agent_start(conversation) {
     conversation.running = true;
@@ -49,12 +55,17 @@ export const handlers = {
       conversation.tell("call", { id });
     }
     phase(conversation, "");
+    const text = ends[outcome.type]?.(outcome);
+    if (text) conversation.tell("notice", { severity: "error", text });
+    const texts = conversation.takeLost();
+    if (outcome.type === "stopped" && texts.length > 0) conversation.tell("unstored", { texts });
     conversation.tell("settled", { outcome });
     conversation.readTree().catch(() => {});
   },
 
   message_start(conversation, { id, message }) {
     if (message.role === "toolResult") return;
+    if (message.role === "user") conversation.came(message.text);
     const run =
       message.role === "shellRun" &&
       conversation.items.findLast(({ id, entryId }) => id?.startsWith("shell-") && !entryId);

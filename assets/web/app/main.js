@@ -123,6 +123,7 @@ class Page {
     on("closed", () => this.questions.next());
     on("notice", ({ severity, text }) => toast(text, severity));
     on("settled", () => (this.drawer.update(), this.refresh()));
+    on("unstored", ({ texts }) => this.composer.put(texts.join("\n\n")));
     on("ended", () => this.refresh());
     on("fan", () => this.lanes.update());
     on("company", () => this.company.update());
@@ -202,7 +203,7 @@ class Page {
       });
     const attachments = editing?.message.attachments ?? [];
     const streamingBehavior = conversation.running ? (followUp ? "followUp" : "steer") : undefined;
-    await conversation.ask("prompt", { message: text, images, attachments, streamingBehavior });
+    await conversation.prompt({ message: text, images, attachments, streamingBehavior });
   }
 
   stop() {
@@ -212,6 +213,7 @@ class Page {
   /** Takes what waits back into the field. */
   async recall() {
     const { steering, followUp } = await this.conversation.ask("clear_queue");
+    this.conversation.sent = [];
     this.composer.put([...steering, ...followUp].map(({ text }) => text).join("\n\n"));
   }
 

@@ -34,6 +34,7 @@ use super::looks::NewBinding;
 use super::mouse::Pointer;
 use super::plugins::PluginView;
 use super::search::Search;
+use super::sent::Sent;
 use super::todo::TodoView;
 use super::transcript::Transcript;
 use super::tree::TreeMemory;
@@ -113,6 +114,7 @@ pub struct App {
     pub footer: Footer,
     pub activity: Activity,
     pub queue: QueueView,
+    pub(super) sent: Sent,
     pub theme: Box<Theme>,
     pub keymap: Keymap,
     pub session: SessionInfo,
@@ -198,6 +200,7 @@ impl App {
             footer,
             activity: Activity::new(options.reduced_motion),
             queue: QueueView::default(),
+            sent: Sent::default(),
             theme: Box::new(options.theme),
             keymap: options.keymap,
             session: SessionInfo::default(),

@@ -10,7 +10,7 @@ use super::deck::DeckRequest;
 use super::editor::Missing;
 use super::overlays;
 use super::slash;
-use crate::agent::Op as AgentOp;
+use crate::agent::{Op as AgentOp, UserMessage};
 use crate::coding::host::{DiffRange, Op};
 use crate::term::component::{Cx, Handled};
 
@@ -328,6 +328,11 @@ impl App {
             return;
         }
         let text = prompt.to_owned();
+        self.sent.add(UserMessage {
+            text: text.clone(),
+            attachments: attachments.clone(),
+            ..UserMessage::default()
+        });
         self.tell(if follow_up {
             AgentOp::FollowUp { text, attachments }
         } else {

@@ -119,6 +119,7 @@ impl App {
         self.footer.read_only = session.read_only;
         self.activity.work = Work::Idle;
         self.queue = QueueView::default();
+        self.sent.clear();
         self.footer.context_tokens = 0;
         for stored in messages {
             self.count(&stored.message);
@@ -248,7 +249,14 @@ impl App {
                 };
             }
             agent::Event::QueueRecalled { messages } => {
+                self.sent.clear();
                 self.take_back(messages);
+            }
+            agent::Event::MessageStart { message, .. } => {
+                if let AgentMessage::User(prompt) = &**message {
+                    self.sent.came(prompt);
+                }
+                return;
             }
             agent::Event::MessageEnd { message, .. } => self.count(message),
             agent::Event::ThinkingLevelChanged { level, effective } => {
@@ -266,6 +274,10 @@ impl App {
     }
 
     fn settled(&mut self, outcome: &RunOutcome, now: Instant) {
+        let lost = self.sent.take_lost(&self.queue);
+        if matches!(outcome, RunOutcome::Stopped { .. }) {
+            self.take_back(&lost);
+        }
         let since = match self.activity.work {
             Work::Working { since } | Work::Retrying { since, .. } => Some(since),
             _ => None,

@@ -33,6 +33,7 @@ mod reading;
 mod restore;
 mod run;
 mod search;
+mod sent;
 mod servers;
 pub mod sessions;
 pub mod slash;

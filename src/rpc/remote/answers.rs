@@ -24,6 +24,9 @@ const ANSWERED: &[(&str, &str)] = &[
     ("read_log", "stored_entries"),
 ];
 
+/// Ops that must not be done twice, and the events that only answer them.
+const DONE_ONCE: &[(&str, &str)] = &[("recall_queue", "queue_recalled")];
+
 /// Numbers that one client may use.
 const NUMBERS: u64 = 1 << 24;
 
@@ -57,6 +60,9 @@ impl Asked {
             *self.open.entry(answer).or_default() += 1;
             asks = true;
         }
+        if let Some((_, answer)) = DONE_ONCE.iter().find(|(done, _)| *done == kind) {
+            *self.open.entry(answer).or_default() += 1;
+        }
         asks
     }
 
@@ -80,7 +86,8 @@ impl Asked {
             }
             return own.is_some();
         }
-        let Some((_, answer)) = ANSWERED.iter().find(|(_, answer)| *answer == kind) else {
+        let mut answers = ANSWERED.iter().chain(DONE_ONCE);
+        let Some((_, answer)) = answers.find(|(_, answer)| *answer == kind) else {
             return true;
         };
         match self.open.get_mut(answer) {
@@ -117,6 +124,12 @@ mod tests {
         assert!(!two.hear(&mut usage));
         assert!(one.hear(&mut usage));
         assert!(!one.hear(&mut usage));
+        // What waited in the queues goes to whoever takes it back, and to nobody twice.
+        assert!(!one.send(&mut json!({"type": "recall_queue"})));
+        let mut recalled = json!({"type": "queue_recalled", "messages": []});
+        assert!(!two.hear(&mut recalled));
+        assert!(one.hear(&mut recalled));
+        assert!(!one.hear(&mut recalled));
         assert!(!one.send(&mut json!({"type": "prompt"})));
         assert!(two.hear(&mut json!({"type": "agent_start"})));
     }

@@ -12,6 +12,9 @@ use serde_json::json;
 
 use super::support::Screen;
 
+/// What stands in an editor in which nothing does.
+const EMPTY: &str = "Ask, or type / for commands";
+
 /// A run that waits at a gate, then reads what was queued meanwhile.
 fn gated(gate: &Gate) -> Script {
     Script::new()
@@ -208,4 +211,25 @@ async fn a_long_run_is_told_only_to_someone_who_looks_elsewhere() {
         assert_eq!(screen.effects.len(), told, "{:?}", screen.effects);
     }
     assert_eq!(screen.effects, [Effect::Notify("it is done".to_owned())]);
+}
+
+#[tokio::test]
+async fn what_cannot_be_stored_comes_back_into_the_editor() {
+    let mut screen = Screen::new(60, 20)
+        .script(Script::always("Just an answer."))
+        .start()
+        .await;
+    // No folder can be made where a file stands.
+    let sessions = screen.home().join("sessions");
+    std::fs::write(&sessions, "").unwrap();
+    screen.send("do it").settled().await;
+    assert_eq!(screen.editor(), "do it");
+    assert!(screen.screen().contains("✗ "), "{}", screen.screen());
+    std::fs::remove_file(&sessions).unwrap();
+    screen.press("enter").settled().await;
+    assert_eq!(screen.editor(), EMPTY);
+    assert_eq!(screen.last_prompt(), "do it");
+    // What came is not given back when something else fails.
+    screen.send("and this").settled().await;
+    assert_eq!(screen.editor(), EMPTY);
 }

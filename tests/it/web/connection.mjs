@@ -1,7 +1,9 @@
 // The connection goes and comes back: what was missed is told, nothing twice; without a server the page still opens.
 
 import assert from "node:assert/strict";
-import { DESKTOP, PHONE, picture, play, ready, say, settled } from "./stage.mjs";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { DESKTOP, PHONE, home, picture, play, ready, say, setting, settled } from "./stage.mjs";
 
 const words = Array.from({ length: 120 }, (_, number) => `word${number}`).join(" ");
 const TURNS = [
@@ -21,6 +23,13 @@ await play(async (stage, serve) => {
   });
   await page.goto(server.url);
   await ready(page);
+
+  // No folder can be made where a file stands: what cannot be stored comes back.
+  setting("sessions", "");
+  await say(page, "kept although there is no room");
+  await page.locator(".toast.error").waitFor();
+  await page.waitForFunction(() => document.querySelector("#prompt").value === "kept although there is no room");
+  rmSync(join(home, "sessions"));
   await say(page, "long");
   await page.locator(".answer", { hasText: "word10" }).waitFor();
 

@@ -218,7 +218,9 @@ impl Card {
                     edits: None,
                 };
             }
-            Event::Agent(agent::Event::QueueRecalled { .. })
+            Event::Agent(
+                agent::Event::QueueRecalled { .. } | agent::Event::AgentSettled { .. },
+            )
             | Event::Tree(TreeEvent::Moved { .. } | TreeEvent::Forked { .. }) => {
                 self.unsent.stale = true;
             }
