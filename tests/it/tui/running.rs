@@ -75,7 +75,8 @@ async fn queued_messages_are_recalled_into_the_editor() {
     screen.send("one").send("two").shows("next: two").await;
     screen.type_text("draft").press("alt+up");
     screen.hides("next:").await;
-    assert_eq!(screen.editor(), "one\n\ntwo\n\ndraft");
+    screen.type_text("!");
+    assert_eq!(screen.editor(), "one\n\ntwo\n\ndraft!");
     gate.open();
     screen.settled().await;
     assert!(!screen.conversation().contains("▌ one"));
@@ -223,12 +224,13 @@ async fn what_cannot_be_stored_comes_back_into_the_editor() {
     let sessions = screen.home().join("sessions");
     std::fs::write(&sessions, "").unwrap();
     screen.send("do it").settled().await;
-    assert_eq!(screen.editor(), "do it");
+    screen.type_text(" now");
+    assert_eq!(screen.editor(), "do it now");
     assert!(screen.screen().contains("✗ "), "{}", screen.screen());
     std::fs::remove_file(&sessions).unwrap();
     screen.press("enter").settled().await;
     assert_eq!(screen.editor(), EMPTY);
-    assert_eq!(screen.last_prompt(), "do it");
+    assert_eq!(screen.last_prompt(), "do it now");
     // What came is not given back when something else fails.
     screen.send("and this").settled().await;
     assert_eq!(screen.editor(), EMPTY);

@@ -176,7 +176,7 @@ impl Editor {
             pieces.push(Piece::Text("\n\n".to_owned()));
             pieces.extend(rest.pieces);
         }
-        let cursor = Position::new(usize::MAX, 0);
+        let cursor = Position::new(usize::MAX, usize::MAX);
         self.area.restore(&Draft { pieces, cursor });
         self.modal.reset(&mut self.area);
         self.completion = None;
