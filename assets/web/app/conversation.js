@@ -125,6 +125,7 @@ export class Conversation extends EventTarget {
     this.facts = facts;
     this.running = facts.isStreaming;
     this.phase = "";
+    this.sent = [];
     this.setMessages(page.messages ?? [], page.atStart ?? true);
     const pending = new Set(agent?.pendingToolCalls ?? []);
     for (const [id, call] of this.calls) if (!call.result) call.state = pending.has(id) ? "running" : "ended";

@@ -167,15 +167,8 @@ fn keep(
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::unsent;
     use super::*;
-
-    fn unsent(text: &str) -> UnsentText {
-        UnsentText {
-            session: "1".into(),
-            cwd: "/work".into(),
-            text: text.into(),
-        }
-    }
 
     /// The text in the file once that time has passed, of which nobody waits for any.
     async fn after(time: Duration, folder: &Path) -> Option<String> {

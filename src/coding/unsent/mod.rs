@@ -219,7 +219,7 @@ fn is_stored(project: &Path, id: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn unsent(text: &str) -> UnsentText {
+    pub(super) fn unsent(text: &str) -> UnsentText {
         UnsentText {
             session: "1".into(),
             cwd: "/work".into(),
