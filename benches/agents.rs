@@ -21,11 +21,11 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use osier::agent::{Agent, AgentConfig, Event, Op, ProviderTransport, RunOutcome};
-use osier::coding::tools::{self, Workspace};
-use osier::llm::model::Compat;
-use osier::llm::usage::Price;
-use osier::llm::{Api, HttpProvider, Modality, Model, ThinkingLevel};
+use osier_agent::{Agent, AgentConfig, Event, Op, ProviderTransport, RunOutcome};
+use osier_llm::model::Compat;
+use osier_llm::usage::Price;
+use osier_llm::{Api, HttpProvider, Modality, Model, ThinkingLevel};
+use osier_tools::Workspace;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -89,7 +89,8 @@ async fn converse(agents: usize, url: &str) -> (usize, u64) {
         .map(|number| {
             let transport = ProviderTransport::new(Arc::new(provider.clone()), None);
             let mut config = AgentConfig::new(Arc::new(transport), model(url));
-            config.tools = tools::build(&workspace, Some(&["read".to_owned()])).expect("the tool");
+            config.tools =
+                osier_tools::build(&workspace, Some(&["read".to_owned()])).expect("the tool");
             let agent = Agent::spawn(config);
             let mut events = agent.subscribe();
             let text = format!("agent {number}: what does the manifest say?");

@@ -20,7 +20,7 @@ use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use library_fixture::{DENSE_NEEDLE, NEEDLE, later_prompt, write_sessions};
-use osier::coding::library::{Depth, Library, Outcome, SessionFilter, Sort};
+use osier_index::{Depth, Library, Outcome, SessionFilter, Sort};
 use tokio_util::sync::CancellationToken;
 
 const SESSIONS: usize = 10_000;

@@ -40,7 +40,7 @@ const DELTAS: usize = 3000;
 const WIDTH: usize = 120;
 
 mod llm {
-    use osier::llm::sse::SseParser;
+    use osier_llm::sse::SseParser;
 
     use super::{Bencher, BytesCount, DELTAS, answer, black_box, wire::Wire};
 
@@ -67,7 +67,7 @@ mod llm {
 }
 
 mod markdown {
-    use osier::term::markdown::Markdown;
+    use osier_markdown::Markdown;
 
     use super::{Bencher, BytesCount, DELTAS, WIDTH, answer, black_box};
 
@@ -113,9 +113,9 @@ mod markdown {
 }
 
 mod text {
-    use osier::term::face::Token;
-    use osier::term::row::Span;
-    use osier::term::wrap::Wrap;
+    use osier_term::face::Token;
+    use osier_term::row::Span;
+    use osier_term::wrap::Wrap;
 
     use super::{Bencher, BytesCount, DELTAS, WIDTH, answer, black_box};
 
@@ -133,8 +133,8 @@ mod text {
 }
 
 mod diff {
-    use osier::coding::tools::diff::unified;
-    use osier::term::widgets::diff::rows;
+    use osier_term::widgets::diff::rows;
+    use osier_tools::diff::unified;
 
     use super::{Bencher, WIDTH, black_box};
 
@@ -217,7 +217,7 @@ mod frame {
 mod highlight {
     use std::sync::{Arc, mpsc};
 
-    use osier::term::highlight::{Highlighter, Request};
+    use osier_term::highlight::{Highlighter, Request};
 
     use super::{Bencher, BytesCount};
 
@@ -249,8 +249,8 @@ mod highlight {
 mod session {
     use std::path::Path;
 
-    use osier::agent::{AgentMessage, UserMessage};
-    use osier::coding::session::{EntryKind, Header, SessionStore};
+    use osier_agent::{AgentMessage, UserMessage};
+    use osier_store::{EntryKind, Header, SessionStore};
 
     use super::session_fixture::{Shape, write};
     use super::{Bencher, black_box};
@@ -286,8 +286,8 @@ mod session {
 mod tree {
     use std::sync::Arc;
 
-    use osier::coding::host::{Event, TreeEvent};
-    use osier::coding::session::{Outline, SessionStore};
+    use osier_session::host::{Event, TreeEvent};
+    use osier_store::{Outline, SessionStore};
 
     use super::screen::Screen;
     use super::session_fixture::{Shape, write};
@@ -363,7 +363,7 @@ mod tree {
 }
 
 mod editor {
-    use osier::term::widgets::textarea::{Position, TextArea};
+    use osier_term::widgets::textarea::{Position, TextArea};
 
     use super::{Bencher, black_box};
 
@@ -422,7 +422,7 @@ mod editor {
 mod checkpoint {
     use std::path::Path;
 
-    use osier::coding::checkpoint::CheckpointStore;
+    use osier_checkpoint::CheckpointStore;
     use tempfile::TempDir;
 
     use super::Bencher;
@@ -495,8 +495,8 @@ mod checkpoint {
 mod edit {
     use std::sync::Arc;
 
-    use osier::agent::{ToolContext, UpdateSink};
-    use osier::coding::tools::{Workspace, build};
+    use osier_agent::{ToolContext, UpdateSink};
+    use osier_tools::{Workspace, build};
     use serde_json::json;
     use tokio_util::sync::CancellationToken;
 
@@ -553,8 +553,8 @@ mod search {
     use std::path::Path;
     use std::sync::{Arc, OnceLock};
 
-    use osier::agent::{ToolContext, UpdateSink};
-    use osier::coding::tools::{Workspace, build};
+    use osier_agent::{ToolContext, UpdateSink};
+    use osier_tools::{Workspace, build};
     use serde_json::{Value, json};
     use tempfile::TempDir;
     use tokio_util::sync::CancellationToken;

@@ -6,7 +6,7 @@
 use std::error::Error;
 use std::path::Path;
 
-use osier::base::process::{Invocation, spawn_piped};
+use osier_base::process::{Invocation, spawn_piped};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{ChildStdin, ChildStdout};

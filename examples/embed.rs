@@ -5,11 +5,11 @@
 use std::error::Error;
 use std::sync::Arc;
 
-use osier::agent::{self, RunOutcome};
-use osier::coding::folders::Folders;
-use osier::coding::host::{Event, Host, HostSetup, Op};
-use osier::coding::settings::Settings;
-use osier::llm::Delta;
+use osier_agent::RunOutcome;
+use osier_base::folders::Folders;
+use osier_llm::Delta;
+use osier_session::host::{Event, Host, HostSetup, Op};
+use osier_settings::Settings;
 
 /// Runs one prompt in a session of its own and gives `say` the answer in pieces.
 pub(crate) async fn ask(
@@ -19,15 +19,15 @@ pub(crate) async fn ask(
 ) -> Result<RunOutcome, Box<dyn Error>> {
     let (host, mut events) = Host::start(setup)?;
     let (text, attachments) = (prompt.to_owned(), Vec::new());
-    host.send(agent::Op::Prompt { text, attachments }.into());
+    host.send(osier_agent::Op::Prompt { text, attachments }.into());
     let outcome = loop {
         match events.recv().await.ok_or("the agent has ended")? {
             Event::SessionFailed { message, .. } => return Err(message.into()),
-            Event::Agent(agent::Event::MessageUpdate {
+            Event::Agent(osier_agent::Event::MessageUpdate {
                 delta: Delta::TextDelta { delta, .. },
                 ..
             }) => say(&delta),
-            Event::Agent(agent::Event::AgentSettled { outcome }) => break outcome,
+            Event::Agent(osier_agent::Event::AgentSettled { outcome }) => break outcome,
             _ => {}
         }
     };

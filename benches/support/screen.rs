@@ -6,17 +6,17 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use osier::agent::{self, AgentMessage, UserMessage};
-use osier::coding::folders::Folders;
-use osier::coding::host::Event;
-use osier::coding::settings::Settings;
-use osier::llm::{AssistantBlock, AssistantMessage, Delta, TurnStatus};
-use osier::modes::tui::{App, AppOptions, Looks};
-use osier::term::frame::{Cursor, Features, FrameWriter};
-use osier::term::highlight::Highlighter;
-use osier::term::input::InputEvent;
-use osier::term::keymap::parse_sequence;
-use osier::term::terminal::TerminalKind;
+use osier_agent::{AgentMessage, UserMessage};
+use osier_base::folders::Folders;
+use osier_llm::{AssistantBlock, AssistantMessage, Delta, TurnStatus};
+use osier_session::host::Event;
+use osier_settings::Settings;
+use osier_term::frame::{Cursor, Features, FrameWriter};
+use osier_term::highlight::Highlighter;
+use osier_term::input::InputEvent;
+use osier_term::keymap::parse_sequence;
+use osier_term::terminal::TerminalKind;
+use osier_tui::{App, AppOptions, Looks};
 use ratatui::layout::Size;
 use tempfile::TempDir;
 
@@ -87,17 +87,17 @@ impl Screen {
         };
         let prompt = Arc::new(AgentMessage::User(prompt));
         let id = "prompt".to_owned();
-        self.event(agent::Event::AgentStart);
-        self.event(agent::Event::MessageStart {
+        self.event(osier_agent::Event::AgentStart);
+        self.event(osier_agent::Event::MessageStart {
             id: id.clone(),
             message: Arc::clone(&prompt),
         });
-        self.event(agent::Event::MessageEnd {
+        self.event(osier_agent::Event::MessageEnd {
             id,
             message: prompt,
         });
         let empty = AgentMessage::Assistant(AssistantMessage::default());
-        self.event(agent::Event::MessageStart {
+        self.event(osier_agent::Event::MessageStart {
             id: ANSWER.to_owned(),
             message: Arc::new(empty),
         });
@@ -114,7 +114,7 @@ impl Screen {
 
     /// The call failed and is made again after `delay`.
     pub(crate) fn retry(&mut self, delay: Duration) {
-        self.event(agent::Event::RetryScheduled {
+        self.event(osier_agent::Event::RetryScheduled {
             attempt: 1,
             max_attempts: 5,
             delay_ms: delay.as_millis() as u64,
@@ -143,12 +143,12 @@ impl Screen {
             index: 0,
             signature: None,
         });
-        self.event(agent::Event::MessageEnd {
+        self.event(osier_agent::Event::MessageEnd {
             id: ANSWER.to_owned(),
             message: Arc::new(AgentMessage::Assistant(message)),
         });
-        self.event(agent::Event::AgentSettled {
-            outcome: agent::RunOutcome::Completed,
+        self.event(osier_agent::Event::AgentSettled {
+            outcome: osier_agent::RunOutcome::Completed,
         });
     }
 
@@ -184,13 +184,13 @@ impl Screen {
     }
 
     fn update(&mut self, delta: Delta) {
-        self.event(agent::Event::MessageUpdate {
+        self.event(osier_agent::Event::MessageUpdate {
             id: ANSWER.to_owned(),
             delta,
         });
     }
 
-    fn event(&mut self, event: agent::Event) {
+    fn event(&mut self, event: osier_agent::Event) {
         self.app.on_event(&Event::Agent(event), self.now);
     }
 }

@@ -10,10 +10,10 @@ use super::commands::export::ExportArgs;
 use super::commands::import::ImportArgs;
 use super::commands::sessions::SessionsCommand;
 use super::serve::ServeArgs;
-use crate::coding::permission;
-use crate::coding::sandbox::SandboxMode;
-use crate::llm::ThinkingLevel;
-use crate::llm::auth::is_safe;
+
+use osier_llm::ThinkingLevel;
+use osier_llm::auth::is_safe;
+use osier_sandbox::SandboxMode;
 
 /// A full-screen coding agent for the terminal.
 #[derive(Debug, Parser)]
@@ -133,7 +133,7 @@ pub(super) struct RunArgs {
 
     /// How much is asked before tools run: yolo, ask or plan
     #[arg(long, value_name = "MODE", value_parser = permission_mode)]
-    pub permissions: Option<permission::Mode>,
+    pub permissions: Option<osier_permissions::Mode>,
 
     /// What commands may do: off, workspace or read-only
     #[arg(long, value_name = "MODE", value_parser = sandbox_mode)]
@@ -388,8 +388,8 @@ pub(super) fn sandbox_mode(text: &str) -> Result<SandboxMode, String> {
     mode.ok_or_else(|| "the modes are off, workspace and read-only".to_owned())
 }
 
-pub(super) fn permission_mode(text: &str) -> Result<permission::Mode, String> {
-    let mode = permission::Mode::from_name(text);
+pub(super) fn permission_mode(text: &str) -> Result<osier_permissions::Mode, String> {
+    let mode = osier_permissions::Mode::from_name(text);
     mode.ok_or_else(|| "the modes are yolo, ask and plan".to_owned())
 }
 

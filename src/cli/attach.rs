@@ -7,12 +7,13 @@ use std::sync::Arc;
 use tokio::net::UnixStream;
 
 use super::exit::Exit;
-use crate::base::process::{Invocation, spawn_detached};
-use crate::coding::folders::Folders;
-use crate::coding::host::{HostSetup, Opening};
-use crate::modes::serve::read_token;
-use crate::modes::tui;
-use crate::rpc::remote::{self, Joining, Target, attach};
+use osier_base::folders::Folders;
+use osier_base::process::{Invocation, spawn_detached};
+use osier_serve::read_token;
+use osier_session::host::{HostSetup, Opening};
+
+use osier_rpc::remote;
+use osier_rpc::remote::{Joining, Target, attach};
 
 /// Holds the token of a server where none is in its address.
 const TOKEN: &str = "OSIER_SERVE_TOKEN";
@@ -64,7 +65,7 @@ pub(super) struct AttachArgs {
 pub(super) fn run(
     args: &AttachArgs,
     setup: &HostSetup,
-    mut options: tui::Options,
+    mut options: osier_tui::Options,
     runtime: &tokio::runtime::Runtime,
 ) -> Result<Exit, String> {
     let (target, given) = place(args.target.as_deref(), &setup.folders)?;
@@ -86,7 +87,7 @@ pub(super) fn run(
         drafts: Some(setup.folders.drafts()),
     };
     let words: Vec<&str> = args.target.as_deref().into_iter().collect();
-    options.elsewhere = Some(tui::Elsewhere {
+    options.elsewhere = Some(osier_tui::Elsewhere {
         files_are_here: target.is_here(),
         way_back: ["osier attach"]
             .iter()
@@ -97,7 +98,7 @@ pub(super) fn run(
     });
     let outcome = runtime.block_on(async {
         let first = attach(target.clone(), joining.clone());
-        tui::run_over(first, others(target, joining), setup, options).await
+        osier_tui::run_over(first, others(target, joining), setup, options).await
     });
     outcome
         .map(|()| Exit::Success)
@@ -157,8 +158,8 @@ fn token(
 }
 
 /// How other sessions over there are joined: each on a line of its own.
-fn others(target: Target, joining: Joining) -> tui::Open {
-    tui::Open::new(move |wanted, opening| {
+fn others(target: Target, joining: Joining) -> osier_tui::Open {
+    osier_tui::Open::new(move |wanted, opening| {
         if opening != Opening::Itself {
             let text = "only the server can make a copy: `/clone` in the session itself";
             return Err(text.to_owned());

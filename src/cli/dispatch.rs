@@ -14,22 +14,21 @@ use super::input;
 use super::look::ThemeLook;
 use super::meant::{Chosen, Meant};
 use super::{attach, serve};
-use crate::agent::RunOutcome;
-use crate::base::allocator;
-use crate::coding::host::{Host, HostSetup};
-use crate::coding::models::Models;
-#[cfg(target_os = "linux")]
-use crate::coding::sandbox;
-use crate::coding::trust::Trust;
+use osier_agent::RunOutcome;
+use osier_base::allocator;
+use osier_session::host::{Host, HostSetup};
+use osier_session::models::Models;
+
 use crate::modes::print::{LogOptions, Sinks};
-use crate::modes::{acp, json, print, rpc, tui};
-use crate::rpc::{Ended, schema};
+use crate::modes::{json, print, rpc};
+use osier_permissions::trust::Trust;
+use osier_rpc::{Ended, schema};
 
 /// Runs the program and says how it ended.
 pub fn run() -> ExitCode {
     allocator::give_back_large_blocks();
     #[cfg(target_os = "linux")]
-    if let Some(code) = sandbox::helper::run(std::env::args_os().skip(1)) {
+    if let Some(code) = osier_sandbox::helper::run(std::env::args_os().skip(1)) {
         return code;
     }
     let args = match Args::try_parse() {
@@ -307,7 +306,7 @@ fn run_acp(meant: &Meant, setup: HostSetup) -> Result<Exit, String> {
     }
     meant.tell_problems();
     let runtime = runtime()?;
-    let stopped = runtime.block_on(acp::run_on_stdio(setup));
+    let stopped = runtime.block_on(osier_acp::run_on_stdio(setup));
     // A thread that still waits for a line of input must not hold the end up.
     runtime.shutdown_background();
     Ok(if stopped {
@@ -319,7 +318,7 @@ fn run_acp(meant: &Meant, setup: HostSetup) -> Result<Exit, String> {
 
 fn run_screen(meant: Meant, setup: HostSetup, stdin_piped: bool) -> Result<Exit, String> {
     let options = meant.screen_options(stdin_piped)?;
-    let outcome = runtime()?.block_on(tui::run(setup, options));
+    let outcome = runtime()?.block_on(osier_tui::run(setup, options));
     outcome
         .map(|()| Exit::Success)
         .map_err(|error| format!("{error:#}"))
@@ -341,9 +340,9 @@ fn stop_on_signal(host: Host) -> tokio::task::JoinHandle<()> {
                 _ = interrupt.recv() => seen += 1,
                 _ = terminate.recv() => seen += 1,
             }
-            host.send(crate::agent::Op::Abort.into());
+            host.send(osier_agent::Op::Abort.into());
             if seen > 1 {
-                host.send(crate::coding::host::Op::ShutDown);
+                host.send(osier_session::host::Op::ShutDown);
             }
         }
     })

@@ -3,9 +3,9 @@
 use std::io::Read;
 use std::path::Path;
 
-use crate::base::path;
-use crate::coding::attachment;
-use crate::modes::prompt::Prompt;
+use osier_base::path;
+use osier_session::user_prompt::Prompt;
+use osier_tools::attachment;
 
 /// Largest piped text, in bytes.
 const PIPE_LIMIT: u64 = 10 * 1024 * 1024;

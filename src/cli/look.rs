@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::coding::exchange::{Ink, Look, Paint, Palette};
-use crate::modes::Painter;
-use crate::term::face::Token;
-use crate::term::theme::{ColourDepth, ThemeKind, ThemeStore};
+use osier_serve::Painter;
+use osier_term::face::Token;
+use osier_term::theme::{ColourDepth, ThemeKind, ThemeStore};
+use osier_transfer::{Ink, Look, Paint, Palette};
 
 /// Themes embedded and in the user's folder.
 #[derive(Debug)]

@@ -10,16 +10,15 @@ use std::sync::Arc;
 use super::args::{Args, AuthCommand, Command, LoginArgs, Mode};
 use super::input;
 use super::look::ThemeLook;
-use crate::base::problem::Problem;
-use crate::coding::folders::Folders;
-use crate::coding::host::{HostSetup, SessionChoice, find_session};
-use crate::coding::mcp;
-use crate::coding::models::Models;
-use crate::coding::settings::{READING, Settings, wants_reading};
-use crate::coding::trust::Trust;
-use crate::llm::Secret;
-use crate::modes::prompt::Prompt;
-use crate::modes::tui;
+use osier_base::folders::Folders;
+use osier_base::problem::Problem;
+use osier_session::host::{HostSetup, SessionChoice, find_session};
+
+use osier_llm::Secret;
+use osier_permissions::trust::Trust;
+use osier_session::models::Models;
+use osier_session::user_prompt::Prompt;
+use osier_settings::{READING, Settings, wants_reading};
 
 /// What the program runs with.
 pub(super) struct Meant {
@@ -194,7 +193,10 @@ impl Meant {
     }
 
     /// What the screen starts with.
-    pub(super) fn screen_options(mut self, stdin_piped: bool) -> Result<tui::Options, String> {
+    pub(super) fn screen_options(
+        mut self,
+        stdin_piped: bool,
+    ) -> Result<osier_tui::Options, String> {
         if self.args.run.screen_reader {
             let asked = (READING.to_owned(), "1".to_owned());
             self.environment.extend([asked]);
@@ -202,7 +204,7 @@ impl Meant {
         self.settings.read_aloud(wants_reading(&self.environment));
         let prompts = self.prompts(stdin_piped)?;
         let accounting = self.accounting()?;
-        Ok(tui::Options {
+        Ok(osier_tui::Options {
             prompts,
             problems: self.problems,
             settings: self.settings,
@@ -235,8 +237,8 @@ impl Meant {
         let mut problems = self.problems.clone();
         problems.extend(Models::load_lenient(setup).1);
         let servers = [self.folders.servers()];
-        problems.extend(mcp::load(&servers, &self.environment).problems);
-        problems.extend(tui::check_files(&self.folders, &self.settings));
+        problems.extend(osier_mcp::load(&servers, &self.environment).problems);
+        problems.extend(osier_tui::check_files(&self.folders, &self.settings));
         problems
     }
 }

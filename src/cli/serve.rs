@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use super::args::RunArgs;
 use super::exit::Exit;
-use crate::base::process::{Invocation, spawn_detached};
-use crate::coding::host::HostSetup;
-use crate::coding::permission;
-use crate::coding::relay::{Relay, Users, UsersError};
-use crate::coding::sandbox::SandboxMode;
-use crate::llm::ThinkingLevel;
-use crate::modes::serve::{Listen, Options, Serving, read_token};
+use osier_base::process::{Invocation, spawn_detached};
+use osier_session::host::HostSetup;
+
+use osier_llm::ThinkingLevel;
+use osier_proxy::{Relay, Users, UsersError};
+use osier_sandbox::SandboxMode;
+use osier_serve::{Listen, Options, Serving, read_token};
 
 /// Where it listens when nothing else is said.
 const ADDRESS: &str = "127.0.0.1:7433";
@@ -68,7 +68,7 @@ pub(super) struct ServeArgs {
 
     /// How much is asked before tools run: yolo, ask or plan
     #[arg(long, value_name = "MODE", value_parser = super::args::permission_mode)]
-    pub permissions: Option<permission::Mode>,
+    pub permissions: Option<osier_permissions::Mode>,
 
     /// What commands may do: off, workspace or read-only
     #[arg(long, value_name = "MODE", value_parser = super::args::sandbox_mode)]

@@ -12,11 +12,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, Split};
 
-use crate::agent::{self, RunOutcome, Subscription};
-use crate::coding::host::{Event, Host, Op};
-use crate::coding::questions::Answer;
+use osier_agent::{RunOutcome, Subscription};
+use osier_protocol::questions::Answer;
+use osier_session::host::{Event, Host, Op};
 
-use super::prompt::Prompt;
+use osier_session::user_prompt::Prompt;
 
 /// A line of input.
 #[derive(Debug, Deserialize)]
@@ -122,7 +122,7 @@ async fn converse(
                     write_event(output, &event)?;
                     return Ok(None);
                 }
-                if let (Event::Agent(agent::Event::Accounting { entry }), Some(file)) =
+                if let (Event::Agent(osier_agent::Event::Accounting { entry }), Some(file)) =
                     (&event, &mut accounting)
                 {
                     writeln!(file, "{}", serde_json::to_string(entry)?)?;
@@ -136,7 +136,7 @@ async fn converse(
                 if let Event::SessionFailed { message, .. } = event {
                     return Ok(Some(RunOutcome::Stopped { message }));
                 }
-                if let Event::Agent(agent::Event::AgentSettled { outcome: ended }) = event {
+                if let Event::Agent(osier_agent::Event::AgentSettled { outcome: ended }) = event {
                     running = false;
                     if ended == RunOutcome::Interrupted {
                         write_line(output, &json!({"type": "interrupted"}))?;
@@ -196,7 +196,7 @@ fn read_line(
                 attachments: Vec::new(),
             });
         }
-        Ok(Input::Interrupt) => host.send(agent::Op::Abort.into()),
+        Ok(Input::Interrupt) => host.send(osier_agent::Op::Abort.into()),
         Ok(Input::Answer { id, answer }) => host.send(Op::AnswerQuestion { id, answer }),
         Err(error) => write_line(
             output,

@@ -1,13 +1,5 @@
-//! The faces of the agent. Each subscribes to the host's events and sends it ops; none knows another.
+//! The modes without a screen that belong to the program itself.
 
-pub mod acp;
 pub mod json;
-mod painter;
 pub mod print;
-pub mod prompt;
 pub mod rpc;
-pub mod serve;
-mod signals;
-pub mod tui;
-
-pub use painter::Painter;

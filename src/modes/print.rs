@@ -4,15 +4,15 @@
 
 use std::io::{self, Write};
 
-use crate::agent::{
-    self, AccountingEntry, AgentMessage, Direction, LogEntry, LogKind, LogSeverity, RunOutcome,
-    Severity, Subscription,
+use osier_agent::{
+    AccountingEntry, AgentMessage, Direction, LogEntry, LogKind, LogSeverity, RunOutcome, Severity,
+    Subscription,
 };
-use crate::base::text::sanitize;
-use crate::coding::host::{Event, Host, Op};
-use crate::llm::Delta;
+use osier_base::text::sanitize;
+use osier_llm::Delta;
+use osier_session::host::{Event, Host, Op};
 
-use super::prompt::Prompt;
+use osier_session::user_prompt::Prompt;
 
 /// Which log lines are written, and how.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -91,34 +91,34 @@ async fn follow(
             }
             Event::ShutDown => break,
             Event::Agent(event) => match event {
-                agent::Event::Log { entry } if shows(&entry, options) => {
+                osier_agent::Event::Log { entry } if shows(&entry, options) => {
                     write_log(
                         sinks.log,
                         &format!("{}\n", log_line(&entry, options.colour)),
                     );
                 }
-                agent::Event::Accounting { entry } => write_accounting(sinks, &entry)?,
-                agent::Event::Notice { severity, text } => {
+                osier_agent::Event::Accounting { entry } => write_accounting(sinks, &entry)?,
+                osier_agent::Event::Notice { severity, text } => {
                     write_notice(sinks.log, severity, &text, options);
                 }
-                agent::Event::MessageUpdate {
+                osier_agent::Event::MessageUpdate {
                     delta: Delta::ThinkingDelta { delta, .. },
                     ..
                 } if options.verbose && options.colour => {
                     write_log(sinks.log, &format!("{THINKING}{}{RESET}", sanitize(&delta)));
                 }
-                agent::Event::MessageUpdate {
+                osier_agent::Event::MessageUpdate {
                     delta: Delta::ThinkingEnd { .. },
                     ..
                 } if options.verbose && options.colour => {
                     write_log(sinks.log, "\n");
                 }
-                agent::Event::MessageEnd { message, .. } => {
+                osier_agent::Event::MessageEnd { message, .. } => {
                     if let AgentMessage::Assistant(message) = &*message {
                         *answer = message.text();
                     }
                 }
-                agent::Event::AgentSettled { outcome } => return Ok(Some(outcome)),
+                osier_agent::Event::AgentSettled { outcome } => return Ok(Some(outcome)),
                 _ => {}
             },
             _ => {}

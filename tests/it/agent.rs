@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt, join_all};
-use osier::agent::{
+use osier_agent::{
     AgentMessage, Event, FINAL_TURN_MESSAGE, Interceptor, Op, QueueMode, RunOutcome, StopRun,
     UserMessage,
 };
-use osier::llm::message::StopReason;
-use osier::llm::scripted::Gate;
-use osier::llm::{Context, Script, TurnStatus, Usage};
+use osier_llm::message::StopReason;
+use osier_llm::scripted::Gate;
+use osier_llm::{Context, Script, TurnStatus, Usage};
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -770,7 +770,7 @@ async fn a_subscriber_that_never_reads_misses_nothing_and_holds_nobody_up() {
     let mut read = String::new();
     for event in stage.settled().await {
         if let Event::MessageUpdate {
-            delta: osier::llm::Delta::TextDelta { delta, .. },
+            delta: osier_llm::Delta::TextDelta { delta, .. },
             ..
         } = event
         {

@@ -6,7 +6,7 @@ mod skipped;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use osier::llm::auth::{
+use osier_llm::auth::{
     Credential, CredentialFile, Method, Progress, SignIn, SignInError, SignIns, Talk, Tokens,
 };
 use serde_json::{Value, json};
@@ -278,7 +278,7 @@ async fn a_lasting_token_is_exchanged_and_the_servers_clock_does_not_matter() {
 /// Stores tokens of `server` that expire `left_ms` from now.
 pub(super) async fn store(server: &OAuth, file: &CredentialFile, left_ms: i64) {
     let (access, refresh) = server.grant();
-    let now = osier::base::clock::now_ms();
+    let now = osier_base::clock::now_ms();
     let entry = json!({"type": "oauth", "access": access, "refresh": refresh,
                        "obtained": now - 3_600_000, "expires": now + left_ms});
     let credential = Credential::read(&entry).unwrap();

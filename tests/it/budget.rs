@@ -9,7 +9,7 @@ mod screen;
 
 use std::time::Duration;
 
-use osier::term::frame::Features;
+use osier_term::frame::Features;
 
 use screen::Screen;
 

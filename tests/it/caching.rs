@@ -6,10 +6,9 @@ pub(crate) mod answers;
 
 use std::collections::BTreeMap;
 
-use osier::agent;
-use osier::coding::host::{Event, Op, SessionChoice, TreeEvent, TreeOp};
-use osier::coding::spending::Spending;
-use osier::llm::{Script, ThinkingLevel};
+use osier_llm::{Script, ThinkingLevel};
+use osier_session::host::{Event, Op, SessionChoice, TreeEvent, TreeOp};
+use osier_session::spending::Spending;
 use serde_json::{Value, json};
 
 use crate::support::host::{Open, Place};
@@ -60,7 +59,7 @@ async fn converse(wire: &Wire) -> Held {
     }}});
     std::fs::create_dir_all(place.data()).unwrap();
     let write = |path: std::path::PathBuf, bytes: &[u8]| {
-        osier::base::atomic_file::write(&path, bytes).unwrap();
+        osier_base::atomic_file::write(&path, bytes).unwrap();
     };
     write(
         place.data().join("models.json"),
@@ -113,7 +112,7 @@ fn change(open: &Open, turn: usize) {
 }
 
 fn level(level: ThinkingLevel) -> Op {
-    agent::Op::SetThinkingLevel { level }.into()
+    osier_agent::Op::SetThinkingLevel { level }.into()
 }
 
 /// Takes the cache marks out.
@@ -334,7 +333,7 @@ async fn what_a_missed_cache_costs_is_told_by_the_prices_of_the_calls_length() {
     }}});
     std::fs::create_dir_all(place.data()).unwrap();
     let path = place.data().join("models.json");
-    osier::base::atomic_file::write(&path, models.to_string().as_bytes()).unwrap();
+    osier_base::atomic_file::write(&path, models.to_string().as_bytes()).unwrap();
     let ask = async |session: SessionChoice, prompts: &[&str]| {
         let mut open = place
             .open_with(session, Script::default(), |setup| {

@@ -3,11 +3,11 @@
 
 mod reports;
 
-use osier::coding::checkpoint::{ChangeKind, FileChange, Unrestored};
-use osier::coding::host::{
+use osier_checkpoint::{ChangeKind, FileChange, Unrestored};
+use osier_llm::Script;
+use osier_session::host::{
     CheckpointEvent, CheckpointOp, DiffRange, Event, FilesAt, Op, SessionChoice,
 };
-use osier::llm::Script;
 use serde_json::json;
 
 use crate::support::host::{Open, Place};
@@ -43,8 +43,8 @@ fn prompts(events: &[Event]) -> Vec<String> {
     for event in events {
         match event {
             Event::MessageStored { entry_id, .. } => stored = Some(entry_id.clone()),
-            Event::Agent(osier::agent::Event::MessageEnd { message, .. }) => {
-                if let (osier::agent::AgentMessage::User(_), Some(id)) = (&**message, stored.take())
+            Event::Agent(osier_agent::Event::MessageEnd { message, .. }) => {
+                if let (osier_agent::AgentMessage::User(_), Some(id)) = (&**message, stored.take())
                 {
                     prompts.push(id);
                 }

@@ -1,9 +1,9 @@
 //! Making room in the window through a whole host.
 
-use osier::agent::{self, CompactionOutcome, CompactionReason};
-use osier::coding::host::{Event, Op, SessionChoice, TreeEvent, TreeOp};
-use osier::llm::scripted::Gate;
-use osier::llm::{Script, StopReason, TurnStatus, Usage};
+use osier_agent::{CompactionOutcome, CompactionReason};
+use osier_llm::scripted::Gate;
+use osier_llm::{Script, StopReason, TurnStatus, Usage};
+use osier_session::host::{Event, Op, SessionChoice, TreeEvent, TreeOp};
 use serde_json::json;
 
 use crate::support::agent::{model, sent};
@@ -28,7 +28,7 @@ async fn open(place: &Place, window: u64, script: Script) -> Open {
 
 fn ended(events: &[Event]) -> Vec<(CompactionReason, CompactionOutcome)> {
     let ends = events.iter().filter_map(|event| match event {
-        Event::Agent(agent::Event::CompactionEnd { reason, outcome }) => {
+        Event::Agent(osier_agent::Event::CompactionEnd { reason, outcome }) => {
             Some((*reason, outcome.clone()))
         }
         _ => None,
@@ -38,7 +38,12 @@ fn ended(events: &[Event]) -> Vec<(CompactionReason, CompactionOutcome)> {
 
 async fn until_ended(open: &mut Open) -> CompactionOutcome {
     let seen = open
-        .until(|event| matches!(event, Event::Agent(agent::Event::CompactionEnd { .. })))
+        .until(|event| {
+            matches!(
+                event,
+                Event::Agent(osier_agent::Event::CompactionEnd { .. })
+            )
+        })
         .await;
     ended(&seen).pop().unwrap().1
 }
@@ -123,14 +128,14 @@ async fn a_call_and_its_result_stay_together() {
         let mut open_calls = Vec::new();
         for message in &request.context.messages {
             match message {
-                osier::llm::Message::Assistant(answer) => {
+                osier_llm::Message::Assistant(answer) => {
                     open_calls = answer.tool_calls().map(|call| call.id.clone()).collect();
                 }
-                osier::llm::Message::ToolResult(result) => {
+                osier_llm::Message::ToolResult(result) => {
                     let place = open_calls.iter().position(|id| *id == result.tool_call_id);
                     open_calls.remove(place.expect("a result follows its call"));
                 }
-                osier::llm::Message::User(_) => assert_eq!(open_calls, [""; 0]),
+                osier_llm::Message::User(_) => assert_eq!(open_calls, [""; 0]),
             }
         }
         assert_eq!(open_calls, [""; 0]);
@@ -165,16 +170,19 @@ async fn what_does_not_fit_is_compacted_and_tried_once_more() {
     assert_eq!(reasons, [CompactionReason::Overflow]);
     assert!(matches!(
         events.last(),
-        Some(Event::Agent(agent::Event::AgentSettled {
-            outcome: agent::RunOutcome::Completed
+        Some(Event::Agent(osier_agent::Event::AgentSettled {
+            outcome: osier_agent::RunOutcome::Completed
         }))
     ));
     let events = open.run(&long("three")).await;
     assert_eq!(ended(&events).len(), 1);
-    let Some(Event::Agent(agent::Event::AgentSettled { outcome })) = events.last() else {
+    let Some(Event::Agent(osier_agent::Event::AgentSettled { outcome })) = events.last() else {
         panic!();
     };
-    assert_eq!(*outcome, agent::RunOutcome::Failed { status: overflow() });
+    assert_eq!(
+        *outcome,
+        osier_agent::RunOutcome::Failed { status: overflow() }
+    );
 }
 
 #[tokio::test]
@@ -232,7 +240,7 @@ async fn a_compaction_by_hand_waits_to_be_edited() {
             matches!(
                 event,
                 Event::Tree(TreeEvent::SummaryDrafted { .. })
-                    | Event::Agent(agent::Event::CompactionEnd { .. })
+                    | Event::Agent(osier_agent::Event::CompactionEnd { .. })
             )
         });
         match seen.await.last() {
@@ -241,7 +249,7 @@ async fn a_compaction_by_hand_waits_to_be_edited() {
                 assert_eq!(*goes, 1);
                 is_drafted = true;
             }
-            Some(Event::Agent(agent::Event::CompactionEnd { outcome, .. })) => {
+            Some(Event::Agent(osier_agent::Event::CompactionEnd { outcome, .. })) => {
                 assert_eq!(*outcome, CompactionOutcome::Drafted);
                 is_ended = true;
             }
@@ -283,11 +291,15 @@ async fn a_compaction_is_interrupted_as_a_run_is_and_prompts_wait_for_it() {
         instructions: None,
         review: false,
     });
-    let started =
-        |event: &Event| matches!(event, Event::Agent(agent::Event::CompactionStart { .. }));
+    let started = |event: &Event| {
+        matches!(
+            event,
+            Event::Agent(osier_agent::Event::CompactionStart { .. })
+        )
+    };
     open.host.send(compact.clone());
     open.until(started).await;
-    open.host.send(agent::Op::Abort.into());
+    open.host.send(osier_agent::Op::Abort.into());
     assert_eq!(until_ended(&mut open).await, CompactionOutcome::Interrupted);
     // There is one at a time, and what is typed meanwhile goes out behind it.
     open.host.send(compact.clone());
@@ -360,7 +372,7 @@ async fn the_person_is_warned_early_and_sees_what_fills_the_window() {
     let mut open = open(&place, 100_000, script).await;
     let events = open.run("one").await;
     let warned = events.iter().any(|event| {
-        matches!(event, Event::Agent(agent::Event::Notice { text, .. })
+        matches!(event, Event::Agent(osier_agent::Event::Notice { text, .. })
             if text.contains("81 % full") && text.contains("/compact"))
     });
     assert!(warned, "{events:#?}");

@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use osier::coding::context::PartKind;
-use osier::coding::host::{Event, Op, SessionChoice};
-use osier::llm::Script;
+use osier_context::PartKind;
+use osier_llm::Script;
+use osier_session::host::{Event, Op, SessionChoice};
 
 use crate::support::host::{Open, Place};
 
 fn write(path: &Path, text: &str) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    osier::base::atomic_file::write(path, text.as_bytes()).unwrap();
+    osier_base::atomic_file::write(path, text.as_bytes()).unwrap();
 }
 
 fn place() -> Place {

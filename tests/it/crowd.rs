@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use osier::agent::{Agent, AgentConfig, Event, Op, ProviderTransport, RunOutcome};
-use osier::coding::tools::{self, Workspace};
-use osier::llm::{Api, HttpProvider, Model};
+use osier_agent::{Agent, AgentConfig, Event, Op, ProviderTransport, RunOutcome};
+use osier_llm::{Api, HttpProvider, Model};
+use osier_tools::Workspace;
 use serde_json::{Value, json};
 
 use crate::support::agent::model;
@@ -63,8 +63,7 @@ async fn every_agent_of_many_comes_to_its_own_end() {
     let folder = tempfile::tempdir().unwrap();
     for number in 0..AGENTS {
         let path = folder.path().join(format!("{number}.txt"));
-        osier::base::atomic_file::write(&path, format!("secret of {number}.\n").as_bytes())
-            .unwrap();
+        osier_base::atomic_file::write(&path, format!("secret of {number}.\n").as_bytes()).unwrap();
     }
     let workspace = Arc::new(Workspace::new(folder.path()));
     let provider = HttpProvider::default();
@@ -77,7 +76,7 @@ async fn every_agent_of_many_comes_to_its_own_end() {
                 ..model("here/m")
             };
             let mut config = AgentConfig::new(Arc::new(transport), here);
-            config.tools = tools::build(&workspace, None).unwrap();
+            config.tools = osier_tools::build(&workspace, None).unwrap();
             config.retry.max_retries = 50;
             let agent = Agent::spawn(config);
             let mut events = agent.subscribe();

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use osier::agent::RunOutcome;
-use osier::base::process::Invocation;
-use osier::coding::folders::Folders;
-use osier::coding::host::HostSetup;
-use osier::llm::{Script, ScriptedProvider};
+use osier_agent::RunOutcome;
+use osier_base::folders::Folders;
+use osier_base::process::Invocation;
+use osier_llm::{Script, ScriptedProvider};
+use osier_session::host::HostSetup;
 use serde_json::json;
 
 use crate::support::agent::model;

@@ -11,8 +11,8 @@ mod importing;
 
 use std::path::{Path, PathBuf};
 
-use osier::agent::AgentMessage;
-use osier::coding::session::{Entry, EntryKind};
+use osier_agent::AgentMessage;
+use osier_store::{Entry, EntryKind};
 use serde_json::{Value, json};
 
 fn fixture(name: &str) -> PathBuf {

@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use osier::llm::model::Compat;
-use osier::llm::usage::Price;
-use osier::llm::{
+use osier_llm::model::Compat;
+use osier_llm::usage::Price;
+use osier_llm::{
     Api, CallOptions, Context, Delta, HttpOptions, HttpProvider, Message, Modality, Model,
     Provider, Request, StreamEvent, ThinkingLevel, TurnStatus, UserMessage,
 };

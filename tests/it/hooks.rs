@@ -6,20 +6,20 @@ mod events;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use osier::agent::{self, AgentMessage, RunOutcome, Severity};
-use osier::coding::folders::Folders;
-use osier::coding::hooks::event::reference;
-use osier::coding::host::{Event, HostSetup, Op, SessionChoice};
-use osier::coding::permission::Mode;
-use osier::coding::trust::Trust;
-use osier::llm::Script;
+use osier_agent::{AgentMessage, RunOutcome, Severity};
+use osier_base::folders::Folders;
+use osier_extensions::hooks::event::reference;
+use osier_llm::Script;
+use osier_permissions::Mode;
+use osier_permissions::trust::Trust;
+use osier_session::host::{Event, HostSetup, Op, SessionChoice};
 use serde_json::{Value, json};
 
 use crate::support::host::{Open, Place};
 
 fn write(path: &Path, text: &str) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    osier::base::atomic_file::write(path, text.as_bytes()).unwrap();
+    osier_base::atomic_file::write(path, text.as_bytes()).unwrap();
 }
 
 /// A file that can be run.
@@ -70,7 +70,7 @@ fn runs(commands: &[&str]) -> Script {
 /// What the calls gave, and whether they succeeded.
 fn results(events: &[Event]) -> Vec<(String, bool)> {
     let results = events.iter().filter_map(|event| match event {
-        Event::Agent(agent::Event::ToolExecutionEnd { result, .. }) => {
+        Event::Agent(osier_agent::Event::ToolExecutionEnd { result, .. }) => {
             let text = AgentMessage::ToolResult((**result).clone()).text();
             Some((text, result.status.is_success()))
         }
@@ -96,7 +96,7 @@ fn notices(events: &[Event]) -> Vec<(Severity, String)> {
 
 fn outcome(events: &[Event]) -> RunOutcome {
     match events.last() {
-        Some(Event::Agent(agent::Event::AgentSettled { outcome })) => outcome.clone(),
+        Some(Event::Agent(osier_agent::Event::AgentSettled { outcome })) => outcome.clone(),
         other => panic!("not settled: {other:?}"),
     }
 }
@@ -329,7 +329,7 @@ async fn a_notifier_is_told_that_somebody_is_waited_for() {
         Event::QuestionAsked { question } => Some(question.id.clone()),
         _ => None,
     });
-    let answer = osier::coding::questions::Answer::Refuse { reason: None };
+    let answer = osier_protocol::questions::Answer::Refuse { reason: None };
     let id = id.unwrap();
     open.host.send(Op::AnswerQuestion { id, answer });
     open.settled().await;

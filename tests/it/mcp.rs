@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use osier::agent::{self, ToolStatus, ToolUpdate};
-use osier::coding::host::{Event, Op, SessionChoice};
-use osier::coding::mcp::{ServerAction, ServerInfo, ServerState};
-use osier::coding::questions::Answer;
-use osier::llm::Script;
+use osier_agent::{ToolStatus, ToolUpdate};
+use osier_llm::Script;
+use osier_mcp::{ServerAction, ServerInfo, ServerState};
+use osier_protocol::questions::Answer;
+use osier_session::host::{Event, Op, SessionChoice};
 use serde_json::{Value, json};
 
 use crate::support::host::{Open, Place};
@@ -16,7 +16,7 @@ use crate::support::routed::{Routed, json as answer, plain};
 const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/mcp_server.sh");
 
 fn write(path: &Path, text: &str) {
-    osier::base::atomic_file::write(path, text.as_bytes()).unwrap();
+    osier_base::atomic_file::write(path, text.as_bytes()).unwrap();
 }
 
 fn config(place: &Place, servers: &Value) {
@@ -67,7 +67,9 @@ fn calling(tool: &str) -> Script {
 
 fn status(events: &[Event]) -> ToolStatus {
     let mut ends = events.iter().filter_map(|event| match event {
-        Event::Agent(agent::Event::ToolExecutionEnd { result, .. }) => Some(result.status.clone()),
+        Event::Agent(osier_agent::Event::ToolExecutionEnd { result, .. }) => {
+            Some(result.status.clone())
+        }
         _ => None,
     });
     ends.next().expect("a call")
@@ -195,12 +197,12 @@ async fn of_a_thousand_tools_the_first_are_offered_and_it_is_told() {
 async fn a_tool_that_joins_later_is_offered_then() {
     let place = Place::new();
     let (mut open, _) = ready(&place, "good", calling("fake__grow")).await;
-    open.host.send(Op::Agent(agent::Op::Prompt {
+    open.host.send(Op::Agent(osier_agent::Op::Prompt {
         text: "go".into(),
         attachments: Vec::new(),
     }));
     let grown = |event: &Event| match event {
-        Event::Agent(agent::Event::Tools { tools }) => {
+        Event::Agent(osier_agent::Event::Tools { tools }) => {
             tools.iter().any(|tool| tool.name == "fake__grown")
         }
         _ => false,
@@ -223,11 +225,13 @@ async fn progress_is_shown_and_an_interrupt_reaches_the_server() {
         text: "1/4 copying".into(),
     };
     open.until(|event| match event {
-        Event::Agent(agent::Event::ToolExecutionUpdate { update: told, .. }) => *told == update,
+        Event::Agent(osier_agent::Event::ToolExecutionUpdate { update: told, .. }) => {
+            *told == update
+        }
         _ => false,
     })
     .await;
-    open.host.send(Op::Agent(agent::Op::Abort));
+    open.host.send(Op::Agent(osier_agent::Op::Abort));
     let events = open.settled().await;
     assert_eq!(status(&events), ToolStatus::Aborted);
     open.close().await;

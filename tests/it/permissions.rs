@@ -2,12 +2,12 @@
 
 #![expect(clippy::disallowed_methods, reason = "a test writes its own files")]
 
-use osier::agent::{self, ToolStatus};
-use osier::coding::host::{Event, HostSetup, Op, SessionChoice};
-use osier::coding::permission::Mode;
-use osier::coding::questions::{Answer, Grant, Question, QuestionKind, Subject};
-use osier::coding::sandbox::{Backend, Confinement, SandboxMode};
-use osier::llm::Script;
+use osier_agent::ToolStatus;
+use osier_llm::Script;
+use osier_permissions::Mode;
+use osier_protocol::questions::{Answer, Grant, Question, QuestionKind, Subject};
+use osier_sandbox::{Backend, Confinement, SandboxMode};
+use osier_session::host::{Event, HostSetup, Op, SessionChoice};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -53,7 +53,9 @@ fn allow(grant: Grant) -> Answer {
 /// How the calls of a run ended, in order.
 fn statuses(events: &[Event]) -> Vec<ToolStatus> {
     let ends = events.iter().filter_map(|event| match event {
-        Event::Agent(agent::Event::ToolExecutionEnd { result, .. }) => Some(result.status.clone()),
+        Event::Agent(osier_agent::Event::ToolExecutionEnd { result, .. }) => {
+            Some(result.status.clone())
+        }
         _ => None,
     });
     ends.collect()
@@ -158,7 +160,7 @@ async fn an_interrupt_takes_the_question_back() {
         .await;
     open.prompt("go");
     let asked = question(&mut open).await;
-    open.host.send(agent::Op::Abort.into());
+    open.host.send(osier_agent::Op::Abort.into());
     let events = open.settled().await;
     let closed = events
         .iter()
@@ -275,7 +277,7 @@ async fn plan_mode_writes_nothing_by_any_tool() {
         events.extend(open.until(|_| true).await);
         match events.last() {
             Some(Event::Jobs { jobs }) => job_over |= jobs.iter().any(|job| !job.running),
-            Some(Event::Agent(agent::Event::AgentSettled { .. })) => {
+            Some(Event::Agent(osier_agent::Event::AgentSettled { .. })) => {
                 run_over = true;
                 job_over |= !open.last_request().concat().contains("Started job1");
             }

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::process::Command;
 
-use osier::agent::{self, CompactionOutcome};
-use osier::coding::host::{Event, Op, SessionChoice, TreeOp};
-use osier::coding::questions::Answer;
-use osier::llm::Script;
+use osier_agent::CompactionOutcome;
+use osier_llm::Script;
+use osier_protocol::questions::Answer;
+use osier_session::host::{Event, Op, SessionChoice, TreeOp};
 use serde_json::{Value, json};
 
 use crate::support::host::{Open, Place};
@@ -30,8 +30,8 @@ async fn open(place: &Place, choice: SessionChoice, script: Script) -> Open {
 
 fn results(events: &[Event]) -> Vec<String> {
     let results = events.iter().filter_map(|event| match event {
-        Event::Agent(agent::Event::ToolExecutionEnd { result, .. }) => {
-            Some(agent::AgentMessage::ToolResult((**result).clone()).text())
+        Event::Agent(osier_agent::Event::ToolExecutionEnd { result, .. }) => {
+            Some(osier_agent::AgentMessage::ToolResult((**result).clone()).text())
         }
         _ => None,
     });
@@ -98,7 +98,7 @@ async fn the_checkpoint_keeps_a_commit_and_notes_it() {
         return;
     }
     let write = |text: &str| {
-        osier::base::atomic_file::write(&work.join("a.txt"), text.as_bytes()).unwrap();
+        osier_base::atomic_file::write(&work.join("a.txt"), text.as_bytes()).unwrap();
     };
     write("one\n");
     for (name, value) in [("user.name", "a"), ("user.email", "a@b")] {
@@ -186,9 +186,14 @@ async fn a_summary_is_made_without_a_model() {
         review: false,
     }));
     let seen = open
-        .until(|event| matches!(event, Event::Agent(agent::Event::CompactionEnd { .. })))
+        .until(|event| {
+            matches!(
+                event,
+                Event::Agent(osier_agent::Event::CompactionEnd { .. })
+            )
+        })
         .await;
-    let Some(Event::Agent(agent::Event::CompactionEnd { outcome, .. })) = seen.last() else {
+    let Some(Event::Agent(osier_agent::Event::CompactionEnd { outcome, .. })) = seen.last() else {
         panic!("{seen:?}");
     };
     let CompactionOutcome::Done { summary, .. } = outcome else {
@@ -206,7 +211,7 @@ async fn a_summary_is_made_without_a_model() {
 async fn the_router_sends_prompts_where_its_rules_say() {
     let place = with("model_router");
     let other = json!({"turns": [{"repeat": true, "steps": [{"text": "I am the other."}]}]});
-    osier::base::atomic_file::write(
+    osier_base::atomic_file::write(
         &place.work().join("other.json"),
         other.to_string().as_bytes(),
     )

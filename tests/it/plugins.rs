@@ -2,19 +2,19 @@
 
 use std::path::Path;
 
-use osier::agent::{self, AgentMessage, RunOutcome, Severity};
-use osier::coding::host::{Event, Op, SessionChoice};
-use osier::coding::plugins::api;
-use osier::coding::questions::{Answer, QuestionKind};
-use osier::coding::trust::Trust;
-use osier::llm::Script;
+use osier_agent::{AgentMessage, RunOutcome, Severity};
+use osier_extensions::plugins::api;
+use osier_llm::Script;
+use osier_permissions::trust::Trust;
+use osier_protocol::questions::{Answer, QuestionKind};
+use osier_session::host::{Event, Op, SessionChoice};
 use serde_json::{Value, json};
 
 use crate::support::host::{Open, Place};
 
 fn write(path: &Path, text: &str) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    osier::base::atomic_file::write(path, text.as_bytes()).unwrap();
+    osier_base::atomic_file::write(path, text.as_bytes()).unwrap();
 }
 
 /// A place whose user has this plug-in as `test.lua`.
@@ -43,7 +43,7 @@ fn notices(events: &[Event]) -> Vec<(Severity, String)> {
 
 fn results(events: &[Event]) -> Vec<(String, bool)> {
     let results = events.iter().filter_map(|event| match event {
-        Event::Agent(agent::Event::ToolExecutionEnd { result, .. }) => {
+        Event::Agent(osier_agent::Event::ToolExecutionEnd { result, .. }) => {
             let text = AgentMessage::ToolResult((**result).clone()).text();
             Some((text, result.status.is_success()))
         }
@@ -113,7 +113,7 @@ async fn events_are_rewritten_and_refused() {
     );
     assert!(notices(&events).contains(&(Severity::Info, "test: over completed".to_owned())));
     let events = open.run("forbidden").await;
-    let Some(Event::Agent(agent::Event::AgentSettled { outcome })) = events.last() else {
+    let Some(Event::Agent(osier_agent::Event::AgentSettled { outcome })) = events.last() else {
         panic!("not settled");
     };
     let stopped = RunOutcome::Stopped {
@@ -164,7 +164,7 @@ async fn a_tool_streams_ends_fails_and_is_interrupted() {
     });
     assert!(streamed);
     let details = events.iter().find_map(|event| match event {
-        Event::Agent(agent::Event::ToolExecutionEnd { result, .. })
+        Event::Agent(osier_agent::Event::ToolExecutionEnd { result, .. })
             if result.status.is_success() =>
         {
             Some(result.details.clone())
@@ -176,12 +176,12 @@ async fn a_tool_streams_ends_fails_and_is_interrupted() {
     open.until(|event| {
         let update = matches!(
             event,
-            Event::Agent(agent::Event::ToolExecutionUpdate { .. })
+            Event::Agent(osier_agent::Event::ToolExecutionUpdate { .. })
         );
         update && serde_json::to_string(event).is_ok_and(|event| event.contains("half"))
     })
     .await;
-    open.host.send(agent::Op::Abort.into());
+    open.host.send(osier_agent::Op::Abort.into());
     let events = open.settled().await;
     assert_eq!(self::results(&events), [("interrupted".to_owned(), false)]);
     open.close().await;
@@ -469,7 +469,7 @@ fn the_page_is_made_from_the_table() {
         api::reference()
     );
     if std::env::var_os("UPDATE_DOCS").is_some() {
-        osier::base::atomic_file::write(&path, expected.as_bytes()).unwrap();
+        osier_base::atomic_file::write(&path, expected.as_bytes()).unwrap();
     } else {
         assert!(
             page == expected,

@@ -2,11 +2,12 @@
 
 use std::io::Read;
 
-use osier::agent::RunOutcome;
-use osier::coding::host::{Op, SessionChoice};
-use osier::llm::Script;
-use osier::modes::print::{self, LogOptions, Sinks};
-use osier::modes::prompt::Prompt;
+use osier::modes::print;
+use osier::modes::print::{LogOptions, Sinks};
+use osier_agent::RunOutcome;
+use osier_llm::Script;
+use osier_session::host::{Op, SessionChoice};
+use osier_session::user_prompt::Prompt;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 

@@ -4,9 +4,9 @@ mod program;
 
 use std::sync::{Arc, Mutex};
 
-use osier::agent::{Agent, AgentConfig, AppTransport, Event, Op, RunOutcome, Subscription};
-use osier::llm::http::{ProxyFrame, ProxyRequest};
-use osier::llm::{Cost, Delta, Secret, StopReason, StreamEvent, TurnStatus, Usage};
+use osier_agent::{Agent, AgentConfig, AppTransport, Event, Op, RunOutcome, Subscription};
+use osier_llm::http::{ProxyFrame, ProxyRequest};
+use osier_llm::{Cost, Delta, Secret, StopReason, StreamEvent, TurnStatus, Usage};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
@@ -165,7 +165,7 @@ async fn a_run_goes_through_the_server_and_its_usage_comes_back() {
     let state = agent.state();
     let answer = state.messages.last().unwrap();
     assert_eq!(answer.text(), "from afar");
-    let osier::agent::AgentMessage::Assistant(answer) = &**answer else {
+    let osier_agent::AgentMessage::Assistant(answer) = &**answer else {
         panic!("{answer:?}");
     };
     assert_eq!(answer.usage, usage);

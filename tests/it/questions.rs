@@ -1,8 +1,8 @@
 //! Questions to the person through a whole host.
 
-use osier::coding::host::{Event, Op, SessionChoice};
-use osier::coding::questions::{Answer, Choice, Question, QuestionKind};
-use osier::llm::Script;
+use osier_llm::Script;
+use osier_protocol::questions::{Answer, Choice, Question, QuestionKind};
+use osier_session::host::{Event, Op, SessionChoice};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::host::Place;

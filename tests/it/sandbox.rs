@@ -11,8 +11,8 @@ use std::net::{TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use osier::base::process::Invocation;
-use osier::coding::sandbox::{Backend, Confinement, SandboxMode};
+use osier_base::process::Invocation;
+use osier_sandbox::{Backend, Confinement, SandboxMode};
 use tempfile::TempDir;
 
 /// A project and a place outside of it that is no temporary folder.

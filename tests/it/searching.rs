@@ -12,15 +12,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use osier::agent::{ToolContext, UpdateSink};
-use osier::coding::tools::{self, Workspace};
+use osier_agent::{ToolContext, UpdateSink};
+use osier_tools::Workspace;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 async fn run(cwd: &Path, tool: &str, arguments: Value) -> String {
     let workspace = Arc::new(Workspace::new(cwd));
-    let tools = tools::build(&workspace, Some(&[tool.to_owned()])).unwrap();
+    let tools = osier_tools::build(&workspace, Some(&[tool.to_owned()])).unwrap();
     let cx = ToolContext {
         call_id: "call".to_owned(),
         cancel: CancellationToken::new(),

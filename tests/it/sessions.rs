@@ -5,10 +5,10 @@ mod durability;
 
 use std::path::PathBuf;
 
-use osier::agent::{self, RunOutcome};
-use osier::coding::host::{Event, Op, Opening, SessionChoice};
-use osier::llm::Script;
-use osier::llm::scripted::Gate;
+use osier_agent::RunOutcome;
+use osier_llm::Script;
+use osier_llm::scripted::Gate;
+use osier_session::host::{Event, Op, Opening, SessionChoice};
 use serde_json::{Value, json};
 
 use crate::support::cli::lines_of;
@@ -175,7 +175,7 @@ async fn a_model_chosen_in_the_middle_answers_next_and_is_remembered() {
         .until(|event| {
             matches!(
                 event,
-                Event::Agent(agent::Event::ThinkingLevelChanged { .. })
+                Event::Agent(osier_agent::Event::ThinkingLevelChanged { .. })
             )
         })
         .await;
@@ -203,7 +203,7 @@ async fn a_model_chosen_in_the_middle_answers_next_and_is_remembered() {
     let outcome = events.last().cloned();
     assert_eq!(
         outcome,
-        Some(Event::Agent(agent::Event::AgentSettled {
+        Some(Event::Agent(osier_agent::Event::AgentSettled {
             outcome: RunOutcome::Completed
         }))
     );
@@ -223,7 +223,7 @@ async fn shell(open: &mut Open, command: &str, exclude_from_context: bool) {
     open.until(|event| matches!(event, Event::ShellEnd { .. }))
         .await;
     // The result is a message of the conversation like any other.
-    open.until(|event| matches!(event, Event::Agent(agent::Event::MessageEnd { .. })))
+    open.until(|event| matches!(event, Event::Agent(osier_agent::Event::MessageEnd { .. })))
         .await;
 }
 
@@ -267,7 +267,7 @@ async fn an_interrupt_stops_the_command_of_the_user() {
         |event| matches!(event, Event::ShellUpdate { output, .. } if output.text.contains("begun")),
     )
     .await;
-    open.host.send(agent::Op::Abort.into());
+    open.host.send(osier_agent::Op::Abort.into());
     let events = open
         .until(|event| matches!(event, Event::ShellEnd { .. }))
         .await;
@@ -292,7 +292,7 @@ async fn a_new_session_interrupts_the_run_and_keeps_what_it_said() {
     open.host.send(Op::NewSession);
     let events = open.opened().await;
     let outcome = events.iter().find_map(|event| match event {
-        Event::Agent(agent::Event::AgentSettled { outcome }) => Some(outcome.clone()),
+        Event::Agent(osier_agent::Event::AgentSettled { outcome }) => Some(outcome.clone()),
         _ => None,
     });
     assert_eq!(outcome, Some(RunOutcome::Interrupted));
@@ -319,7 +319,7 @@ async fn a_prompt_and_a_new_session_in_one_breath_lose_nothing() {
         let failed = events.iter().find(|event| {
             matches!(
                 event,
-                Event::Agent(agent::Event::AgentSettled {
+                Event::Agent(osier_agent::Event::AgentSettled {
                     outcome: RunOutcome::Stopped { .. }
                 })
             )

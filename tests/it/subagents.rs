@@ -1,9 +1,9 @@
 //! Sub-agents in a whole host: what they see, what is told of them, what they cost.
 
-use osier::agent::{self, ToolUpdate};
-use osier::coding::host::{Event, Op, SessionChoice};
-use osier::llm::scripted::Gate;
-use osier::llm::{Script, Usage};
+use osier_agent::ToolUpdate;
+use osier_llm::scripted::Gate;
+use osier_llm::{Script, Usage};
+use osier_session::host::{Event, Op, SessionChoice};
 use serde_json::{Value, json};
 
 use crate::support::host::{Open, Place};
@@ -23,10 +23,10 @@ fn task(prompt: &str) -> Value {
 /// The result of the call of `task`: its text, its details, its status.
 fn result(events: &[Event]) -> (String, Value, String) {
     let found = events.iter().find_map(|event| match event {
-        Event::Agent(agent::Event::ToolExecutionEnd {
+        Event::Agent(osier_agent::Event::ToolExecutionEnd {
             tool_name, result, ..
         }) if tool_name == "task" => {
-            let text = agent::AgentMessage::ToolResult((**result).clone()).text();
+            let text = osier_agent::AgentMessage::ToolResult((**result).clone()).text();
             let status = result.status.name().to_owned();
             Some((text, result.details.clone(), status))
         }
@@ -90,11 +90,13 @@ async fn a_task_runs_on_its_own_is_told_under_its_call_and_counts() {
     let nested: Vec<&str> = events
         .iter()
         .filter_map(|event| match event {
-            Event::Agent(agent::Event::ToolExecutionUpdate {
+            Event::Agent(osier_agent::Event::ToolExecutionUpdate {
                 update: ToolUpdate::Agent { event },
                 ..
             }) => match &**event {
-                agent::Event::ToolExecutionStart { tool_name, .. } => Some(tool_name.as_str()),
+                osier_agent::Event::ToolExecutionStart { tool_name, .. } => {
+                    Some(tool_name.as_str())
+                }
                 _ => None,
             },
             _ => None,
@@ -136,14 +138,14 @@ async fn an_interrupt_ends_the_task_and_keeps_what_it_did() {
     open.until(|event| {
         matches!(
             event,
-            Event::Agent(agent::Event::ToolExecutionUpdate {
+            Event::Agent(osier_agent::Event::ToolExecutionUpdate {
                 update: ToolUpdate::Agent { .. },
                 ..
             })
         )
     })
     .await;
-    open.host.send(agent::Op::Abort.into());
+    open.host.send(osier_agent::Op::Abort.into());
     let events = open.settled().await;
     let (text, _, status) = result(&events);
     assert_eq!(status, "aborted");
@@ -157,7 +159,7 @@ async fn named_agents_have_their_prompt_their_tools_and_their_guards() {
     let folder = place.data().join("agents");
     std::fs::create_dir_all(&folder).unwrap();
     let reader = "---\ndescription: reads\ntools: read\n---\nOnly look.\n";
-    osier::base::atomic_file::write(&folder.join("reader.md"), reader.as_bytes()).unwrap();
+    osier_base::atomic_file::write(&folder.join("reader.md"), reader.as_bytes()).unwrap();
     let script = Script::new()
         .turn(|turn| {
             turn.when_user("go")

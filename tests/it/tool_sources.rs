@@ -1,8 +1,8 @@
 //! Tools that come and go while an agent lives: offered from the next request on, in a stable order, and
 //! told of.
 
-use osier::agent::{Event, Op, ToolOutput, ToolStatus};
-use osier::llm::Script;
+use osier_agent::{Event, Op, ToolOutput, ToolStatus};
+use osier_llm::Script;
 use serde_json::{Value, json};
 
 use crate::support::agent::{Journal, Scene, Stage, TestSource, TestTool};
@@ -30,7 +30,7 @@ fn told(events: &[Event]) -> Vec<Vec<String>> {
         Event::Tools { tools } => Some(tools),
         _ => None,
     });
-    let name = |tool: &osier::agent::ToolInfo| {
+    let name = |tool: &osier_agent::ToolInfo| {
         if tool.offered {
             tool.name.clone()
         } else {

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, FutureExt};
-use osier::agent::{
+use osier_agent::{
     Concurrency, Event, Interceptor, Op, Output, RunOutcome, ToolDecision, ToolOutput, ToolStatus,
     ToolUpdate,
 };
-use osier::llm::message::StopReason;
-use osier::llm::{Script, ToolCall};
+use osier_llm::message::StopReason;
+use osier_llm::{Script, ToolCall};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -315,7 +315,7 @@ async fn a_tool_that_ignores_its_interrupt_is_left_behind() {
 #[tokio::test(start_paused = true)]
 async fn a_call_that_streams_when_the_interrupt_comes_gets_its_answer_too() {
     let journal = Journal::default();
-    let never = osier::llm::scripted::Gate::new();
+    let never = osier_llm::scripted::Gate::new();
     let script = Script::new().turn(|turn| {
         turn.tool("echo", json!({"text": "a"}))
             .with_id("c")
@@ -370,7 +370,7 @@ impl Interceptor for Guard {
     ) -> BoxFuture<'a, ()> {
         output
             .content
-            .push(osier::llm::ContentBlock::text(self.name));
+            .push(osier_llm::ContentBlock::text(self.name));
         async {}.boxed()
     }
 }
@@ -455,7 +455,7 @@ async fn a_message_appended_while_tools_run_waits_for_their_results() {
     stage
         .until(|event| matches!(event, Event::ToolExecutionUpdate { .. }))
         .await;
-    let message = osier::agent::AgentMessage::User(osier::agent::UserMessage::new("beside", 0));
+    let message = osier_agent::AgentMessage::User(osier_agent::UserMessage::new("beside", 0));
     stage
         .apply(Op::AppendMessage {
             message: Box::new(message),

@@ -3,12 +3,11 @@
 
 use std::sync::Arc;
 
-use osier::agent;
-use osier::coding::fan::{LaneState, LaneStatus};
-use osier::coding::host::{Event, Op, SessionChoice, TreeEvent, TreeOp};
-use osier::coding::session::{BranchFacts, Outline, Tag};
-use osier::llm::scripted::Gate;
-use osier::llm::{Script, ThinkingLevel};
+use osier_llm::scripted::Gate;
+use osier_llm::{Script, ThinkingLevel};
+use osier_session::fan::{LaneState, LaneStatus};
+use osier_session::host::{Event, Op, SessionChoice, TreeEvent, TreeOp};
+use osier_store::{BranchFacts, Outline, Tag};
 use serde_json::json;
 
 use crate::support::agent::model;
@@ -160,7 +159,8 @@ async fn model_and_level_belong_to_the_branch() {
         .await;
     open.run("one").await;
     let level = ThinkingLevel::High;
-    open.host.send(agent::Op::SetThinkingLevel { level }.into());
+    open.host
+        .send(osier_agent::Op::SetThinkingLevel { level }.into());
     open.run("two").await;
     let selected = |event: &Event| match event {
         Event::ModelSelected { level, .. } => Some(*level),
@@ -268,7 +268,7 @@ async fn a_branch_that_is_left_is_summarised_or_nothing_moves() {
     open.tree(leave.clone());
     open.tree_event(|event| *event == TreeEvent::BranchSummaryStart)
         .await;
-    open.host.send(agent::Op::Abort.into());
+    open.host.send(osier_agent::Op::Abort.into());
     open.tree_event(|event| matches!(event, TreeEvent::BranchSummaryFailed { .. }))
         .await;
     let outline = open.outline().await;
@@ -295,7 +295,7 @@ async fn a_truncated_branch_summary_is_not_stored() {
     let script = Script::new()
         .turn(|turn| turn.text("first"))
         .turn(|turn| turn.text("second"))
-        .turn(|turn| turn.text("half of").stop(osier::llm::StopReason::Length));
+        .turn(|turn| turn.text("half of").stop(osier_llm::StopReason::Length));
     let mut open = place.open(SessionChoice::New, script).await;
     open.run("one").await;
     open.run("two").await;
@@ -510,7 +510,7 @@ async fn ops_and_events_are_plain_json() {
     let op: Op = serde_json::from_value(json!({"type": "move_to", "entryId": "0000000a"})).unwrap();
     assert_eq!(op, Op::Tree(to("0000000a")));
     let op: Op = serde_json::from_value(json!({"type": "abort"})).unwrap();
-    assert_eq!(op, Op::Agent(agent::Op::Abort));
+    assert_eq!(op, Op::Agent(osier_agent::Op::Abort));
     let place = Place::new();
     let mut open = place.open(SessionChoice::Unstored, answers()).await;
     open.run("one").await;
@@ -731,7 +731,7 @@ async fn a_fan_needs_models_and_is_interrupted_as_a_run_is() {
     .await;
     open.tree(TreeOp::UndoPrompt);
     assert!(open.noticed().await.contains("esc"));
-    open.host.send(agent::Op::Abort.into());
+    open.host.send(osier_agent::Op::Abort.into());
     let lanes = fan_ended(&mut open).await;
     let stopped = |lane: &LaneState| lane.status == LaneStatus::Interrupted;
     assert!(lanes.iter().all(stopped), "{lanes:#?}");

@@ -4,14 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt};
-use osier::agent::{
+use osier_agent::{
     Agent, AgentConfig, AgentMessage, Concurrency, Event, LogSeverity, Op, ProviderTransport,
     RunOutcome, Subscription, Tool, ToolContext, ToolOutput, ToolStatus,
 };
-use osier::llm::scripted::{Gate, Script, ScriptedProvider};
-use osier::llm::{
-    Api, Message, Modality, Model, StopReason, ThinkingLevel, ToolSpec, TurnStatus, usage::Price,
-};
+use osier_llm::scripted::{Gate, Script, ScriptedProvider};
+use osier_llm::usage::Price;
+use osier_llm::{Api, Message, Modality, Model, StopReason, ThinkingLevel, ToolSpec, TurnStatus};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
@@ -28,7 +27,7 @@ fn model(provider: &str) -> Model {
         input: vec![Modality::Text],
         price: Price::default(),
         headers: std::collections::BTreeMap::new(),
-        compat: osier::llm::model::Compat::default(),
+        compat: osier_llm::model::Compat::default(),
     }
 }
 
@@ -322,8 +321,8 @@ async fn the_last_turn_has_no_tools_and_must_answer() {
     assert!(last.tools.is_empty());
     assert_eq!(
         last.messages.last(),
-        Some(&Message::User(osier::llm::UserMessage::text(
-            osier::agent::FINAL_TURN_MESSAGE
+        Some(&Message::User(osier_llm::UserMessage::text(
+            osier_agent::FINAL_TURN_MESSAGE
         )))
     );
     assert_eq!(provider.requests()[0].context.tools.len(), 1);
@@ -424,7 +423,7 @@ async fn a_subscriber_that_never_reads_stops_nobody_and_misses_nothing() {
     while let Some(event) = late.try_recv() {
         if let Event::MessageUpdate { delta, .. } = event {
             updates += 1;
-            if let osier::llm::Delta::TextDelta { delta, .. } = delta {
+            if let osier_llm::Delta::TextDelta { delta, .. } = delta {
                 heard.push_str(&delta);
             }
         }

@@ -5,10 +5,11 @@
 use std::fs;
 use std::path::Path;
 
-use osier::term::input::{KeyCode, KeyPress};
-use osier::term::keymap::{self, Keymap, KeymapSource, Lookup};
-use osier::term::widgets::textarea::modal::{EDITS, Edit, Macros, Modal, Mode, Request};
-use osier::term::widgets::textarea::{Motion, Position, TextArea};
+use osier_term::input::{KeyCode, KeyPress};
+use osier_term::keymap;
+use osier_term::keymap::{Keymap, KeymapSource, Lookup};
+use osier_term::widgets::textarea::modal::{EDITS, Edit, Macros, Modal, Mode, Request};
+use osier_term::widgets::textarea::{Motion, Position, TextArea};
 
 /// Stands where the cursor is.
 const CURSOR: char = '¦';

@@ -7,13 +7,13 @@ use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::base::clock;
 use crate::cli::args::{AuthCommand, LoginArgs};
 use crate::cli::exit::Exit;
-use crate::coding::accounts::{Account, AccountSource, Accounts};
-use crate::coding::folders::Folders;
-use crate::coding::settings::Settings;
-use crate::llm::auth::{Method, Progress};
+use osier_base::clock;
+use osier_base::folders::Folders;
+use osier_llm::auth::{Method, Progress};
+use osier_session::accounts::{Account, AccountSource, Accounts};
+use osier_settings::Settings;
 
 /// Why there is no new credential.
 enum Failed {

@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::Subcommand;
 
 use crate::cli::exit::{Exit, usage_error};
-use crate::coding::checkpoint::{PruneOptions, Pruned, prune};
+use osier_checkpoint::{PruneOptions, Pruned, prune};
 
 #[derive(Debug, Clone, Copy, Subcommand)]
 pub(in crate::cli) enum CheckpointsCommand {

@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 
-use crate::base::problem::Problem;
 use crate::cli::args::ConfigCommand;
 use crate::cli::exit::Exit;
-use crate::coding::folders::Folders;
-use crate::coding::settings::SETTINGS;
+use osier_base::folders::Folders;
+use osier_base::problem::Problem;
+use osier_settings::SETTINGS;
 
 /// Answers one `osier config` command. `problems` are all that loading found.
 pub(in crate::cli) fn run(

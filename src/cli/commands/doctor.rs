@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::base::problem::Problem;
-use crate::base::process::{Invocation, spawn};
-use crate::base::text::{sanitize, single_line};
 use crate::cli::exit::Exit;
-use crate::coding::accounts::{AccountSource, Accounts};
-use crate::coding::folders::Folders;
-use crate::coding::sandbox::{Confinement, SandboxMode};
-use crate::coding::settings::Settings;
-use crate::term::input::TerminalReply;
-use crate::term::picture::{Around, Protocol};
-use crate::term::terminal::{Host, TerminalKind, ask, size};
-use crate::term::theme::ColourDepth;
+use osier_base::folders::Folders;
+use osier_base::problem::Problem;
+use osier_base::process::{Invocation, spawn};
+use osier_base::text::{sanitize, single_line};
+use osier_sandbox::{Confinement, SandboxMode};
+use osier_session::accounts::{AccountSource, Accounts};
+use osier_settings::Settings;
+use osier_term::input::TerminalReply;
+use osier_term::picture::{Around, Protocol};
+use osier_term::terminal::{Host, TerminalKind, ask, size};
+use osier_term::theme::ColourDepth;
 
 /// What is looked at.
 pub(in crate::cli) struct Place<'a> {

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use clap::Args;
 
 use crate::cli::exit::{Exit, usage_error};
-use crate::coding::exchange::{
+use osier_base::folders::Folders;
+use osier_store::{Reading, SessionDirectory, SessionError};
+use osier_transfer::{
     ExchangeError, ExportOptions, ExportSummary, Exported, Format, Look, Scope, export, export_to,
 };
-use crate::coding::folders::Folders;
-use crate::coding::session::{Reading, SessionDirectory, SessionError};
 
 #[derive(Debug, Clone, Args)]
 pub(in crate::cli) struct ExportArgs {

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::export::refused;
-use crate::base::{clock, text};
 use crate::cli::exit::{Exit, usage_error};
-use crate::coding::exchange::{Found, ImportOptions, Source, SourceFolders, find, import};
-use crate::coding::folders::Folders;
+use osier_base::folders::Folders;
+use osier_base::{clock, text};
+use osier_transfer::{Found, ImportOptions, Source, SourceFolders, find, import};
 
 #[derive(Debug, Clone, Args)]
 pub(in crate::cli) struct ImportArgs {

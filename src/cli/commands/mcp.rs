@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use crate::cli::args::{McpAddArgs, McpCommand};
 use crate::cli::exit::{Exit, usage_error};
-use crate::coding::folders::Folders;
-use crate::coding::mcp::{self, Logins, Mcp, McpSetup, NewServer, ServerInfo, ServerState};
-use crate::coding::questions::Questions;
-use crate::coding::tools::Workspace;
-use crate::coding::trust::project_root;
-use crate::llm::auth::CredentialFile;
+use osier_base::folders::Folders;
+use osier_llm::auth::CredentialFile;
+use osier_mcp::{Logins, Mcp, McpSetup, NewServer, ServerInfo, ServerState};
+use osier_permissions::trust::project_root;
+use osier_protocol::questions::Questions;
+use osier_tools::Workspace;
 
 /// Time all servers have to come up in a trial.
 const TRIAL_TIME: Duration = Duration::from_secs(90);
@@ -58,7 +58,7 @@ pub(in crate::cli) async fn run(
         McpCommand::Add(args) => add(args, place, out),
         McpCommand::Rm { name, project } => {
             let path = file(place, project);
-            match mcp::remove(&path, &name) {
+            match osier_mcp::remove(&path, &name) {
                 Ok(()) => {
                     writeln!(out, "removed `{name}` from {}", path.display())?;
                     Ok(Exit::Success)
@@ -106,7 +106,7 @@ fn add(args: McpAddArgs, place: &Place<'_>, out: &mut dyn Write) -> io::Result<E
         headers,
     };
     let path = file(place, args.project);
-    match mcp::add(&path, &server, args.force) {
+    match osier_mcp::add(&path, &server, args.force) {
         Ok(()) => {
             let name = &server.name;
             writeln!(out, "added `{name}` to {}", path.display())?;
@@ -118,7 +118,7 @@ fn add(args: McpAddArgs, place: &Place<'_>, out: &mut dyn Write) -> io::Result<E
 }
 
 fn list(place: &Place<'_>, out: &mut dyn Write) -> io::Result<Exit> {
-    let servers = mcp::load(&place.files(), place.environment);
+    let servers = osier_mcp::load(&place.files(), place.environment);
     for server in servers.servers.values() {
         let state = if server.disabled {
             "disabled"
@@ -150,7 +150,7 @@ fn list(place: &Place<'_>, out: &mut dyn Write) -> io::Result<Exit> {
 }
 
 async fn test(name: Option<&str>, place: &Place<'_>, out: &mut dyn Write) -> io::Result<Exit> {
-    let servers = mcp::load(&place.files(), place.environment);
+    let servers = osier_mcp::load(&place.files(), place.environment);
     for problem in &servers.problems {
         writeln!(out, "{problem}")?;
     }
@@ -219,14 +219,14 @@ fn describe(server: &ServerInfo, out: &mut dyn Write) -> io::Result<()> {
         writeln!(
             out,
             "  prompt {}",
-            mcp::prompt_command(&server.name, &prompt.name)
+            osier_mcp::prompt_command(&server.name, &prompt.name)
         )?;
     }
     Ok(())
 }
 
 async fn login(name: &str, place: &Place<'_>, out: &mut dyn Write) -> io::Result<Exit> {
-    let servers = mcp::load(&place.files(), place.environment);
+    let servers = osier_mcp::load(&place.files(), place.environment);
     let Some(config) = servers.servers.get(name) else {
         let message = format!("there is no MCP server `{name}`: `osier mcp list` shows them");
         return Ok(usage_error(&message));

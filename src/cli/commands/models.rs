@@ -3,11 +3,11 @@
 use std::io::{self, Write};
 
 use crate::cli::exit::Exit;
-use crate::coding::host::{HostSetup, KeyState, ModelInfo};
-use crate::coding::models::Models;
-use crate::coding::refresh;
-use crate::llm::Modality;
-use crate::llm::catalogue::refresh::SOURCE;
+use osier_llm::Modality;
+use osier_llm::catalogue::refresh::SOURCE;
+use osier_session::host::{HostSetup, KeyState, ModelInfo};
+use osier_session::models::Models;
+use osier_session::refresh;
 
 /// Lists the models that match, after asking for newly published ones where that is wanted. The outer error
 /// is for the person; the inner one says that nobody reads.

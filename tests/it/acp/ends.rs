@@ -15,7 +15,7 @@ fn prompt(session: &str, text: &str) -> Value {
 fn a_huge_line_is_refused_and_the_next_is_read() {
     let home = Home::new();
     let (mut editor, session) = Editor::with_session(acp(&home), &home);
-    let huge = "x".repeat(osier::rpc::LINE_LIMIT + 1);
+    let huge = "x".repeat(osier_rpc::LINE_LIMIT + 1);
     editor.running().say(&huge);
     let fault = editor.until(|line| line["id"].is_null() && line.get("error").is_some());
     assert_eq!(

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use osier::llm::auth::CredentialFile;
+use osier_llm::auth::CredentialFile;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
@@ -163,7 +163,7 @@ async fn a_sign_in_that_is_over_says_so_and_a_server_that_is_down_is_no_end() {
     let server = OAuth::start(Behaviour::default());
     let (home, file) = home(&server, -1000).await;
     let gone = json!({"type": "oauth", "access": "a-token", "refresh": "unknown", "obtained": 0, "expires": 1});
-    let gone = osier::llm::auth::Credential::read(&gone).unwrap();
+    let gone = osier_llm::auth::Credential::read(&gone).unwrap();
     file.change(|store| store.put("lab", &gone)).await.unwrap();
     let ended = home.cli().args(["-p", "--model", "lab/m", "hello"]).run();
     assert_eq!(ended.code, Some(1));

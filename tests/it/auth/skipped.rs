@@ -1,10 +1,9 @@
 //! A provider that is skipped for its key: the fallback answers until the person has signed in again, and
 //! then the first one does.
 
-use osier::agent;
-use osier::coding::host::{Event, LoginInput, LoginMethod, Op, SessionChoice, Typed};
-use osier::llm::Script;
-use osier::llm::auth::{Credential, CredentialFile, KeySource};
+use osier_llm::Script;
+use osier_llm::auth::{Credential, CredentialFile, KeySource};
+use osier_session::host::{Event, LoginInput, LoginMethod, Op, SessionChoice, Typed};
 use serde_json::json;
 
 use super::store;
@@ -15,7 +14,7 @@ use crate::support::routed::{Asked, Routed, events, json as answer};
 /// A host with the models of this `models.json`, the first of which is `first`; `test/one` stands in for it.
 async fn open(place: &Place, models: &str, first: &str) -> Open {
     let path = place.data().join("models.json");
-    osier::base::atomic_file::write(&path, models.as_bytes()).unwrap();
+    osier_base::atomic_file::write(&path, models.as_bytes()).unwrap();
     place
         .open_with(SessionChoice::New, Script::always("the other"), |setup| {
             setup.model = Some(first.to_owned());
@@ -31,11 +30,11 @@ async fn ask(open: &mut Open, text: &str) -> Vec<String> {
         .await
         .into_iter()
         .filter_map(|event| match event {
-            Event::Agent(agent::Event::MessageEnd { message, .. }) => match &*message {
-                agent::AgentMessage::Assistant(answer) => Some(answer.text()),
+            Event::Agent(osier_agent::Event::MessageEnd { message, .. }) => match &*message {
+                osier_agent::AgentMessage::Assistant(answer) => Some(answer.text()),
                 _ => None,
             },
-            Event::Agent(agent::Event::ProviderSwitched { from, to, .. }) => {
+            Event::Agent(osier_agent::Event::ProviderSwitched { from, to, .. }) => {
                 Some(format!("{from} -> {to}"))
             }
             _ => None,

@@ -4,9 +4,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use osier::coding::checkpoint::{ChangeKind, Unrestored};
-use osier::coding::host::{Event, Op, SessionChoice};
-use osier::llm::Script;
+use osier_checkpoint::{ChangeKind, Unrestored};
+use osier_llm::Script;
+use osier_session::host::{Event, Op, SessionChoice};
 use serde_json::json;
 
 use super::{change, preview, prompts, restore, send};

@@ -1,6 +1,6 @@
 //! Sessions leave.
 
-use osier::coding::session::load;
+use osier_store::load;
 use serde_json::json;
 
 use super::{key, outline, sample};

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use osier::coding::exchange::{ImportOptions, Imported, import};
-use osier::coding::session::{Loaded, load};
+use osier_store::{Loaded, load};
+use osier_transfer::{ImportOptions, Imported, import};
 use serde_json::json;
 
 use super::{fixture, outline, sample};

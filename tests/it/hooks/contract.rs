@@ -2,7 +2,7 @@
 
 use tokio::task::JoinHandle;
 
-use osier::coding::questions::{Answer, Grant, QuestionKind};
+use osier_protocol::questions::{Answer, Grant, QuestionKind};
 
 use super::*;
 
@@ -282,7 +282,7 @@ async fn an_interrupt_ends_a_hook_that_hangs_at_any_moment() {
         let mut open = open(&place, runs(&["echo ran"])).await;
         open.prompt("go");
         started.written().await;
-        open.host.send(agent::Op::Abort.into());
+        open.host.send(osier_agent::Op::Abort.into());
         let events = open.settled().await;
         let ran = results(&events).iter().any(|(_, success)| *success);
         let before = matches!(event, "UserPromptSubmit" | "PreToolUse" | "SessionStart");

@@ -1,8 +1,8 @@
 //! Every event, with the JSON it has.
 
-use osier::agent::{CompactionOutcome, CompactionReason};
-use osier::coding::host::{TreeEvent, TreeOp};
-use osier::llm::TurnStatus;
+use osier_agent::{CompactionOutcome, CompactionReason};
+use osier_llm::TurnStatus;
+use osier_session::host::{TreeEvent, TreeOp};
 
 use super::*;
 
@@ -11,7 +11,8 @@ const LOG: &str = "cat >> \"$CLAUDE_PROJECT_DIR/events.jsonl\"";
 
 /// A place where every event is logged.
 fn logged() -> Place {
-    let hooks = osier::coding::hooks::event::EVENTS.map(|info| (info.name.to_owned(), hook(LOG)));
+    let hooks =
+        osier_extensions::hooks::event::EVENTS.map(|info| (info.name.to_owned(), hook(LOG)));
     with(&Value::Object(hooks.into_iter().collect()))
 }
 
@@ -216,10 +217,15 @@ async fn compacted(open: &mut Open) -> CompactionOutcome {
     };
     open.host.send(Op::Tree(op));
     let seen = open
-        .until(|event| matches!(event, Event::Agent(agent::Event::CompactionEnd { .. })))
+        .until(|event| {
+            matches!(
+                event,
+                Event::Agent(osier_agent::Event::CompactionEnd { .. })
+            )
+        })
         .await;
     match seen.last() {
-        Some(Event::Agent(agent::Event::CompactionEnd { reason, outcome })) => {
+        Some(Event::Agent(osier_agent::Event::CompactionEnd { reason, outcome })) => {
             assert_eq!(*reason, CompactionReason::Manual);
             outcome.clone()
         }

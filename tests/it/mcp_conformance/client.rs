@@ -6,12 +6,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use osier::agent::{Severity, ToolContext, ToolOutput, ToolSource, ToolStatus, UpdateSink};
-use osier::coding::mcp::{Logins, Mcp, McpSetup, ServerAction, ServerState, Told};
-use osier::coding::questions::{Answer, QuestionKind, Questions, Request};
-use osier::coding::tools::Workspace;
-use osier::llm::ContentBlock;
-use osier::llm::auth::CredentialFile;
+use osier_agent::{Severity, ToolContext, ToolOutput, ToolSource, ToolStatus, UpdateSink};
+use osier_llm::ContentBlock;
+use osier_llm::auth::CredentialFile;
+use osier_mcp::{Logins, Mcp, McpSetup, ServerAction, ServerState, Told};
+use osier_protocol::questions::{Answer, QuestionKind, Questions, Request};
+use osier_tools::Workspace;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;

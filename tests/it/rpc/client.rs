@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use osier::agent::{RunOutcome, Severity};
-use osier::base::process::Invocation;
-use osier::coding::host::{Event, SessionChoice};
-use osier::coding::permission::Mode;
-use osier::coding::questions::{Answer, Grant};
-use osier::llm::Script;
-use osier::rpc::answers::Disposition;
-use osier::rpc::{CallError, Client, Code, Ended, Nobody, Person, UiRequest, serve};
+use osier_agent::{RunOutcome, Severity};
+use osier_base::process::Invocation;
+use osier_llm::Script;
+use osier_permissions::Mode;
+use osier_protocol::questions::{Answer, Grant};
+use osier_rpc::answers::Disposition;
+use osier_rpc::{CallError, Client, Code, Ended, Nobody, Person, UiRequest, serve};
+use osier_session::host::{Event, SessionChoice};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 

@@ -124,7 +124,7 @@ fn a_line_that_is_no_command_gets_an_error_and_nothing_else_happens() {
 fn a_huge_line_is_refused_with_the_limit_and_the_next_is_read() {
     let home = Home::new();
     let mut wire = Wire::start(rpc(&home, &script()));
-    let huge = "x".repeat(osier::rpc::LINE_LIMIT + 1);
+    let huge = "x".repeat(osier_rpc::LINE_LIMIT + 1);
     let answer = answered(&mut wire, &huge);
     assert_eq!(
         answer,

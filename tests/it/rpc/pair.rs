@@ -3,12 +3,12 @@
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use osier::agent::RunOutcome;
-use osier::coding::host::{Host, SessionChoice};
-use osier::coding::permission::Mode;
-use osier::coding::questions::{Answer, Grant};
-use osier::llm::Script;
-use osier::rpc::{Client, Events, Person, UiRequest, serve};
+use osier_agent::RunOutcome;
+use osier_llm::Script;
+use osier_permissions::Mode;
+use osier_protocol::questions::{Answer, Grant};
+use osier_rpc::{Client, Events, Person, UiRequest, serve};
+use osier_session::host::{Host, SessionChoice};
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;

@@ -25,7 +25,7 @@ fn every_command_of_the_table_is_played() {
     look_around(&mut wire);
     keep_sessions(&mut wire);
     assert_eq!(wire.call("shut_down", json!({})), json!({}));
-    let known: BTreeSet<&str> = osier::rpc::all().map(|command| command.name).collect();
+    let known: BTreeSet<&str> = osier_rpc::all().map(|command| command.name).collect();
     let missing: Vec<&&str> = known.difference(&wire.played).collect();
     assert_eq!(
         missing,
@@ -45,7 +45,7 @@ fn connect(wire: &mut Wire) {
     assert_eq!(greeting["protocol"], 1);
     assert_eq!(
         greeting["commands"].as_array().map(Vec::len),
-        Some(osier::rpc::all().count())
+        Some(osier_rpc::all().count())
     );
     let refused = wire.refused("hello", json!({"protocol": 9}));
     assert_eq!(refused, "version 9 is not spoken here: this is 1");

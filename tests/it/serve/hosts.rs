@@ -3,14 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use osier::agent::{self, AgentMessage};
-use osier::coding::folders::Folders;
-use osier::coding::host::{Event, HostSetup};
-use osier::coding::hosts::{
-    Activity, Hosts, Introduction, OpenError, Place as Seat, Room, Wanted, Watch,
-};
-use osier::coding::permission::Mode;
-use osier::llm::{Script, ScriptedProvider};
+use osier_agent::AgentMessage;
+use osier_base::folders::Folders;
+use osier_hub::{Activity, Hosts, Introduction, OpenError, Place as Seat, Room, Wanted, Watch};
+use osier_llm::{Script, ScriptedProvider};
+use osier_permissions::Mode;
+use osier_session::host::{Event, HostSetup};
 
 use crate::support::agent::model;
 use crate::support::host::Place;
@@ -26,10 +24,13 @@ fn hosts(place: &Place) -> Hosts {
 /// Says something and waits for the end of the run.
 async fn talk(room: &Room, watch: &mut Watch) {
     let (text, attachments) = ("hello".to_owned(), Vec::new());
-    let prompt = agent::Op::Prompt { text, attachments };
+    let prompt = osier_agent::Op::Prompt { text, attachments };
     room.host().send(prompt.into());
     while let Some(told) = watch.next().await {
-        if matches!(&told.event, Event::Agent(agent::Event::AgentSettled { .. })) {
+        if matches!(
+            &told.event,
+            Event::Agent(osier_agent::Event::AgentSettled { .. })
+        ) {
             return;
         }
     }

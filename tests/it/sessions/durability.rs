@@ -99,7 +99,7 @@ fn thirty_kills_at_different_moments_lose_nothing_that_was_acknowledged() {
             assert_eq!(acknowledged, Vec::<Value>::new());
             continue;
         };
-        let loaded = osier::coding::session::load(&session).unwrap();
+        let loaded = osier_store::load(&session).unwrap();
         assert_eq!((loaded.damaged, loaded.reattached), (0, 0));
         let stored: Vec<Value> = loaded
             .entries

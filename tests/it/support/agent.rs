@@ -8,13 +8,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt};
-use osier::agent::{
+use osier_agent::{
     Agent, AgentConfig, AgentMessage, Concurrency, Event, Interceptor, Op, ProviderTransport,
     RunOutcome, Subscription, Tool, ToolContext, ToolOrigin, ToolOutput, ToolSet, ToolSource,
 };
-use osier::llm::model::Compat;
-use osier::llm::usage::Price;
-use osier::llm::{
+use osier_llm::model::Compat;
+use osier_llm::usage::Price;
+use osier_llm::{
     Api, Message, Modality, Model, Request, Script, ScriptedProvider, ThinkingLevel, ToolSpec,
 };
 use serde_json::{Value, json};
@@ -170,7 +170,7 @@ impl Stage {
     pub(crate) async fn said(&mut self, text: &str) {
         self.until(|event| match event {
             Event::MessageUpdate {
-                delta: osier::llm::Delta::TextDelta { delta, .. },
+                delta: osier_llm::Delta::TextDelta { delta, .. },
                 ..
             } => delta.contains(text),
             _ => false,
@@ -245,7 +245,7 @@ pub(crate) fn speak(message: &AgentMessage) -> String {
 
 /// The messages of a request, one line each.
 pub(crate) fn sent(request: &Request) -> Vec<String> {
-    let text = |content: &[osier::llm::ContentBlock]| {
+    let text = |content: &[osier_llm::ContentBlock]| {
         let texts = content.iter().filter_map(|block| block.as_text());
         texts.collect::<Vec<_>>().join("|")
     };

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use osier::agent::{self, Subscription};
-use osier::coding::folders::Folders;
-use osier::coding::host::{Event, Host, HostSetup, Op, SessionChoice, SessionInfo};
-use osier::llm::{Script, ScriptedProvider};
+use osier_agent::Subscription;
+use osier_base::folders::Folders;
+use osier_llm::{Script, ScriptedProvider};
+use osier_session::host::{Event, Host, HostSetup, Op, SessionChoice, SessionInfo};
 use tempfile::TempDir;
 
 use super::agent::model;
@@ -107,7 +107,7 @@ impl Open {
         let text = text.to_owned();
         let attachments = Vec::new();
         self.host
-            .send(agent::Op::Prompt { text, attachments }.into());
+            .send(osier_agent::Op::Prompt { text, attachments }.into());
     }
 
     /// Runs a prompt to its end.
@@ -117,13 +117,13 @@ impl Open {
     }
 
     pub(crate) async fn settled(&mut self) -> Vec<Event> {
-        self.until(|event| matches!(event, Event::Agent(agent::Event::AgentSettled { .. })))
+        self.until(|event| matches!(event, Event::Agent(osier_agent::Event::AgentSettled { .. })))
             .await
     }
 
     pub(crate) async fn said(&mut self, part: &str) {
         self.until(|event| match event {
-            Event::Agent(agent::Event::MessageUpdate { delta, .. }) => {
+            Event::Agent(osier_agent::Event::MessageUpdate { delta, .. }) => {
                 serde_json::to_string(delta).is_ok_and(|delta| delta.contains(part))
             }
             _ => false,

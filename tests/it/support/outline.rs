@@ -1,8 +1,8 @@
 //! Events as lines: whole enough to tell every difference that matters, without ids and clocks.
 
-use osier::agent::{AccountingEntry, AgentMessage, Event, RunOutcome, UserMessage};
-use osier::llm::{Delta, TurnStatus};
 use osier::modes::print::log_line;
+use osier_agent::{AccountingEntry, AgentMessage, Event, RunOutcome, UserMessage};
+use osier_llm::{Delta, TurnStatus};
 
 use super::agent::speak;
 

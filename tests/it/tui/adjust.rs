@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use osier::modes::tui::Effect;
+use osier_tui::Effect;
 
 use super::support::Screen;
 

@@ -1,11 +1,11 @@
 //! Pictures that go along with a prompt.
 
-use osier::agent::{self, UserMessage};
-use osier::coding::attachment;
-use osier::coding::host::Event;
-use osier::llm::scripted::Script;
-use osier::llm::{ContentBlock, Message, Modality};
-use osier::modes::tui::Effect;
+use osier_agent::UserMessage;
+use osier_llm::scripted::Script;
+use osier_llm::{ContentBlock, Message, Modality};
+use osier_session::host::Event;
+use osier_tools::attachment;
+use osier_tui::Effect;
 
 use super::pictures::flag;
 use super::support::Screen;
@@ -100,7 +100,7 @@ async fn a_queued_prompt_comes_back_with_its_pictures() {
         attachments: vec![file],
         ..UserMessage::default()
     };
-    let recalled = agent::Event::QueueRecalled {
+    let recalled = osier_agent::Event::QueueRecalled {
         messages: vec![message],
     };
     let now = screen.now;

@@ -1,7 +1,7 @@
 //! What the session changed in the files, on the screen.
 
-use osier::coding::host::{CheckpointEvent, Event};
-use osier::llm::Script;
+use osier_llm::Script;
+use osier_session::host::{CheckpointEvent, Event};
 use serde_json::json;
 
 use super::support::Screen;

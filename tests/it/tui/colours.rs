@@ -1,9 +1,9 @@
 //! Colours that commands print: on the screen, and nowhere else.
 
-use osier::coding::host::Event;
-use osier::llm::scripted::{Gate, Script};
-use osier::modes::tui::Effect;
-use osier::term::face::Token;
+use osier_llm::scripted::{Gate, Script};
+use osier_session::host::Event;
+use osier_term::face::Token;
+use osier_tui::Effect;
 use ratatui::buffer::Cell;
 use ratatui::style::{Color, Modifier};
 use serde_json::json;

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use osier::llm::scripted::Script;
-use osier::modes::tui::Effect;
-use osier::term::input::{KeyModifiers, MouseButton, MouseEventKind, MouseInput};
+use osier_llm::scripted::Script;
+use osier_term::input::{KeyModifiers, MouseButton, MouseEventKind, MouseInput};
+use osier_tui::Effect;
 
 use super::support::Screen;
 

@@ -1,7 +1,7 @@
 //! Sessions that leave and come, from the screen.
 
-use osier::coding::host::{Event, ExchangeEvent};
-use osier::llm::Script;
+use osier_llm::Script;
+use osier_session::host::{Event, ExchangeEvent};
 
 use super::support::Screen;
 

@@ -1,9 +1,9 @@
 //! What a frame costs in bytes, and that the bytes make the screen that was drawn.
 
-use osier::llm::scripted::{Gate, Script};
-use osier::term::frame::{Cursor, Features, FrameWriter};
-use osier::term::input::InputEvent;
-use osier::term::keymap::parse_key;
+use osier_llm::scripted::{Gate, Script};
+use osier_term::frame::{Cursor, Features, FrameWriter};
+use osier_term::input::InputEvent;
+use osier_term::keymap::parse_key;
 use ratatui::layout::Size;
 
 use super::support::{Screen, text_of};
@@ -125,7 +125,7 @@ async fn scrolling_sends_the_rows_that_come_into_view() {
 
 #[tokio::test]
 async fn replies_of_the_terminal_draw_nothing() {
-    use osier::term::input::TerminalReply;
+    use osier_term::input::TerminalReply;
     let mut screen = Screen::new(80, 24).start().await;
     screen.app.take_dirty();
     let reply = InputEvent::Reply(TerminalReply::DeviceAttributes(Vec::new()));

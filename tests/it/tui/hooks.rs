@@ -1,6 +1,6 @@
 //! Hooks on the screen: what they refuse, what they do wrong, the list of them.
 
-use osier::llm::scripted::Script;
+use osier_llm::scripted::Script;
 use serde_json::json;
 
 use super::support::Screen;
@@ -47,6 +47,6 @@ async fn a_refusal_a_warning_context_and_the_list_are_shown() {
     let copied = screen
         .effects
         .iter()
-        .any(|effect| matches!(effect, osier::modes::tui::Effect::Copy(text) if text == "never"));
+        .any(|effect| matches!(effect, osier_tui::Effect::Copy(text) if text == "never"));
     assert!(copied, "{:?}", screen.effects);
 }

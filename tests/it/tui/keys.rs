@@ -1,8 +1,9 @@
 //! Keymaps with modes and regions, and what is shown of keys that are not finished.
 
-use osier::modes::tui::Effect;
-use osier::term::frame::CursorShape;
-use osier::term::keymap::{self, parse_sequence};
+use osier_term::frame::CursorShape;
+use osier_term::keymap;
+use osier_term::keymap::parse_sequence;
+use osier_tui::Effect;
 
 use super::support::Screen;
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use osier::coding::host::{Event, SessionChoice};
-use osier::llm::scripted::{Gate, Script};
+use osier_llm::scripted::{Gate, Script};
+use osier_session::host::{Event, SessionChoice};
 use tempfile::TempDir;
 
 use super::support::Screen;

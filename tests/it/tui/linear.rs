@@ -1,6 +1,6 @@
 //! The screen that is read aloud: words, nothing that only decorates, the cursor where the attention is.
 
-use osier::llm::Script;
+use osier_llm::Script;
 use serde_json::json;
 
 use super::support::Screen;

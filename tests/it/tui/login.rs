@@ -1,8 +1,8 @@
 //! Signing in and out without leaving the screen.
 
-use osier::coding::host::Event;
-use osier::llm::auth::{Credential, CredentialFile, KeySource};
-use osier::modes::tui::Effect;
+use osier_llm::auth::{Credential, CredentialFile, KeySource};
+use osier_session::host::Event;
+use osier_tui::Effect;
 use serde_json::json;
 
 use super::support::Screen;

@@ -1,12 +1,12 @@
 //! Themes, keymaps, and what is wrong with them.
 
-use osier::coding::folders::Folders;
-use osier::llm::scripted::Script;
-use osier::modes::tui::{Effect, Looks};
-use osier::term::face::Token;
-use osier::term::input::TerminalReply;
-use osier::term::terminal::TerminalKind;
-use osier::term::theme::ColourDepth;
+use osier_base::folders::Folders;
+use osier_llm::scripted::Script;
+use osier_term::face::Token;
+use osier_term::input::TerminalReply;
+use osier_term::terminal::TerminalKind;
+use osier_term::theme::ColourDepth;
+use osier_tui::{Effect, Looks};
 use serde_json::json;
 
 use super::support::{Builder, Screen, told};

@@ -1,6 +1,6 @@
 //! Pickers, palette and help.
 
-use osier::llm::scripted::Script;
+use osier_llm::scripted::Script;
 
 use super::support::Screen;
 
@@ -138,7 +138,7 @@ async fn the_thinking_level_cycles_through_those_the_model_has() {
     screen.send("/thinking medium").shows("mock/mock low").await;
     screen.send("go").settled().await;
     let request = screen.provider.last_request().unwrap();
-    assert_eq!(request.options.thinking, osier::llm::ThinkingLevel::Low);
+    assert_eq!(request.options.thinking, osier_llm::ThinkingLevel::Low);
     screen.press("backtab backtab").hides("mock/mock low").await;
     screen.hides("mock/mock high").await;
     assert!(screen.footer().ends_with("mock/mock"));

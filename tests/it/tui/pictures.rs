@@ -4,9 +4,9 @@ use std::io::Cursor;
 use std::sync::mpsc::{Receiver, channel};
 
 use image::{DynamicImage, ImageFormat, Rgba, RgbaImage};
-use osier::llm::scripted::Script;
-use osier::term::picture::{Canvas, Drawn, Pictures, Protocol, USUAL_CELL};
-use osier::term::theme::ColourDepth;
+use osier_llm::scripted::Script;
+use osier_term::picture::{Canvas, Drawn, Pictures, Protocol, USUAL_CELL};
+use osier_term::theme::ColourDepth;
 use ratatui::style::Color;
 use serde_json::json;
 

@@ -1,6 +1,6 @@
 //! What plug-ins show on the screen.
 
-use osier::llm::scripted::Script;
+use osier_llm::scripted::Script;
 
 use super::support::Screen;
 

@@ -1,9 +1,9 @@
 //! Questions that wait above the editor, and their dialogs.
 
-use osier::coding::host::Event;
-use osier::coding::questions::{Answer, Choice, Grant, Question, QuestionKind, Subject};
-use osier::modes::tui::Effect;
-use osier::term::input::InputEvent;
+use osier_protocol::questions::{Answer, Choice, Grant, Question, QuestionKind, Subject};
+use osier_session::host::Event;
+use osier_term::input::InputEvent;
+use osier_tui::Effect;
 use serde_json::json;
 
 use super::support::Screen;

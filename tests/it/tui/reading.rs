@@ -1,8 +1,8 @@
 //! Reading the conversation: what stays in sight, what is picked, selected, copied and jumped to.
 
-use osier::llm::scripted::Script;
-use osier::modes::tui::{Effect, Viewer};
-use osier::term::input::{KeyModifiers, MouseButton, MouseEventKind, MouseInput};
+use osier_llm::scripted::Script;
+use osier_term::input::{KeyModifiers, MouseButton, MouseEventKind, MouseInput};
+use osier_tui::{Effect, Viewer};
 use serde_json::json;
 
 use super::support::{Screen, told};

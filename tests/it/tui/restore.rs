@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use osier::coding::host::{CheckpointEvent, Event, TreeEvent};
-use osier::llm::Script;
+use osier_llm::Script;
+use osier_session::host::{CheckpointEvent, Event, TreeEvent};
 use serde_json::json;
 
 use super::support::Screen;

@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use osier::agent;
-use osier::coding::host::Event;
-use osier::llm::TurnStatus;
-use osier::llm::scripted::{Gate, Script};
-use osier::modes::tui::Effect;
-use osier::term::input::InputEvent;
+use osier_llm::TurnStatus;
+use osier_llm::scripted::{Gate, Script};
+use osier_session::host::Event;
+use osier_term::input::InputEvent;
+use osier_tui::Effect;
 use serde_json::json;
 
 use super::support::Screen;
@@ -204,7 +203,7 @@ async fn a_long_run_is_told_only_to_someone_who_looks_elsewhere() {
         screen.app.on_input(focus, now);
         screen
             .send("go")
-            .until(|event| matches!(event, Event::Agent(agent::Event::AgentStart)))
+            .until(|event| matches!(event, Event::Agent(osier_agent::Event::AgentStart)))
             .await;
         screen.advance(Duration::from_secs(6));
         gate.open();

@@ -1,8 +1,8 @@
 //! Sessions: stored, listed, resumed, left.
 
-use osier::agent::{self, AgentMessage};
-use osier::coding::host::{Event, SessionChoice};
-use osier::llm::scripted::Script;
+use osier_agent::AgentMessage;
+use osier_llm::scripted::Script;
+use osier_session::host::{Event, SessionChoice};
 use serde_json::json;
 
 use super::support::Screen;
@@ -25,7 +25,7 @@ async fn a_resumed_session_shows_what_it_showed() {
     first
         .send("!echo mine")
         .until(|event| {
-            matches!(event, Event::Agent(agent::Event::MessageEnd { message, .. })
+            matches!(event, Event::Agent(osier_agent::Event::MessageEnd { message, .. })
             if matches!(**message, AgentMessage::ShellRun(_)))
         })
         .await;

@@ -12,23 +12,23 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use osier::agent::{self, AgentMessage, Subscription};
-use osier::base::text::width;
-use osier::coding::folders::Folders;
-use osier::coding::host::{Event, Host, HostSetup, Op, SessionChoice};
-use osier::coding::questions::{Answer, Question};
-use osier::coding::settings::{self, Settings};
-use osier::llm::model::Compat;
-use osier::llm::scripted::{Script, ScriptedProvider};
-use osier::llm::usage::{Price, Usage};
-use osier::llm::{Api, ContentBlock, Modality, Model, ThinkingLevel};
-use osier::modes::tui::{App, AppOptions, Effect, Looks};
-use osier::term::frame::Links;
-use osier::term::highlight::Highlighter;
-use osier::term::input::{InputEvent, KeyPress, MouseInput};
-use osier::term::keymap::parse_sequence;
-use osier::term::terminal::TerminalKind;
-use osier::term::theme::ColourDepth;
+use osier_agent::{AgentMessage, Subscription};
+use osier_base::folders::Folders;
+use osier_base::text::width;
+use osier_llm::model::Compat;
+use osier_llm::scripted::{Script, ScriptedProvider};
+use osier_llm::usage::{Price, Usage};
+use osier_llm::{Api, ContentBlock, Modality, Model, ThinkingLevel};
+use osier_protocol::questions::{Answer, Question};
+use osier_session::host::{Event, Host, HostSetup, Op, SessionChoice};
+use osier_settings::Settings;
+use osier_term::frame::Links;
+use osier_term::highlight::Highlighter;
+use osier_term::input::{InputEvent, KeyPress, MouseInput};
+use osier_term::keymap::parse_sequence;
+use osier_term::terminal::TerminalKind;
+use osier_term::theme::ColourDepth;
+use osier_tui::{App, AppOptions, Effect, Looks};
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::{Position, Rect};
 use ratatui::style::{Color, Modifier};
@@ -394,7 +394,7 @@ impl Screen {
     }
 
     /// The last request.
-    pub(super) fn request(&self) -> osier::llm::Request {
+    pub(super) fn request(&self) -> osier_llm::Request {
         self.provider.last_request().unwrap()
     }
 
@@ -402,7 +402,7 @@ impl Screen {
     pub(super) fn last_prompt(&self) -> String {
         let request = self.provider.last_request().unwrap();
         let user = request.context.messages.iter().rev().find_map(|message| {
-            let osier::llm::Message::User(user) = message else {
+            let osier_llm::Message::User(user) = message else {
                 return None;
             };
             let texts = user.content.iter().filter_map(|block| block.as_text());
@@ -422,7 +422,7 @@ impl Screen {
             panic!("the host is gone:\n{}", self.screen());
         };
         let event = normal(event);
-        if matches!(event, Event::Agent(agent::Event::AgentSettled { .. })) {
+        if matches!(event, Event::Agent(osier_agent::Event::AgentSettled { .. })) {
             self.ended.0 += 1;
         }
         self.app.on_event(&event, self.now);
@@ -453,7 +453,7 @@ impl Screen {
                 Effect::PickSetting => self.list_settings(),
                 Effect::WriteSetting { name, value } => {
                     let file = self.home().join("settings.toml");
-                    settings::write(&file, name, value.as_deref()).unwrap();
+                    osier_settings::write(&file, name, value.as_deref()).unwrap();
                     self.list_settings();
                 }
                 Effect::Bind(binding) => {
@@ -476,7 +476,7 @@ impl Screen {
     }
 
     fn list_settings(&mut self) {
-        let settings = settings::list(&Folders::under(&self.home()), &self.work());
+        let settings = osier_settings::list(&Folders::under(&self.home()), &self.work());
         self.app.show_settings(settings);
     }
 
@@ -530,11 +530,12 @@ fn normal(mut event: Event) -> Event {
             let messages = messages.iter_mut();
             messages.for_each(|stored| without_time(&mut stored.message));
         }
-        Event::Agent(agent::Event::ToolExecutionEnd { result, .. }) => {
+        Event::Agent(osier_agent::Event::ToolExecutionEnd { result, .. }) => {
             Arc::make_mut(result).result_time_gone();
         }
         Event::Agent(
-            agent::Event::MessageStart { message, .. } | agent::Event::MessageEnd { message, .. },
+            osier_agent::Event::MessageStart { message, .. }
+            | osier_agent::Event::MessageEnd { message, .. },
         ) => without_time(message),
         _ => {}
     }
@@ -545,7 +546,7 @@ trait TimeGone {
     fn result_time_gone(&mut self);
 }
 
-impl TimeGone for agent::ToolResultMessage {
+impl TimeGone for osier_agent::ToolResultMessage {
     fn result_time_gone(&mut self) {
         self.duration_ms = 0;
         for block in &mut self.result.content {

@@ -2,9 +2,9 @@
 
 use std::fs::File;
 
-use osier::coding::host::Event;
-use osier::llm::Usage;
-use osier::llm::scripted::Script;
+use osier_llm::Usage;
+use osier_llm::scripted::Script;
+use osier_session::host::Event;
 use serde_json::json;
 
 use super::support::Screen;

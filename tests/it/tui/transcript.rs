@@ -1,7 +1,7 @@
 //! What the conversation looks like while it happens and afterwards.
 
-use osier::llm::scripted::{Gate, Script};
-use osier::term::input::{KeyModifiers, MouseButton, MouseEventKind, MouseInput};
+use osier_llm::scripted::{Gate, Script};
+use osier_term::input::{KeyModifiers, MouseButton, MouseEventKind, MouseInput};
 use serde_json::json;
 
 use super::support::{Screen, told};
@@ -378,8 +378,8 @@ async fn control_sequences_in_output_do_not_reach_the_screen() {
 
 #[tokio::test]
 async fn a_denied_call_keeps_its_cell() {
-    use osier::agent::{Event as AgentEvent, ToolResultMessage, ToolStatus};
-    use osier::coding::host::Event;
+    use osier_agent::{Event as AgentEvent, ToolResultMessage, ToolStatus};
+    use osier_session::host::Event;
     let mut screen = Screen::new(60, 12).start().await;
     let now = screen.now;
     let start = AgentEvent::ToolExecutionStart {
@@ -393,7 +393,7 @@ async fn a_denied_call_keeps_its_cell() {
         },
         ..ToolResultMessage::default()
     };
-    result.result.content = vec![osier::llm::ContentBlock::text("not in this project")];
+    result.result.content = vec![osier_llm::ContentBlock::text("not in this project")];
     let end = AgentEvent::ToolExecutionEnd {
         call_id: "1".to_owned(),
         tool_name: "bash".to_owned(),

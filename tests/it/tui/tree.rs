@@ -1,7 +1,7 @@
 //! The tree on the screen, two branches beside each other, and what fills the window.
 
-use osier::coding::host::{Event, TreeEvent};
-use osier::llm::scripted::Script;
+use osier_llm::scripted::Script;
+use osier_session::host::{Event, TreeEvent};
 use serde_json::json;
 
 use super::support::Screen;
@@ -247,7 +247,7 @@ async fn the_last_prompt_goes_to_another_model() {
         .context
         .messages
         .iter()
-        .filter(|message| matches!(message, osier::llm::Message::User(_)))
+        .filter(|message| matches!(message, osier_llm::Message::User(_)))
         .count();
     assert_eq!(users, 2);
     screen.send("/redo").shows("there is nothing to redo").await;

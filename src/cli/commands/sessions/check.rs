@@ -4,7 +4,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Answer, Desk};
 use crate::cli::exit::Exit;
-use crate::coding::library::check;
+use osier_index::check;
 
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(in crate::cli) struct Options {

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use super::Desk;
-use crate::base::clock;
-use crate::coding::library::{SessionFilter, Sort};
+use osier_base::clock;
+use osier_index::{SessionFilter, Sort};
 
 /// The flags that list, search and stats share.
 #[derive(Debug, Clone, Default, clap::Args)]

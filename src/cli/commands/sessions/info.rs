@@ -3,7 +3,7 @@
 use super::table::{directory, money, plain, size, time, tokens};
 use super::{Answer, Desk};
 use crate::cli::exit::Exit;
-use crate::coding::library::describe;
+use osier_index::describe;
 
 #[derive(Debug, Clone, clap::Args)]
 pub(in crate::cli) struct Options {

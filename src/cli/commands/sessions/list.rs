@@ -5,10 +5,10 @@ use serde::Serialize;
 use super::filter::{FilterArgs, Order};
 use super::table::{age, directory, money, plain, render, short_id, time};
 use super::{Answer, Desk};
-use crate::base::{clock, text};
 use crate::cli::exit::Exit;
-use crate::coding::library::{Depth, SessionFilter, SessionRow};
-use crate::coding::marks::{Mark, Marks};
+use osier_base::{clock, text};
+use osier_index::{Depth, SessionFilter, SessionRow};
+use osier_session::marks::{Mark, Marks};
 
 /// Rows on a terminal when no other number is given.
 const USUAL: usize = 50;

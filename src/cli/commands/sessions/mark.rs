@@ -2,7 +2,7 @@
 
 use super::{Answer, Desk, Failed};
 use crate::cli::exit::Exit;
-use crate::coding::marks::{Mark, Marks};
+use osier_session::marks::{Mark, Marks};
 
 #[derive(Debug, Clone, clap::Args)]
 pub(in crate::cli) struct Options {

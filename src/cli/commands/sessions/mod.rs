@@ -24,10 +24,10 @@ use clap::Subcommand;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::exit::Exit;
-use crate::coding::folders::Folders;
-use crate::coding::library::{Depth, Index, Library, LibraryError, Outcome, Progress};
-use crate::coding::marks::Mark;
-use crate::coding::session::{SessionDirectory, SessionError};
+use osier_base::folders::Folders;
+use osier_index::{Depth, Index, Library, LibraryError, Outcome, Progress};
+use osier_session::marks::Mark;
+use osier_store::{SessionDirectory, SessionError};
 
 /// How long another process that indexes is waited for when there is no index to look at meanwhile.
 const PATIENCE: Duration = Duration::from_mins(1);

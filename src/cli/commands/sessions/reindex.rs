@@ -4,7 +4,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Answer, Desk, Meter};
 use crate::cli::exit::Exit;
-use crate::coding::library::Outcome;
+use osier_index::Outcome;
 
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(in crate::cli) struct Options {}

@@ -2,7 +2,7 @@
 
 use super::{Answer, Desk};
 use crate::cli::exit::Exit;
-use crate::coding::session::rename;
+use osier_store::rename;
 
 #[derive(Debug, Clone, clap::Args)]
 pub(in crate::cli) struct Options {

@@ -3,8 +3,8 @@
 use super::table::plain;
 use super::{Answer, Desk};
 use crate::cli::exit::Exit;
-use crate::coding::library::Trashed;
-use crate::coding::session::SessionError;
+use osier_index::Trashed;
+use osier_store::SessionError;
 
 #[derive(Debug, Clone, clap::Args)]
 pub(in crate::cli) struct Options {

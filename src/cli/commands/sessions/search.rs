@@ -7,9 +7,9 @@ use tokio_util::sync::CancellationToken;
 use super::filter::FilterArgs;
 use super::table::{age, directory, plain, short_id};
 use super::{Answer, Desk};
-use crate::base::{clock, text};
 use crate::cli::exit::Exit;
-use crate::coding::library::{Depth, Hit, HitText};
+use osier_base::{clock, text};
+use osier_index::{Depth, Hit, HitText};
 
 #[derive(Debug, Clone, clap::Args)]
 pub(in crate::cli) struct Options {

@@ -2,11 +2,11 @@
 
 use super::table::plain;
 use super::{Answer, Desk};
-use crate::agent::AgentMessage;
-use crate::base::text::sanitize;
 use crate::cli::exit::Exit;
-use crate::coding::session::{EntryKind, SessionError, load};
-use crate::llm::AssistantBlock;
+use osier_agent::AgentMessage;
+use osier_base::text::sanitize;
+use osier_llm::AssistantBlock;
+use osier_store::{EntryKind, SessionError, load};
 
 /// Lines of a tool's output that are shown.
 const OUTPUT_LINES: usize = 12;

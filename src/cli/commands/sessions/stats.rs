@@ -4,7 +4,7 @@ use super::filter::FilterArgs;
 use super::table::{money, plain, render, tokens};
 use super::{Answer, Desk};
 use crate::cli::exit::Exit;
-use crate::coding::library::{Depth, ModelCost};
+use osier_index::{Depth, ModelCost};
 
 #[derive(Debug, Clone, clap::Args)]
 pub(in crate::cli) struct Options {

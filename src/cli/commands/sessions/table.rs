@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::base::{clock, text};
+use osier_base::{clock, text};
 
 /// Columns of the terminal on standard output, if it is one.
 pub(super) fn terminal_width() -> Option<usize> {

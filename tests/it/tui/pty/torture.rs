@@ -8,9 +8,9 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use osier::agent::AgentMessage;
-use osier::coding::session::{Entry, Loaded, load};
-use osier::coding::unsent::UnsentText;
+use osier_agent::AgentMessage;
+use osier_store::prompt_draft::UnsentText;
+use osier_store::{Entry, Loaded, load};
 
 use super::program::Program;
 

@@ -1,0 +1,231 @@
+//! What an agent says. With `Op` this is the whole surface of the loop.
+//!
+//! Order of a run: `AgentStart`, then per turn `TurnStart`, messages and tools, `TurnEnd`; then
+//! `AgentEnd`, and last of all `AgentSettled`. A message is announced by `MessageStart`, grows by
+//! `MessageUpdate`, and is final, and stored, with `MessageEnd`.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::compaction::{CompactionOutcome, CompactionReason};
+use super::log::{AccountingEntry, LogEntry};
+use super::mailbox::Coalesce;
+use super::message::{AgentMessage, Severity, ToolResultMessage, UserMessage};
+use super::op::QueueMode;
+use super::state::StateSnapshot;
+use super::tool::{ToolInfo, ToolUpdate};
+use osier_llm::{Delta, ThinkingLevel, TurnStatus};
+
+/// Output that waits for a lagging subscriber, in bytes a call; beyond it the oldest is counted, not
+/// kept. The tool's result holds what matters.
+const PENDING_OUTPUT_LIMIT: usize = 64 * 1024;
+
+/// One thing that happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "AgentEvent")
+)]
+#[serde(
+    tag = "type",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
+pub enum Event {
+    /// A run began.
+    AgentStart,
+    /// A model call and its tools begin; counts from 1 within the run.
+    TurnStart {
+        turn: u32,
+    },
+    /// A message appears: whole when it is not an assistant's, empty when it is.
+    MessageStart {
+        id: String,
+        message: Arc<AgentMessage>,
+    },
+    /// A piece of the assistant's message `id`.
+    MessageUpdate {
+        id: String,
+        delta: Delta,
+    },
+    /// The message is complete and stored.
+    MessageEnd {
+        id: String,
+        message: Arc<AgentMessage>,
+    },
+    /// The partial answer `id` failed and is tried again: forget it.
+    MessageRetracted {
+        id: String,
+    },
+    /// A tool call is about to run, or was refused before it could: its end follows in every case.
+    ToolExecutionStart {
+        call_id: String,
+        tool_name: String,
+        arguments: Value,
+    },
+    /// Output of a running call.
+    ToolExecutionUpdate {
+        call_id: String,
+        update: ToolUpdate,
+    },
+    /// The call ended; `result.status` says how.
+    ToolExecutionEnd {
+        call_id: String,
+        tool_name: String,
+        result: Arc<ToolResultMessage>,
+    },
+    /// The call and its tools are done.
+    TurnEnd {
+        turn: u32,
+        status: TurnStatus,
+    },
+    /// The loop stopped. Queued follow-ups may still start another run before `AgentSettled`.
+    AgentEnd {
+        outcome: RunOutcome,
+    },
+    /// Nothing runs and nothing is queued that would.
+    AgentSettled {
+        outcome: RunOutcome,
+    },
+    /// The queues changed.
+    QueueUpdate {
+        steering: Vec<UserMessage>,
+        follow_up: Vec<UserMessage>,
+    },
+    /// Answer to `RecallQueue`, oldest first.
+    QueueRecalled {
+        messages: Vec<UserMessage>,
+    },
+    /// A failed call is tried again after `delay_ms`, at most `max_attempts` times in all.
+    RetryScheduled {
+        attempt: u32,
+        max_attempts: u32,
+        delay_ms: u64,
+        status: TurnStatus,
+    },
+    /// The call goes to another model (`PROVIDER/ID`) because the first failed.
+    ProviderSwitched {
+        from: String,
+        to: String,
+        status: TurnStatus,
+    },
+    /// The models changed; `PROVIDER/ID`, best first.
+    ModelsChanged {
+        models: Vec<String>,
+    },
+    /// The level asked for, and what the current model makes of it.
+    ThinkingLevelChanged {
+        level: ThinkingLevel,
+        effective: ThinkingLevel,
+    },
+    /// Answer to `ListTools`, and sent again when tools came, went or changed: the next request offers
+    /// them.
+    Tools {
+        tools: Vec<ToolInfo>,
+    },
+    QueueModeChanged {
+        steering: QueueMode,
+        follow_up: QueueMode,
+    },
+    AutoRetryChanged {
+        enabled: bool,
+    },
+    /// The conversation was replaced.
+    MessagesReplaced {
+        count: usize,
+    },
+    /// A model makes a summary of the earlier part of the conversation.
+    CompactionStart {
+        reason: CompactionReason,
+    },
+    /// The compaction has ended. When it is done its summary has come as a message before.
+    CompactionEnd {
+        reason: CompactionReason,
+        outcome: CompactionOutcome,
+    },
+    /// Something the person should know.
+    Notice {
+        severity: Severity,
+        text: String,
+    },
+    /// What goes to the log of a headless run.
+    Log {
+        entry: LogEntry,
+    },
+    /// Tokens, cost and time of one model call or tool call.
+    Accounting {
+        entry: AccountingEntry,
+    },
+    /// Answer to `GetState`.
+    State {
+        state: Box<StateSnapshot>,
+    },
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(
+    tag = "type",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
+pub enum RunOutcome {
+    /// The model stopped calling tools.
+    Completed,
+    /// The user interrupted.
+    Interrupted,
+    /// A model call failed for good.
+    Failed { status: TurnStatus },
+    /// The last allowed turn gave no answer.
+    MaxTurns { max_turns: u32 },
+    /// A message could not be stored, or an interceptor stopped the run.
+    Stopped { message: String },
+}
+
+impl RunOutcome {
+    /// The message of a failure, for people; `None` for success and interrupts.
+    pub fn error(&self) -> Option<String> {
+        match self {
+            Self::Completed | Self::Interrupted => None,
+            Self::Failed { status } => Some(status.message().to_owned()),
+            Self::MaxTurns { max_turns } => Some(format!(
+                "the model gave no answer within {max_turns} turns: raise `--max-turns` or narrow the task"
+            )),
+            Self::Stopped { message } => Some(message.clone()),
+        }
+    }
+}
+
+impl Coalesce for Event {
+    fn coalesce(&mut self, next: &Self) -> bool {
+        match (self, next) {
+            (
+                Self::MessageUpdate { id, delta },
+                Self::MessageUpdate {
+                    id: at,
+                    delta: more,
+                },
+            ) => id == at && delta.merge(more),
+            (
+                Self::ToolExecutionUpdate { call_id, update },
+                Self::ToolExecutionUpdate {
+                    call_id: at,
+                    update: more,
+                },
+            ) => call_id == at && update.merge(more, PENDING_OUTPUT_LIMIT),
+            _ => false,
+        }
+    }
+
+    fn is_piece(&self) -> bool {
+        match self {
+            Self::MessageUpdate { delta, .. } => delta.is_piece(),
+            Self::ToolExecutionUpdate { .. } => true,
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! A fault in a file the user wrote: where it is, what it is, and the mend. Whoever finds one goes on
+//! with the rest of the file.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// One fault.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problem {
+    pub path: PathBuf,
+    /// From 1; not set when the whole file is meant.
+    pub line: Option<usize>,
+    /// From 1, in characters.
+    pub column: Option<usize>,
+    /// What is wrong: lower case, names in backticks, no full stop.
+    pub message: String,
+    /// What to do about it; may be empty.
+    pub hint: String,
+}
+
+impl Problem {
+    /// A fault of the whole file.
+    pub fn of_file(
+        path: impl Into<PathBuf>,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
+        let (message, hint) = (message.into(), hint.into());
+        Self {
+            path: path.into(),
+            line: None,
+            column: None,
+            message,
+            hint,
+        }
+    }
+
+    /// The fault at byte `offset` of `text`.
+    #[must_use]
+    pub fn at(mut self, text: &str, offset: usize) -> Self {
+        let before = crate::text::head_bytes(text, offset);
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        self.line = Some(before.matches('\n').count() + 1);
+        self.column = Some(before[line_start..].chars().count() + 1);
+        self
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}", self.path.display())?;
+        if let Some(line) = self.line {
+            write!(formatter, ":{line}")?;
+        }
+        if let Some(column) = self.column {
+            write!(formatter, ":{column}")?;
+        }
+        write!(formatter, ": {}", self.message)?;
+        if !self.hint.is_empty() {
+            write!(formatter, "; {}", self.hint)?;
+        }
+        Ok(())
+    }
+}
+
+/// The name in `known` nearest to `name`, when one is near enough to be a typing error.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .into_iter()
+        .map(|candidate| (edit_distance(name, candidate), candidate))
+        .filter(|(distance, candidate)| *distance <= candidate.len().max(name.len()) / 3 + 1)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// Levenshtein distance in characters.
+fn edit_distance(left: &str, right: &str) -> usize {
+    let right: Vec<char> = right.chars().collect();
+    let mut costs: Vec<usize> = (0..=right.len()).collect();
+    for (row, from) in left.chars().enumerate() {
+        let mut diagonal = row;
+        costs[0] = row + 1;
+        for (column, to) in right.iter().enumerate() {
+            let substitute = diagonal + usize::from(!from.eq_ignore_ascii_case(to));
+            diagonal = costs[column + 1];
+            costs[column + 1] = substitute.min(diagonal + 1).min(costs[column] + 1);
+        }
+    }
+    costs[right.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_is_shown_with_its_place_and_mend() {
+        let problem = Problem::of_file("a.toml", "unknown key `themes`", "did you mean `theme`?");
+        assert_eq!(
+            problem.at("x = 1\nthemes = 2\n", 6).to_string(),
+            "a.toml:2:1: unknown key `themes`; did you mean `theme`?"
+        );
+    }
+
+    #[test]
+    fn only_a_likely_typing_error_is_suggested() {
+        assert_eq!(nearest("themes", ["theme", "model"]), Some("theme"));
+        assert_eq!(nearest("modle", ["theme", "model"]), Some("model"));
+        assert_eq!(
+            nearest("wordleft", ["word_left", "word_right"]),
+            Some("word_left")
+        );
+        assert_eq!(nearest("Undo", ["undo"]), Some("undo"));
+        assert_eq!(nearest("colour", ["theme", "model"]), None);
+    }
+}

@@ -1,0 +1,292 @@
+//! One piece of a unified diff, and taking it back in the file as it is now.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use super::plan::{ChangeKind, FileChange};
+use super::restore::{Restored, Unrestored, check_parents};
+use osier_base::atomic_file;
+
+/// The pieces of a diff of one file, each from its `@@` line on.
+pub fn hunks(diff: &str) -> Vec<&str> {
+    let mut starts: Vec<usize> = Vec::new();
+    let mut at = 0;
+    for line in diff.split_inclusive('\n') {
+        if line.starts_with("@@ ") {
+            starts.push(at);
+        }
+        at += line.len();
+    }
+    let ends = starts.iter().skip(1).copied().chain([diff.len()]);
+    let ends: Vec<usize> = ends.collect();
+    starts
+        .iter()
+        .zip(ends)
+        .map(|(start, end)| &diff[*start..end])
+        .collect()
+}
+
+/// A piece in parts.
+#[derive(Debug, PartialEq, Eq)]
+struct Hunk {
+    /// Lines of the new file before it.
+    before: usize,
+    old: String,
+    new: String,
+    /// The file did not exist before it, or does not after it.
+    creates: bool,
+    removes: bool,
+}
+
+impl Hunk {
+    fn parse(text: &str) -> Option<Self> {
+        let mut lines = text.split_inclusive('\n');
+        let header = lines.next()?.strip_prefix("@@ ")?;
+        let mut ranges = header.split(' ');
+        let (_, old_count) = range(ranges.next()?.strip_prefix('-')?)?;
+        let (new_start, new_count) = range(ranges.next()?.strip_prefix('+')?)?;
+        let (mut old, mut new) = (String::new(), String::new());
+        let (mut old_lines, mut new_lines) = (0, 0);
+        let mut last = ' ';
+        for line in lines {
+            let sign = line.chars().next()?;
+            let rest = &line[1..];
+            match sign {
+                '\\' => {
+                    // The line before has no newline.
+                    for (side, is_it) in [(&mut old, last != '+'), (&mut new, last != '-')] {
+                        if is_it && side.ends_with('\n') {
+                            side.pop();
+                        }
+                    }
+                    continue;
+                }
+                ' ' | '-' | '+' => {}
+                _ => return None,
+            }
+            last = sign;
+            if sign != '+' {
+                old.push_str(rest);
+                old_lines += 1;
+            }
+            if sign != '-' {
+                new.push_str(rest);
+                new_lines += 1;
+            }
+        }
+        // A diff that was cut does not have all of it.
+        let is_whole = (old_lines, new_lines) == (old_count, new_count);
+        is_whole.then_some(Self {
+            before: new_start.saturating_sub(usize::from(new_count > 0)),
+            creates: old_count == 0 && new_start == 1,
+            removes: new_count == 0 && new_start == 0,
+            old,
+            new,
+        })
+    }
+
+    /// `content` without the change. It may have moved, as long as it can be told where it is.
+    fn take_back(&self, content: &str) -> Result<String, &'static str> {
+        if self.new.is_empty() {
+            // Nothing is there to be looked for: the place is known by its number alone.
+            let place = line_start(content, self.before).ok_or(GONE)?;
+            let (above, below) = content.split_at(place);
+            return Ok([above, &self.old, below].concat());
+        }
+        let is_line_start = |at: &usize| *at == 0 || content.as_bytes()[at - 1] == b'\n';
+        let ends_well =
+            |at: usize| self.new.ends_with('\n') || at + self.new.len() == content.len();
+        let found = content.match_indices(self.new.as_str()).map(|(at, _)| at);
+        let places: Vec<usize> = found
+            .filter(|at| is_line_start(at) && ends_well(*at))
+            .collect();
+        let stated = line_start(content, self.before);
+        let place = match places.as_slice() {
+            [] => return Err(GONE),
+            [only] => *only,
+            several => stated
+                .filter(|at| several.contains(at))
+                .ok_or("it stands there more than once")?,
+        };
+        let (above, below) = (&content[..place], &content[place + self.new.len()..]);
+        Ok([above, &self.old, below].concat())
+    }
+}
+
+const GONE: &str = "it has changed since";
+
+/// `START,COUNT` or `START`.
+fn range(text: &str) -> Option<(usize, usize)> {
+    match text.split_once(',') {
+        Some((start, count)) => Some((start.parse().ok()?, count.parse().ok()?)),
+        None => Some((text.parse().ok()?, 1)),
+    }
+}
+
+/// Where the line begins that has `before` lines above it.
+fn line_start(content: &str, before: usize) -> Option<usize> {
+    if before == 0 {
+        return Some(0);
+    }
+    let mut ends = content.match_indices('\n').map(|(at, _)| at + 1);
+    ends.nth(before - 1)
+        .or_else(|| (content.lines().count() == before).then_some(content.len()))
+}
+
+/// Takes pieces of diffs back, each `(path, piece)`, in the files below `root` as they are now. Those of one
+/// file are taken from its end up, so that their line numbers hold. A file that is not `kept` stays.
+pub(super) fn take_back(
+    root: &Path,
+    pieces: &[(String, String)],
+    is_kept: &dyn Fn(&Path) -> bool,
+) -> Restored {
+    let mut restored = Restored::default();
+    let mut order: Vec<usize> = (0..pieces.len()).collect();
+    order.sort_by_key(|place| {
+        let (path, piece) = &pieces[*place];
+        let before = Hunk::parse(piece).map_or(0, |hunk| hunk.before);
+        (path.clone(), std::cmp::Reverse(before))
+    });
+    for place in order {
+        let (path, piece) = &pieces[place];
+        match take(root, path, piece, is_kept) {
+            Ok(kind) => {
+                let is_new = restored.changes.iter().all(|change| change.path != *path);
+                if is_new {
+                    restored.changes.push(FileChange {
+                        path: path.clone(),
+                        kind,
+                        by_hand: false,
+                        obstacle: None,
+                    });
+                }
+            }
+            Err(reason) => {
+                let mut path = path.clone();
+                if let Some(header) = piece.lines().next() {
+                    let _ = write!(path, " {header}");
+                }
+                restored.left.push(Unrestored { path, reason });
+            }
+        }
+    }
+    restored
+}
+
+fn take(
+    root: &Path,
+    relative: &str,
+    piece: &str,
+    is_kept: &dyn Fn(&Path) -> bool,
+) -> Result<ChangeKind, String> {
+    let hunk = Hunk::parse(piece).ok_or("the diff is cut there: use `/restore` for the file")?;
+    check_parents(root, Path::new(relative))?;
+    let path = root.join(relative);
+    if path.is_symlink() {
+        return Err("it is a link".to_owned());
+    }
+    let now = match fs::read_to_string(&path) {
+        Ok(now) => Some(now),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(error.to_string()),
+    };
+    if now.is_some() && !is_kept(Path::new(relative)) {
+        return Err(
+            "it is ignored or too large to be kept, so that could not be undone".to_owned(),
+        );
+    }
+    let content = match &now {
+        None if hunk.removes => hunk.old.clone(),
+        None => return Err("the file is gone".to_owned()),
+        Some(_) if hunk.removes => return Err("the file is there again".to_owned()),
+        Some(now) => hunk.take_back(now)?,
+    };
+    if content.is_empty() && hunk.creates {
+        fs::remove_file(&path).map_err(|error| error.to_string())?;
+        return Ok(ChangeKind::Remove);
+    }
+    let is_same = |target: &Path| fs::read_to_string(target).ok() == now;
+    let options = atomic_file::Options {
+        parents: true,
+        ..atomic_file::Options::default()
+    };
+    atomic_file::write_if(&path, content.as_bytes(), options, &is_same)
+        .map_err(|error| error.to_string())?;
+    Ok(if now.is_some() {
+        ChangeKind::Modify
+    } else {
+        ChangeKind::Create
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use osier_tools::diff::unified;
+
+    fn numbered(count: usize, change: impl Fn(usize) -> Option<String>) -> String {
+        (1..=count).filter_map(change).collect()
+    }
+
+    #[test]
+    fn every_piece_can_be_taken_back_alone() {
+        let old = numbered(60, |n| Some(format!("line {n}\n")));
+        let new = numbered(60, |n| match n {
+            3 => Some("LINE 3\nand more\n".to_owned()),
+            30 => None,
+            58 => Some("line 58, changed\n".to_owned()),
+            n => Some(format!("line {n}\n")),
+        });
+        let diff = unified("a", Some(&old), &new).text;
+        let pieces = hunks(&diff);
+        assert_eq!(pieces.len(), 3);
+        let back = |content: &str, piece: &str| Hunk::parse(piece).unwrap().take_back(content);
+        // In any order, the numbers of those below or above being others by then.
+        for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2]] {
+            let mut content = new.clone();
+            for place in order {
+                content = back(&content, pieces[place]).unwrap();
+            }
+            assert_eq!(content, old);
+        }
+        let only = back(&new, pieces[1]).unwrap();
+        assert_eq!(
+            unified("a", Some(&only), &new).text.matches("@@ ").count(),
+            1
+        );
+        assert!(only.contains("line 30\n") && only.contains("LINE 3\n"));
+        let changed = new.replace("LINE 3", "Line 3");
+        assert_eq!(back(&changed, pieces[0]), Err(GONE));
+    }
+
+    #[test]
+    fn the_newline_at_the_end_is_as_it_was() {
+        for (old, new) in [
+            ("a\nb", "a\nc\n"),
+            ("a\nb\n", "a\nc"),
+            ("a", "a\n"),
+            ("x\n", ""),
+        ] {
+            let diff = unified("a", Some(old), new).text;
+            let piece = hunks(&diff)[0];
+            let hunk = Hunk::parse(piece).unwrap();
+            assert_eq!(hunk.take_back(new).as_deref(), Ok(old), "{diff}");
+        }
+    }
+
+    #[test]
+    fn what_stands_there_twice_is_taken_at_its_number_or_not_at_all() {
+        let old = "x\nx\nx\nx\nx\nx\nx\nx\nx\nx\n";
+        let new = "x\nx\nx\nx\nx\ny\nx\nx\nx\nx\nx\n";
+        let diff = unified("a", Some(old), new).text;
+        let hunk = Hunk::parse(hunks(&diff)[0]).unwrap();
+        assert_eq!(hunk.take_back(new).as_deref(), Ok(old));
+        let twice = format!("{new}{new}");
+        assert_eq!(hunk.take_back(&twice), Ok(format!("{old}{new}")));
+        let moved = format!("new\n{new}{new}");
+        assert!(hunk.take_back(&moved).is_err());
+        assert_eq!(Hunk::parse("@@ -1,2 +1,3 @@\n a\n"), None);
+    }
+}

@@ -1,0 +1,208 @@
+//! What going from one state to another would do, before anything is done.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use serde::{Deserialize, Serialize};
+
+use super::objects::Objects;
+use super::state::{Held, State, StateId};
+
+/// What happens to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeKind {
+    /// It comes into being.
+    Create,
+    /// Its content changes, or what kind of file it is.
+    Modify,
+    /// Its permission bits alone change.
+    Mode,
+    /// It goes.
+    Remove,
+}
+
+/// One file of a plan, as people read it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct FileChange {
+    /// Relative to the working directory.
+    pub path: String,
+    pub kind: ChangeKind,
+    /// Somebody else than the agent changed it since: it stays unless that is asked for.
+    pub by_hand: bool,
+    /// Why it stays in any case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub obstacle: Option<String>,
+}
+
+/// Everything that going to `target` would do to the files as they are in `present`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    pub target: StateId,
+    pub present: StateId,
+    pub(super) steps: Vec<Step>,
+}
+
+/// One file of a plan.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Step {
+    pub(super) path: PathBuf,
+    pub(super) from: Option<Held>,
+    pub(super) to: Option<Held>,
+    pub(super) by_hand: bool,
+    pub(super) obstacle: Option<&'static str>,
+}
+
+impl Plan {
+    /// The files, by path.
+    pub fn changes(&self) -> Vec<FileChange> {
+        self.steps.iter().map(Step::change).collect()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+}
+
+impl Step {
+    pub(super) fn change(&self) -> FileChange {
+        FileChange {
+            path: self.path.to_string_lossy().into_owned(),
+            kind: kind(self.from, self.to),
+            by_hand: self.by_hand,
+            obstacle: self.obstacle.map(str::to_owned),
+        }
+    }
+}
+
+pub(super) fn kind(from: Option<Held>, to: Option<Held>) -> ChangeKind {
+    match (from, to) {
+        (None, _) => ChangeKind::Create,
+        (_, None) => ChangeKind::Remove,
+        (Some(Held::File { content: old, .. }), Some(Held::File { content: new, .. }))
+            if old == new =>
+        {
+            ChangeKind::Mode
+        }
+        _ => ChangeKind::Modify,
+    }
+}
+
+/// A path, and what the one and the other state hold there.
+pub(super) type Difference = (PathBuf, Option<Held>, Option<Held>);
+
+/// The paths in which two states differ, in order.
+pub(super) fn differences(old: &State, new: &State) -> Vec<Difference> {
+    let mut found = Vec::new();
+    for (path, held) in &old.paths {
+        let other = new.paths.get(path).copied();
+        if other != Some(*held) {
+            found.push((path.clone(), Some(*held), other));
+        }
+    }
+    let added = new
+        .paths
+        .iter()
+        .filter(|(path, _)| !old.paths.contains_key(*path));
+    found.extend(added.map(|(path, held)| (path.clone(), None, Some(*held))));
+    found.sort_by(|left, right| left.0.cmp(&right.0));
+    found
+}
+
+/// The steps from `present` to `target` in the directory `root`. `by_hand` are the paths known to be
+/// somebody else's work, `ignored` says what `target` did not look at.
+pub(super) fn steps(
+    root: &Path,
+    present: &State,
+    target: &State,
+    by_hand: &BTreeSet<PathBuf>,
+    ignored: &Ignored,
+) -> Vec<Step> {
+    let differences = differences(present, target);
+    let steps = differences.into_iter().map(|(path, from, to)| Step {
+        by_hand: by_hand.contains(&path),
+        obstacle: obstacle(root, target, &path, from, to).or_else(|| {
+            let unseen = to.is_none() && ignored.has(&path);
+            unseen.then_some("it was ignored then")
+        }),
+        path,
+        from,
+        to,
+    });
+    steps.collect()
+}
+
+fn obstacle(
+    root: &Path,
+    target: &State,
+    path: &Path,
+    from: Option<Held>,
+    to: Option<Held>,
+) -> Option<&'static str> {
+    match (from, to) {
+        (_, Some(Held::NotKept { .. })) => Some("what it held was too large or unreadable"),
+        (Some(Held::NotKept { .. }), _) => Some("what it holds now could not be brought back"),
+        (_, None) if is_in_unreadable(target, path) => Some("its directory was unreadable then"),
+        (_, None) if is_in_new_repository(root, target, path) => {
+            Some("it belongs to a repository that is new")
+        }
+        _ => None,
+    }
+}
+
+/// Whether `path` stands in a repository below `root` of which `target` knows nothing: a clone made
+/// since, whose files are its own business.
+fn is_in_new_repository(root: &Path, target: &State, path: &Path) -> bool {
+    let folders = path.ancestors().skip(1);
+    let mut folders = folders.filter(|folder| !folder.as_os_str().is_empty());
+    folders.any(|folder| {
+        root.join(folder).join(".git").symlink_metadata().is_ok()
+            && !target.paths.keys().any(|known| known.starts_with(folder))
+    })
+}
+
+/// Whether `target` could not see into a directory on the way to `path`.
+fn is_in_unreadable(target: &State, path: &Path) -> bool {
+    let mut folders = path.ancestors().skip(1);
+    folders.any(|folder| matches!(target.paths.get(folder), Some(Held::NotKept { .. })))
+}
+
+/// What the `.gitignore` files of a state hid: a file that was hidden then is no newcomer now.
+#[derive(Debug, Default)]
+pub(super) struct Ignored(Vec<(PathBuf, Gitignore)>);
+
+impl Ignored {
+    /// The rules of `state`.
+    pub(super) fn of(state: &State, objects: &Objects) -> Self {
+        let files = state
+            .paths
+            .iter()
+            .filter(|(path, _)| path.file_name() == Some(OsStr::new(".gitignore")));
+        let rules = files.filter_map(|(path, held)| {
+            let Held::File { content, .. } = held else {
+                return None;
+            };
+            let text = String::from_utf8(objects.get(*content).ok()?).ok()?;
+            let folder = path.parent()?.to_path_buf();
+            let mut builder = GitignoreBuilder::new(Path::new(""));
+            for line in text.lines() {
+                // A line that is no pattern hides nothing.
+                let _ = builder.add_line(None, line);
+            }
+            Some((folder, builder.build().ok()?))
+        });
+        Self(rules.collect())
+    }
+
+    fn has(&self, path: &Path) -> bool {
+        self.0.iter().any(|(folder, rules)| {
+            path.strip_prefix(folder)
+                .is_ok_and(|inside| rules.matched_path_or_any_parents(inside, false).is_ignore())
+        })
+    }
+}

@@ -1,0 +1,345 @@
+//! Removes recorded states that no session speaks of any more.
+//!
+//! What stays: every object that a state named by a session holds, and every object that was written or
+//! used again within [`FRESH`], with all it holds: its session's entry may be on its way. Recording and
+//! pruning exclude each other by a lock on the store, so an object is never removed between the look that
+//! found it and the state that counts on it. Stopped half-way, nothing that is needed is gone.
+
+use std::collections::HashMap;
+use std::fs::{self, DirEntry};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use super::objects::{Hash, Objects};
+use super::state::{Needed, StateId, needed_by};
+use crate::recorder::Checkpoint;
+use osier_store::{Reading, SessionDirectory, SessionError, Tag};
+
+/// Objects younger than this stay, whoever speaks of them.
+const FRESH: Duration = Duration::from_hours(24);
+
+/// What is done.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PruneOptions {
+    /// Bytes the store may have: the states of the sessions that were used longest ago go until it fits.
+    pub limit: Option<u64>,
+    /// Count and remove nothing.
+    pub dry: bool,
+}
+
+/// What a pruning came to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Pruned {
+    pub sessions: usize,
+    /// Sessions whose states went to keep the limit.
+    pub forgotten: usize,
+    pub kept: usize,
+    pub kept_bytes: u64,
+    pub removed: usize,
+    pub removed_bytes: u64,
+}
+
+/// Why nothing was removed.
+#[derive(Debug, thiserror::Error)]
+pub enum PruneError {
+    #[error("the session `{}` cannot be read, so nothing is removed: {source}", path.display())]
+    Session { path: PathBuf, source: SessionError },
+    #[error("the records of files cannot be looked through: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// One session and the states it names.
+struct Claim {
+    used: SystemTime,
+    states: Vec<StateId>,
+}
+
+/// Removes what no session of the data directory needs. Blocks; waits for recordings that run.
+pub fn prune(data: &Path, options: PruneOptions) -> Result<Pruned, PruneError> {
+    let store = data.join("checkpoints");
+    if !store.is_dir() {
+        return Ok(Pruned::default());
+    }
+    let lock = super::store::lock_file(&store)?;
+    lock.lock()?;
+    let objects = Objects::new(store.join("objects"));
+    let stored = stored(&store.join("objects"))?;
+    // After the lock: what was recorded before is in a session by now, or fresh.
+    let mut claims = claims(data)?;
+    claims.sort_by_key(|claim| std::cmp::Reverse(claim.used));
+    let now = SystemTime::now();
+    let is_fresh = |object: &Stored| {
+        // One of the future has a clock of its own.
+        let age = now.duration_since(object.used).unwrap_or_default();
+        age < FRESH
+    };
+    let mut needed = Needed::default();
+    for object in stored.iter().filter(|object| is_fresh(object)) {
+        // What holds others keeps them; anything else is read as holding nothing.
+        let held = needed_by(&objects, &[StateId(object.hash)], &needed);
+        needed.extend(held);
+    }
+    let sizes: HashMap<Hash, u64> = stored
+        .iter()
+        .map(|object| (object.hash, object.bytes))
+        .collect();
+    let mut bytes = needed.bytes(&sizes);
+    let mut pruned = Pruned {
+        sessions: claims.len(),
+        ..Pruned::default()
+    };
+    for claim in &claims {
+        let held = needed_by(&objects, &claim.states, &needed);
+        let more = held.bytes(&sizes);
+        if options.limit.is_none_or(|limit| bytes + more <= limit) {
+            bytes += more;
+            needed.extend(held);
+        } else {
+            pruned.forgotten += 1;
+        }
+    }
+    for object in &stored {
+        if needed.has(object.hash) {
+            pruned.kept += 1;
+            pruned.kept_bytes += object.bytes;
+            continue;
+        }
+        if !options.dry {
+            fs::remove_file(&object.path)?;
+        }
+        pruned.removed += 1;
+        pruned.removed_bytes += object.bytes;
+    }
+    Ok(pruned)
+}
+
+struct Stored {
+    hash: Hash,
+    path: PathBuf,
+    bytes: u64,
+    used: SystemTime,
+}
+
+/// Every object there is. Files that are none, such as the rest of a write a crash cut off, are left out.
+fn stored(folder: &Path) -> io::Result<Vec<Stored>> {
+    let mut found = Vec::new();
+    let Ok(shelves) = fs::read_dir(folder) else {
+        return Ok(found);
+    };
+    for shelf in shelves {
+        let shelf = shelf?;
+        if !shelf.file_type()?.is_dir() {
+            continue;
+        }
+        for entry in fs::read_dir(shelf.path())? {
+            found.extend(object(&shelf, &entry?)?);
+        }
+    }
+    Ok(found)
+}
+
+fn object(shelf: &DirEntry, entry: &DirEntry) -> io::Result<Option<Stored>> {
+    let (start, end) = (shelf.file_name(), entry.file_name());
+    let name = format!("{}{}", start.to_string_lossy(), end.to_string_lossy());
+    let Some(hash) = Hash::parse(&name) else {
+        return Ok(None);
+    };
+    let metadata = entry.metadata()?;
+    Ok(Some(Stored {
+        hash,
+        path: entry.path(),
+        bytes: metadata.len(),
+        used: metadata.modified()?,
+    }))
+}
+
+/// The states that sessions name. One that cannot be read may need anything.
+fn claims(data: &Path) -> Result<Vec<Claim>, PruneError> {
+    let mut claims = Vec::new();
+    for path in SessionDirectory::new(data).every_file() {
+        let failed = |source| PruneError::Session {
+            path: path.clone(),
+            source,
+        };
+        let reading = match Reading::open(&path) {
+            Ok(reading) => reading,
+            // Some other file in the directory names no state.
+            Err(SessionError::NotASession { .. }) => continue,
+            // Deleted meanwhile.
+            Err(_) if path.symlink_metadata().is_err() => continue,
+            Err(error) => return Err(failed(error)),
+        };
+        let records = (0..reading.count()).filter(|number| reading.tag(*number) == Tag::Checkpoint);
+        let mut states = Vec::new();
+        for number in records {
+            let entry = reading.entry(number);
+            if let Some(checkpoint) = entry.and_then(|entry| Checkpoint::of(&entry.kind)) {
+                states.push(checkpoint.state);
+                states.extend(checkpoint.from);
+            }
+        }
+        let used = fs::metadata(&path).and_then(|metadata| metadata.modified());
+        claims.push(Claim {
+            used: used.unwrap_or(SystemTime::UNIX_EPOCH),
+            states,
+        });
+    }
+    Ok(claims)
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a project of the test's own")]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::{CheckpointStore, Moment};
+    use osier_store::{Entry, Header};
+
+    struct Place {
+        folder: TempDir,
+        store: CheckpointStore,
+    }
+
+    impl Place {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            fs::create_dir(folder.path().join("work")).unwrap();
+            let store = CheckpointStore::new(folder.path(), &folder.path().join("work"));
+            Self { folder, store }
+        }
+
+        /// The state with `files` and no others.
+        fn state(&self, files: &[(&str, &str)]) -> StateId {
+            let work = self.folder.path().join("work");
+            fs::remove_dir_all(&work).unwrap();
+            fs::create_dir(&work).unwrap();
+            for (name, text) in files {
+                fs::write(work.join(name), text).unwrap();
+            }
+            self.store.capture().unwrap().id
+        }
+
+        /// A session that names `state`, used so many days ago.
+        fn session(&self, state: StateId, days: u64) {
+            let header = Header::new(Path::new("/work"));
+            let path = SessionDirectory::new(self.folder.path()).path_for(&header);
+            let checkpoint = Checkpoint {
+                state,
+                moment: Moment::Before,
+                by_hand: Vec::new(),
+                from: None,
+            };
+            let entry = Entry {
+                id: "00000001".into(),
+                parent_id: None,
+                timestamp: header.timestamp.clone(),
+                kind: checkpoint.entry(),
+            };
+            let lines = [
+                serde_json::to_string(&header).unwrap(),
+                serde_json::to_string(&entry).unwrap(),
+            ];
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, lines.join("\n") + "\n").unwrap();
+            age(&path, days);
+        }
+
+        /// Every object was used two days ago.
+        fn age_all(&self) {
+            for object in stored(&self.folder.path().join("checkpoints/objects")).unwrap() {
+                age(&object.path, 2);
+            }
+        }
+
+        fn prune(&self, limit: Option<u64>) -> Pruned {
+            let options = PruneOptions { limit, dry: false };
+            prune(self.folder.path(), options).unwrap()
+        }
+
+        /// What can be brought back of a state.
+        fn holds(&self, state: StateId) -> bool {
+            let empty = self.state(&[]);
+            let diffs = self.store.diffs(state, empty);
+            diffs.is_ok_and(|diffs| {
+                !diffs.is_empty() && diffs.iter().all(|(_, diff)| !diff.is_empty())
+            })
+        }
+    }
+
+    fn age(path: &Path, days: u64) {
+        let time = SystemTime::now() - Duration::from_hours(24 * days);
+        let file = fs::File::options().write(true).open(path).unwrap();
+        file.set_modified(time).unwrap();
+    }
+
+    #[test]
+    fn what_a_session_names_stays_and_the_rest_goes() {
+        let place = Place::new();
+        let kept = place.state(&[("a.txt", "a\n"), ("both.txt", "both\n")]);
+        let gone = place.state(&[("b.txt", "b\n"), ("both.txt", "both\n")]);
+        place.session(kept, 0);
+        place.age_all();
+        let pruned = place.prune(None);
+        // The other directory and the one file that only it has.
+        assert_eq!((pruned.removed, pruned.kept, pruned.sessions), (2, 3, 1));
+        assert!(place.holds(kept));
+        assert!(!place.holds(gone));
+        // What was removed is kept again when it is seen again.
+        let again = place.state(&[("b.txt", "b\n"), ("both.txt", "both\n")]);
+        assert_eq!(again, gone);
+        assert!(place.holds(gone));
+    }
+
+    #[test]
+    fn a_state_on_its_way_into_a_session_stays() {
+        let place = Place::new();
+        let files = [("a.txt", "a\n")];
+        let state = place.state(&files);
+        place.age_all();
+        // Nothing new is written: the same files once more.
+        assert_eq!(place.store.capture().unwrap().id, state);
+        assert_eq!(place.prune(None).removed, 0);
+        assert!(place.holds(state));
+    }
+
+    #[test]
+    fn the_states_used_longest_ago_give_way_to_the_limit() {
+        let place = Place::new();
+        let (long, text) = ("x".repeat(5_000), "y".repeat(3_000));
+        let old = place.state(&[("old.txt", &long)]);
+        let new = place.state(&[("new.txt", &text)]);
+        place.session(old, 9);
+        place.session(new, 1);
+        place.age_all();
+        let options = PruneOptions {
+            limit: Some(4_000),
+            dry: true,
+        };
+        let dry = prune(place.folder.path(), options).unwrap();
+        assert!(place.holds(old));
+        place.age_all();
+        let pruned = place.prune(Some(4_000));
+        assert_eq!((pruned.forgotten, pruned.removed >= 2), (1, true));
+        assert!(dry.removed >= 2);
+        assert!(place.holds(new));
+        assert!(!place.holds(old));
+    }
+
+    #[test]
+    fn a_session_that_cannot_be_read_may_need_anything() {
+        let place = Place::new();
+        let state = place.state(&[("a.txt", "a\n")]);
+        place.session(state, 0);
+        place.age_all();
+        let folder = place.folder.path().join("sessions/--work--");
+        std::os::unix::fs::symlink("/nowhere", folder.join("x.jsonl")).unwrap();
+        let error = prune(place.folder.path(), PruneOptions::default()).unwrap_err();
+        assert!(
+            error.to_string().contains("so nothing is removed"),
+            "{error}"
+        );
+        assert!(place.holds(state));
+    }
+}

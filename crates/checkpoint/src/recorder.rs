@@ -1,0 +1,245 @@
+//! Records the files at the right moments of a session: before the first tool of a prompt that may change
+//! them, and after every round of tools that did.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::future::{BoxFuture, FutureExt};
+use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
+
+use super::state::StateId;
+use super::store::{CheckpointError, CheckpointStore};
+use osier_agent::{Interceptor, RunOutcome, StopRun, ToolDecision, ToolResultMessage, UserMessage};
+use osier_store::{EntryKind, SessionStore};
+
+use osier_llm::ToolCall;
+
+/// Paths changed by hand that one entry names; more are rare, and then counted.
+const MAX_BY_HAND: usize = 1_000;
+
+/// Why a state was recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Moment {
+    /// Before a prompt's first change.
+    Before,
+    /// After a round of tools.
+    After,
+    /// After files were gone back to; `from` is how they were before.
+    Restore,
+}
+
+/// What the session remembers of a recorded state: the `data` of a `checkpoint` entry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Checkpoint {
+    pub state: StateId,
+    pub moment: Moment,
+    /// Paths that somebody else changed since the state recorded before this one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_hand: Vec<PathBuf>,
+    /// With `Restore`: the state before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<StateId>,
+}
+
+impl Checkpoint {
+    pub fn entry(&self) -> EntryKind {
+        let data = serde_json::to_value(self).unwrap_or_default();
+        EntryKind::Checkpoint { data }
+    }
+
+    /// The checkpoint an entry records, if it does.
+    pub fn of(kind: &EntryKind) -> Option<Self> {
+        match kind {
+            EntryKind::Checkpoint { data } => serde_json::from_value(data.clone()).ok(),
+            _ => None,
+        }
+    }
+}
+
+/// Told what the person should know, once.
+pub type Notify = Arc<dyn Fn(String) + Send + Sync>;
+
+/// The interceptor of one session.
+pub struct Checkpointer {
+    files: CheckpointStore,
+    session: SessionStore,
+    notify: Notify,
+    progress: Mutex<Progress>,
+}
+
+#[derive(Debug, Default)]
+struct Progress {
+    /// The state of this prompt has been recorded.
+    recorded: bool,
+    /// A tool that may have changed files has run since the last state.
+    dirty: bool,
+    latest: Latest,
+    /// What could not be done was told; it is not tried again when it cannot help.
+    told: bool,
+    off: bool,
+}
+
+/// The state recorded last in this session.
+#[derive(Debug, Clone, Copy, Default)]
+enum Latest {
+    #[default]
+    NotLookedUp,
+    Known(Option<StateId>),
+}
+
+impl fmt::Debug for Checkpointer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Checkpointer")
+            .field("files", &self.files)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Checkpointer {
+    /// Records `files` in `session`.
+    pub fn new(files: CheckpointStore, session: SessionStore, notify: Notify) -> Self {
+        Self {
+            files,
+            session,
+            notify,
+            progress: Mutex::default(),
+        }
+    }
+
+    fn progress<T>(&self, change: impl FnOnce(&mut Progress) -> T) -> T {
+        change(&mut self.progress.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The state recorded last; asks the session the first time.
+    async fn latest(&self) -> Option<StateId> {
+        if let Latest::Known(latest) = self.progress(|progress| progress.latest) {
+            return latest;
+        }
+        // What cannot be read tells nothing.
+        let _ = self.session.findings().await;
+        let index = self.session.index().clone();
+        let entry = tokio::task::spawn_blocking(move || index.last_checkpoint()).await;
+        let checkpoint = entry
+            .ok()
+            .flatten()
+            .and_then(|entry| Checkpoint::of(&entry.kind));
+        let latest = checkpoint.map(|checkpoint| checkpoint.state);
+        self.progress(|progress| progress.latest = Latest::Known(latest));
+        latest
+    }
+
+    /// Files were gone back to: what is recorded next is compared with `state`.
+    pub fn moved(&self, state: StateId) {
+        self.progress(|progress| progress.latest = Latest::Known(Some(state)));
+    }
+
+    async fn record(&self, moment: Moment) {
+        if self.progress(|progress| progress.off) {
+            return;
+        }
+        let (files, latest) = (self.files.clone(), self.latest().await);
+        let looked = tokio::task::spawn_blocking(move || look(&files, moment, latest)).await;
+        let looked = looked.unwrap_or_else(|error| Err(std::io::Error::other(error).into()));
+        match looked {
+            Ok((_, true)) => {}
+            Ok((checkpoint, false)) => {
+                self.progress(|progress| progress.latest = Latest::Known(Some(checkpoint.state)));
+                // A session that cannot be written stops the run with its next message.
+                let _ = self.session.append(checkpoint.entry()).await;
+            }
+            Err(error) => self.failed(&error),
+        }
+    }
+
+    fn failed(&self, error: &CheckpointError) {
+        let first = self.progress(|progress| {
+            progress.off |= !matches!(error, CheckpointError::Io(_));
+            !std::mem::replace(&mut progress.told, true)
+        });
+        if first {
+            let text = format!("{error}; going back in the tree will not bring files back");
+            (self.notify)(text);
+        }
+    }
+}
+
+/// Records the state; whether the session knows all of it already.
+fn look(
+    files: &CheckpointStore,
+    moment: Moment,
+    latest: Option<StateId>,
+) -> Result<(Checkpoint, bool), CheckpointError> {
+    let captured = files.capture()?;
+    let mut by_hand = match latest {
+        Some(latest) if moment == Moment::Before && latest != captured.id => {
+            // A state that can no longer be read tells nothing.
+            files.paths_between(latest, captured.id).unwrap_or_default()
+        }
+        _ => Vec::new(),
+    };
+    by_hand.truncate(MAX_BY_HAND);
+    let known = moment == Moment::After && latest == Some(captured.id);
+    let checkpoint = Checkpoint {
+        state: captured.id,
+        moment,
+        by_hand,
+        from: None,
+    };
+    Ok((checkpoint, known))
+}
+
+impl Interceptor for Checkpointer {
+    fn on_input<'a>(&'a self, _message: &'a mut UserMessage) -> BoxFuture<'a, Result<(), StopRun>> {
+        self.progress(|progress| progress.recorded = false);
+        futures_util::future::ready(Ok(())).boxed()
+    }
+
+    fn before_tool<'a>(
+        &'a self,
+        call: &'a ToolCall,
+        _cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, ToolDecision> {
+        async move {
+            // A tool of somebody else may do anything.
+            let harmless = osier_tools::find(&call.name).is_some_and(|tool| tool.read_only);
+            if !harmless {
+                if !self.progress(|progress| std::mem::replace(&mut progress.recorded, true)) {
+                    self.record(Moment::Before).await;
+                }
+                self.progress(|progress| progress.dirty = true);
+            }
+            ToolDecision::Allow
+        }
+        .boxed()
+    }
+
+    fn on_turn_end<'a>(
+        &'a self,
+        _results: &'a [ToolResultMessage],
+    ) -> BoxFuture<'a, Result<(), StopRun>> {
+        async move {
+            if self.progress(|progress| std::mem::take(&mut progress.dirty)) {
+                self.record(Moment::After).await;
+            }
+            Ok(())
+        }
+        .boxed()
+    }
+
+    fn on_settled<'a>(&'a self, _outcome: &'a RunOutcome) -> BoxFuture<'a, ()> {
+        async move {
+            // A run that was stopped has changed what it has changed.
+            if self.progress(|progress| std::mem::take(&mut progress.dirty)) {
+                self.record(Moment::After).await;
+            }
+        }
+        .boxed()
+    }
+}

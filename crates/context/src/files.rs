@@ -1,0 +1,124 @@
+//! Instructions of the user and the project: `AGENTS.md` from the global folder and from every folder
+//! between the repository's root and the working directory, the nearest last.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use super::ContextSources;
+use osier_base::problem::Problem;
+use osier_base::{path, text};
+
+/// Names looked for in a folder; the first that is there counts.
+pub const FILE_NAMES: [&str; 3] = ["AGENTS.override.md", "AGENTS.md", "CLAUDE.md"];
+/// Bytes of one file that are used.
+pub const FILE_LIMIT: usize = 32 * 1024;
+/// Bytes of all files that are used; the nearest to the work come first.
+pub const TOTAL_LIMIT: usize = 96 * 1024;
+
+/// One file of instructions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContextFile {
+    pub path: PathBuf,
+    /// As far as it is used.
+    pub text: String,
+    /// Bytes of the whole file.
+    pub size: u64,
+}
+
+/// The files that hold, the nearest to the work last.
+pub(super) fn load(sources: &ContextSources, problems: &mut Vec<Problem>) -> Vec<ContextFile> {
+    let folders = std::iter::once(sources.config.clone()).chain(folders(&sources.cwd));
+    let mut paths: Vec<PathBuf> = folders.filter_map(|folder| first_of(&folder)).collect();
+    for extra in &sources.extra {
+        let found = if extra.is_dir() {
+            first_of(extra)
+        } else {
+            Some(extra.clone())
+        };
+        match found {
+            Some(path) => paths.push(path),
+            None => problems.push(Problem::of_file(
+                extra,
+                "holds no AGENTS.md",
+                "name a file with `--context`",
+            )),
+        }
+    }
+    let mut seen = BTreeSet::new();
+    paths.retain(|file| seen.insert(path::canonical_key(file)));
+    let mut left = TOTAL_LIMIT;
+    let mut files = Vec::new();
+    for path in paths.into_iter().rev() {
+        match read(&path, left) {
+            Ok(file) if file.text.trim().is_empty() && file.size == 0 => {}
+            Ok(file) => {
+                left -= file.text.len();
+                if file.text.len() as u64 != file.size {
+                    problems.push(too_long(&file));
+                }
+                if !file.text.is_empty() {
+                    files.push(file);
+                }
+            }
+            Err(message) => problems.push(Problem::of_file(path, message, "it is left out")),
+        }
+    }
+    files.reverse();
+    files
+}
+
+/// From the repository's root down to `cwd`; only `cwd` outside of repositories.
+pub(super) fn folders(cwd: &Path) -> Vec<PathBuf> {
+    let root = cwd.ancestors().find(|folder| folder.join(".git").exists());
+    let root = root.unwrap_or(cwd);
+    let inside = cwd
+        .ancestors()
+        .take_while(|folder| folder.starts_with(root));
+    let mut folders: Vec<PathBuf> = inside.map(Path::to_owned).collect();
+    folders.reverse();
+    folders
+}
+
+fn first_of(folder: &Path) -> Option<PathBuf> {
+    let paths = FILE_NAMES.iter().map(|name| folder.join(name));
+    // A folder or a pipe of that name is no text.
+    paths.into_iter().find(|path| path.is_file())
+}
+
+/// Reads at most `left` bytes of a file, and never more than the limit of one.
+fn read(path: &Path, left: usize) -> Result<ContextFile, String> {
+    let limit = FILE_LIMIT.min(left);
+    let file = fs::File::open(path).map_err(|error| format!("cannot be read: {error}"))?;
+    let size = file.metadata().map_or(0, |metadata| metadata.len());
+    let mut bytes = Vec::new();
+    file.take(limit as u64 + 4)
+        .read_to_end(&mut bytes)
+        .map_err(|error| format!("cannot be read: {error}"))?;
+    let whole = match std::str::from_utf8(&bytes) {
+        Ok(whole) => whole,
+        // The cut may go through a character.
+        Err(error) if error.error_len().is_none() && bytes.len() > limit => {
+            std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()
+        }
+        Err(_) => return Err("is not UTF-8 text".to_owned()),
+    };
+    Ok(ContextFile {
+        path: path.to_owned(),
+        text: text::head_bytes(whole, limit).to_owned(),
+        size,
+    })
+}
+
+fn too_long(file: &ContextFile) -> Problem {
+    Problem::of_file(
+        &file.path,
+        format!(
+            "has {} bytes, of which the first {} are used",
+            file.size,
+            file.text.len()
+        ),
+        format!("shorten it: {FILE_LIMIT} bytes a file and {TOTAL_LIMIT} in all are sent"),
+    )
+}

@@ -1,0 +1,204 @@
+//! What a model is told of the user and the project beside the conversation: instructions, skills, and
+//! the prompt templates a person calls.
+//!
+//! Read once after the first paint, and again with `Reload`; between the two the prompt is the same to
+//! the byte, so that providers' caches hit. A file that is no good is one line, the rest counts.
+
+pub mod files;
+pub mod front_matter;
+pub mod skill;
+pub mod template;
+pub mod tokens;
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use files::ContextFile;
+use osier_base::problem::Problem;
+use skill::Skill;
+use template::Template;
+
+/// Where to look.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContextSources {
+    /// The user's configuration.
+    pub config: PathBuf,
+    /// The user's home, for skills that programs share.
+    pub home: Option<PathBuf>,
+    pub cwd: PathBuf,
+    /// Files or folders named with `--context`.
+    pub extra: Vec<PathBuf>,
+}
+
+/// Everything that was found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProjectContext {
+    /// The nearest to the work last.
+    pub files: Vec<ContextFile>,
+    pub skills: Vec<Skill>,
+    pub templates: Vec<Template>,
+    pub problems: Vec<Problem>,
+}
+
+/// One part with what it costs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct ContextPart {
+    pub kind: PartKind,
+    pub name: String,
+    pub description: String,
+    pub path: String,
+    /// About how many tokens of every request it takes; none for what is sent only when it is called.
+    pub tokens: u64,
+    /// About how many tokens it takes when it is called.
+    pub call_tokens: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum PartKind {
+    File,
+    Skill,
+    Template,
+}
+
+/// A slash command that no mode brings: a skill, a template, a command of a plug-in.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct AddedCommand {
+    /// Without the slash.
+    pub name: String,
+    /// What follows the name; may be empty.
+    pub argument: String,
+    pub description: String,
+    /// Where it comes from: `skill`, `prompt`, or the name of a plug-in.
+    pub origin: String,
+    /// Values of the argument that completion offers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<String>,
+}
+
+impl ProjectContext {
+    /// Reads everything. Blocks.
+    pub fn load(sources: &ContextSources) -> Self {
+        let mut problems = Vec::new();
+        Self {
+            files: files::load(sources, &mut problems),
+            skills: skill::load(sources, &mut problems),
+            templates: template::load(sources, &mut problems),
+            problems,
+        }
+    }
+
+    /// What the system prompt says of it; empty when there is nothing. Skills are named only to a model
+    /// that can read them.
+    pub fn prompt(&self, can_read: bool) -> String {
+        let mut prompt = String::new();
+        for file in &self.files {
+            let (path, text) = (file.path.display(), file.text.trim());
+            let _ = write!(
+                prompt,
+                "\n\n<instructions from=\"{path}\">\n{text}\n</instructions>"
+            );
+        }
+        let offered = self.skills.iter().filter(|skill| skill.model_invocable);
+        let lines: Vec<String> = offered.map(Skill::line).collect();
+        if can_read && !lines.is_empty() {
+            prompt.push_str(
+                "\n\nSkills. When a task fits one, read its file first and follow it; \
+                 paths in it are relative to its folder.\n",
+            );
+            prompt.push_str(&lines.join("\n"));
+        }
+        prompt
+    }
+
+    /// Every part with its cost, in the order of the prompt.
+    pub fn parts(&self) -> Vec<ContextPart> {
+        let files = self.files.iter().map(|file| ContextPart {
+            kind: PartKind::File,
+            name: file_name(&file.path),
+            description: String::new(),
+            path: file.path.display().to_string(),
+            tokens: tokens::estimate(&file.text),
+            call_tokens: 0,
+        });
+        let skills = self.skills.iter().map(|skill| ContextPart {
+            kind: PartKind::Skill,
+            name: skill.name.clone(),
+            description: skill.description.clone(),
+            path: skill.path.display().to_string(),
+            tokens: if skill.model_invocable {
+                tokens::estimate(&skill.line())
+            } else {
+                0
+            },
+            call_tokens: skill::read(&skill.path).map_or(0, |text| tokens::estimate(&text)),
+        });
+        let templates = self.templates.iter().map(|template| ContextPart {
+            kind: PartKind::Template,
+            name: template.name.clone(),
+            description: template.description.clone(),
+            path: template.path.display().to_string(),
+            tokens: 0,
+            call_tokens: tokens::estimate(&template.body),
+        });
+        files.chain(skills).chain(templates).collect()
+    }
+
+    /// The slash commands that skills and templates are; a template goes before a skill of its name.
+    pub fn commands(&self) -> Vec<AddedCommand> {
+        let templates = self.templates.iter().map(|template| AddedCommand {
+            name: template.name.clone(),
+            argument: template.argument_hint.clone(),
+            description: template.description.clone(),
+            origin: "prompt".to_owned(),
+            values: Vec::new(),
+        });
+        let is_free = |skill: &&Skill| self.templates.iter().all(|known| known.name != skill.name);
+        let skills = self
+            .skills
+            .iter()
+            .filter(is_free)
+            .map(|skill| AddedCommand {
+                name: skill.name.clone(),
+                argument: "[TASK]".to_owned(),
+                description: skill.description.clone(),
+                origin: "skill".to_owned(),
+                values: Vec::new(),
+            });
+        templates.chain(skills).collect()
+    }
+
+    /// The prompt that `/name arguments` is; `None` when it names nothing here. `/skill:name` reaches a
+    /// skill whose name a command has taken.
+    pub fn expand(&self, name: &str, arguments: &str) -> Option<Result<String, Problem>> {
+        if let Some(template) = self.templates.iter().find(|known| known.name == name) {
+            return Some(Ok(template.expand(arguments)));
+        }
+        let name = name.strip_prefix("skill:").unwrap_or(name);
+        let skill = self.skills.iter().find(|known| known.name == name)?;
+        Some(skill.call(arguments))
+    }
+}
+
+/// The name and the arguments of a text that may be a slash command: `/name arguments`.
+pub fn slash_parts(text: &str) -> Option<(&str, &str)> {
+    let body = text.strip_prefix('/')?;
+    let (name, arguments) = body.split_once(char::is_whitespace).unwrap_or((body, ""));
+    // A path is a prompt: `/etc/hosts looks odd`.
+    (!name.is_empty() && !name.contains('/')).then_some((name, arguments))
+}
+
+fn file_name(path: &std::path::Path) -> String {
+    let name = path.file_name();
+    name.map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests;

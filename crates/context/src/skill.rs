@@ -1,0 +1,201 @@
+//! Agent Skills (agentskills.io): folders with a `SKILL.md`. Name and description stand in the prompt;
+//! the body is read when it is needed, by the model or by whoever calls the skill.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::front_matter::{self, Document, Value};
+use super::{ContextSources, files};
+use osier_base::problem::Problem;
+use osier_base::text;
+
+/// Folders of a project that hold skills.
+pub const PROJECT_FOLDERS: [&str; 3] = [".osier/skills", ".agents/skills", ".claude/skills"];
+/// Bytes of a name and of a description, by the standard.
+const NAME_LIMIT: usize = 64;
+const DESCRIPTION_LIMIT: usize = 1024;
+const FILE_LIMIT: u64 = 1024 * 1024;
+/// Folders between a skills folder and a skill, and folders looked at in all: a link may lead anywhere.
+const DEPTH: usize = 4;
+const FOLDER_LIMIT: usize = 2_000;
+
+/// One skill.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Skill {
+    pub name: String,
+    pub description: String,
+    /// Its `SKILL.md`.
+    pub path: PathBuf,
+    pub license: Option<String>,
+    pub compatibility: Option<String>,
+    pub metadata: Vec<(String, String)>,
+    pub allowed_tools: Vec<String>,
+    /// Whether the model is told of it; otherwise only a person calls it.
+    pub model_invocable: bool,
+}
+
+impl Skill {
+    /// The line of the prompt.
+    pub fn line(&self) -> String {
+        let path = self.path.display();
+        format!("- {}: {} ({path})", self.name, self.description)
+    }
+
+    /// What the model is sent when a person calls the skill.
+    pub fn call(&self, arguments: &str) -> Result<String, Problem> {
+        let text = read(&self.path)?;
+        let body = front_matter::parse(&text).body.trim();
+        let name = &self.name;
+        let task = match arguments.trim() {
+            "" => format!("Follow the skill `{name}`."),
+            arguments => format!("{arguments}\n\nFollow the skill `{name}` for this."),
+        };
+        Ok(format!(
+            "{task}\n\n<skill name=\"{name}\" path=\"{}\">\n{body}\n</skill>",
+            self.path.display()
+        ))
+    }
+}
+
+/// Every skill, by name; one of the project goes before one of the user, a nearer one before a farther.
+pub(super) fn load(sources: &ContextSources, problems: &mut Vec<Problem>) -> Vec<Skill> {
+    let nearest_first = files::folders(&sources.cwd).into_iter().rev();
+    let mut roots: Vec<PathBuf> = nearest_first
+        .flat_map(|folder| PROJECT_FOLDERS.map(|name| folder.join(name)))
+        .collect();
+    roots.push(sources.config.join("skills"));
+    if let Some(home) = &sources.home {
+        roots.extend([".agents/skills", ".claude/skills"].map(|name| home.join(name)));
+    }
+    let mut skills: Vec<Skill> = Vec::new();
+    let mut seen = BTreeSet::new();
+    for root in roots {
+        let mut paths = Vec::new();
+        find(&root, DEPTH, &mut seen, &mut paths);
+        paths.sort();
+        for path in paths {
+            let skill = read(&path).and_then(|text| parse(&path, &text, problems));
+            match skill {
+                Ok(skill) if skills.iter().any(|known| known.name == skill.name) => {}
+                Ok(skill) => skills.push(skill),
+                Err(problem) => problems.push(problem),
+            }
+        }
+    }
+    skills.sort_by(|left, right| left.name.cmp(&right.name));
+    skills
+}
+
+/// Collects the `SKILL.md`s below `folder`. A skill holds no other skills.
+fn find(folder: &Path, depth: usize, seen: &mut BTreeSet<PathBuf>, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    let key = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    if seen.len() >= FOLDER_LIMIT || !seen.insert(key) {
+        return;
+    }
+    let mut folders = Vec::new();
+    for entry in entries.filter_map(Result::ok) {
+        let path = entry.path();
+        if entry.file_name() == "SKILL.md" && path.is_file() {
+            found.push(path);
+            return;
+        }
+        if path.is_dir() {
+            folders.push(path);
+        }
+    }
+    if depth > 0 {
+        folders.sort();
+        for folder in folders {
+            find(&folder, depth - 1, seen, found);
+        }
+    }
+}
+
+pub fn read(path: &Path) -> Result<String, Problem> {
+    let problem = |message: String| Problem::of_file(path, message, "it is left out");
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.len() > FILE_LIMIT => Err(problem(format!(
+            "has {} bytes; {FILE_LIMIT} are read at most",
+            metadata.len()
+        ))),
+        _ => fs::read_to_string(path).map_err(|error| problem(format!("cannot be read: {error}"))),
+    }
+}
+
+/// Reads a `SKILL.md`. What the standard does not allow but harms nobody is told and taken.
+fn parse(path: &Path, text: &str, problems: &mut Vec<Problem>) -> Result<Skill, Problem> {
+    let document = front_matter::parse(text);
+    problems.extend(faults(path, &document));
+    let at = |field: &str, message: String, hint: &str| Problem {
+        line: Some(document.field(field).map_or(1, |field| field.line)),
+        ..Problem::of_file(path, message, hint)
+    };
+    let description = document.text("description").unwrap_or_default();
+    if description.trim().is_empty() {
+        let hint = "say in `description:` what it does and when to use it";
+        return Err(at(
+            "description",
+            "the skill has no description".to_owned(),
+            hint,
+        ));
+    }
+    if description.len() > DESCRIPTION_LIMIT {
+        let message = format!("the description has {} bytes", description.len());
+        problems.push(at("description", message, "1024 are used"));
+    }
+    let folder = path.parent().and_then(Path::file_name);
+    let folder = folder.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let name = document.text("name").unwrap_or_default();
+    if name.is_empty() {
+        problems.push(at(
+            "name",
+            "the skill has no name".to_owned(),
+            "that of its folder is used",
+        ));
+    } else if !is_name(&name) || name != folder {
+        let message = format!("`{name}` is no good name for the skill in `{folder}`");
+        let hint = "use a-z, 0-9 and single hyphens, and the name of the folder";
+        problems.push(at("name", message, hint));
+    }
+    let name = if name.contains(char::is_whitespace) || name.contains('/') || name.is_empty() {
+        folder
+    } else {
+        name
+    };
+    let is_true = |field: &str| document.text(field).is_some_and(|value| value == "true");
+    Ok(Skill {
+        name,
+        description: text::single_line(text::head_bytes(description.trim(), DESCRIPTION_LIMIT)),
+        path: path.to_owned(),
+        license: document.text("license"),
+        compatibility: document.text("compatibility"),
+        metadata: match document.field("metadata").map(|field| &field.value) {
+            Some(Value::Map(pairs)) => pairs.clone(),
+            _ => Vec::new(),
+        },
+        allowed_tools: document.words("allowed-tools").unwrap_or_default(),
+        model_invocable: !is_true("disable-model-invocation"),
+    })
+}
+
+/// The faults of a file's head, with their lines.
+pub fn faults(path: &Path, document: &Document<'_>) -> Vec<Problem> {
+    let faults = document.faults.iter().map(|fault| Problem {
+        line: Some(fault.line),
+        ..Problem::of_file(path, &fault.message, "the line is left out")
+    });
+    faults.collect()
+}
+
+fn is_name(name: &str) -> bool {
+    let allowed = |char: char| char.is_ascii_lowercase() || char.is_ascii_digit() || char == '-';
+    name.len() <= NAME_LIMIT
+        && name.chars().all(allowed)
+        && !name.contains("--")
+        && !name.starts_with('-')
+        && !name.ends_with('-')
+}

@@ -1,0 +1,233 @@
+//! Prompt templates: Markdown files that become slash commands. `$1`, `$@` and `$ARGUMENTS` stand for
+//! what follows the name, `${1:-text}` for an argument with a default, `${@:2}` and `${@:2:3}` for some
+//! of them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{ContextSources, files, front_matter, skill};
+use osier_base::problem::Problem;
+use osier_base::text;
+
+/// Folders of a project that hold templates.
+pub const PROJECT_FOLDERS: [&str; 2] = [".osier/prompts", ".claude/commands"];
+/// Folders below a templates folder.
+const DEPTH: usize = 3;
+/// Bytes of a description that are shown.
+const DESCRIPTION_LIMIT: usize = 200;
+
+/// One template.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Template {
+    /// The file's name without its ending, behind the folders it stands in: `git:review`.
+    pub name: String,
+    pub description: String,
+    /// What follows the name, as a reminder.
+    pub argument_hint: String,
+    pub path: PathBuf,
+    pub body: String,
+}
+
+impl Template {
+    /// The prompt that `arguments` make of it. Arguments that the template has no place for come last.
+    pub fn expand(&self, arguments: &str) -> String {
+        let words = words(arguments);
+        let mut used = false;
+        let mut prompt = String::with_capacity(self.body.len() + arguments.len());
+        let mut rest = self.body.as_str();
+        while let Some(dollar) = rest.find('$') {
+            prompt.push_str(&rest[..dollar]);
+            let (length, value) = placeholder(&rest[dollar..], arguments.trim(), &words);
+            match value {
+                Some(value) => {
+                    prompt.push_str(&value);
+                    used = true;
+                }
+                None => prompt.push_str(&rest[dollar..dollar + length]),
+            }
+            rest = &rest[dollar + length..];
+        }
+        prompt.push_str(rest);
+        if !used && !arguments.trim().is_empty() {
+            prompt = format!("{}\n\n{}", prompt.trim_end(), arguments.trim());
+        }
+        prompt
+    }
+}
+
+/// The bytes that a placeholder at the start of `text` takes, and what stands for it; text that only
+/// begins with `$` has no value.
+fn placeholder(text: &str, all: &str, words: &[String]) -> (usize, Option<String>) {
+    let name = &text[1..];
+    if name.starts_with("ARGUMENTS") {
+        return (10, Some(all.to_owned()));
+    }
+    if name.starts_with('@') {
+        return (2, Some(all.to_owned()));
+    }
+    let digits = name.len()
+        - name
+            .trim_start_matches(|char: char| char.is_ascii_digit())
+            .len();
+    if digits > 0 {
+        let value = numbered(&name[..digits], words);
+        return (1 + digits, value.or_else(|| Some(String::new())));
+    }
+    let inner = name.strip_prefix('{').and_then(|name| name.split_once('}'));
+    match inner {
+        Some((inner, _)) => (inner.len() + 3, braced(inner, all, words)),
+        None => (1, None),
+    }
+}
+
+fn numbered(number: &str, words: &[String]) -> Option<String> {
+    let place: usize = number.parse().ok()?;
+    words.get(place.checked_sub(1)?).cloned()
+}
+
+/// What stands between braces: a name, a name with a default, some of the arguments.
+fn braced(inner: &str, all: &str, words: &[String]) -> Option<String> {
+    let (name, default) = match inner.split_once(":-") {
+        Some((name, default)) => (name, Some(default)),
+        None => (inner, None),
+    };
+    let or_default = |value: Option<String>| {
+        let value = value.filter(|value| !value.is_empty());
+        Some(value.unwrap_or_else(|| default.unwrap_or_default().to_owned()))
+    };
+    if name == "@" || name == "ARGUMENTS" {
+        return or_default(Some(all.to_owned()));
+    }
+    if name.chars().all(|char| char.is_ascii_digit()) && !name.is_empty() {
+        return or_default(numbered(name, words));
+    }
+    let slice = name.strip_prefix("@:")?;
+    let (start, length) = match slice.split_once(':') {
+        Some((start, length)) => (start, length.parse().ok()?),
+        None => (slice, usize::MAX),
+    };
+    let start = start.parse::<usize>().ok()?.checked_sub(1)?;
+    let some = words.iter().skip(start).take(length);
+    Some(some.cloned().collect::<Vec<_>>().join(" "))
+}
+
+/// The arguments as a shell would split them; a quote that is not closed is a character.
+fn words(arguments: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut rest = arguments;
+    while let Some(first) = rest.chars().next() {
+        let after = &rest[first.len_utf8()..];
+        let closed = after.find(first).filter(|_| matches!(first, '"' | '\''));
+        if let Some(end) = closed {
+            word.get_or_insert_default().push_str(&after[..end]);
+            rest = &after[end + 1..];
+            continue;
+        }
+        if first.is_whitespace() {
+            words.extend(word.take());
+        } else {
+            word.get_or_insert_default().push(first);
+        }
+        rest = after;
+    }
+    words.extend(word);
+    words
+}
+
+/// Every template, by name; those of the project go before those of the user.
+pub(super) fn load(sources: &ContextSources, problems: &mut Vec<Problem>) -> Vec<Template> {
+    let nearest_first = files::folders(&sources.cwd).into_iter().rev();
+    let mut roots: Vec<PathBuf> = nearest_first
+        .flat_map(|folder| PROJECT_FOLDERS.map(|name| folder.join(name)))
+        .collect();
+    roots.push(sources.config.join("prompts"));
+    let mut templates: Vec<Template> = Vec::new();
+    for root in roots {
+        let mut paths = Vec::new();
+        find(&root, "", DEPTH, &mut paths);
+        paths.sort();
+        for (name, path) in paths {
+            if templates.iter().any(|known| known.name == name) {
+                continue;
+            }
+            match skill::read(&path) {
+                Ok(text) => templates.push(parse(name, &path, &text, problems)),
+                Err(problem) => problems.push(problem),
+            }
+        }
+    }
+    templates.sort_by(|left, right| left.name.cmp(&right.name));
+    templates
+}
+
+/// Collects the Markdown files below `folder` with the names they get.
+fn find(folder: &Path, prefix: &str, depth: usize, found: &mut Vec<(String, PathBuf)>) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries.filter_map(Result::ok) {
+        let path = entry.path();
+        let stem = path.file_stem().map(|stem| stem.to_string_lossy());
+        let Some(stem) = stem.filter(|stem| !stem.contains(char::is_whitespace)) else {
+            continue;
+        };
+        let name = format!("{prefix}{stem}");
+        if path.is_dir() && depth > 0 {
+            find(&path, &format!("{name}:"), depth - 1, found);
+        } else if path.extension().is_some_and(|ending| ending == "md") && path.is_file() {
+            found.push((name, path));
+        }
+    }
+}
+
+fn parse(name: String, path: &Path, text: &str, problems: &mut Vec<Problem>) -> Template {
+    let document = front_matter::parse(text);
+    problems.extend(skill::faults(path, &document));
+    let first_line = || document.body.lines().find(|line| !line.trim().is_empty());
+    let description = document
+        .text("description")
+        .filter(|description| !description.is_empty())
+        .or_else(|| first_line().map(|line| line.trim_start_matches(['#', ' ']).to_owned()));
+    let description = text::single_line(&description.unwrap_or_default());
+    Template {
+        name,
+        description: text::head_bytes(&description, DESCRIPTION_LIMIT).to_owned(),
+        argument_hint: document.text("argument-hint").unwrap_or_default(),
+        path: path.to_owned(),
+        body: document.body.trim().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expand(body: &str, arguments: &str) -> String {
+        let template = Template {
+            body: body.to_owned(),
+            ..Template::default()
+        };
+        template.expand(arguments)
+    }
+
+    #[test]
+    fn arguments_take_their_places() {
+        let arguments = "one \"two words\" 'it''s' don't";
+        assert_eq!(words(arguments), ["one", "two words", "its", "don't"]);
+        for (body, expected) in [
+            ("a $1 b $2 $9.", "a one b two words ."),
+            ("$ARGUMENTS|$@", &*format!("{arguments}|{arguments}")),
+            ("${1:-x} ${7:-none}", "one none"),
+            ("${@:2:2}/${@:4}", "two words its/don't"),
+            ("costs $5.00? ${HOME} $ x $1", "costs .00? ${HOME} $ x one"),
+            ("no place", &*format!("no place\n\n{arguments}")),
+        ] {
+            assert_eq!(expand(body, arguments), expected);
+        }
+        assert_eq!(expand("${@:-all of it}, $1", ""), "all of it, ");
+        assert_eq!(expand("no place", " "), "no place");
+        // What stands for an argument is not read again.
+        assert_eq!(expand("$1", "$ARGUMENTS"), "$ARGUMENTS");
+    }
+}

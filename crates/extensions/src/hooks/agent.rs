@@ -1,0 +1,461 @@
+//! Hooks in the loop of one agent. It stands behind plug-ins, so that what they change is judged, and
+//! before everything that stores; what it thinks of a call goes to the gate as a hint, so that a rule
+//! which denies wins over a hook that allows.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures_util::future::{BoxFuture, FutureExt as _};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::event::HookEvent;
+use super::names::{GENERAL, ours, seen};
+use super::response::{response, text_in, text_of};
+use super::said::{Advice, Decision, Said};
+use super::session::{Occasion, SessionHooks, question};
+use osier_agent::{
+    AgentMessage, Attachment, AttachmentKind, CompactionDecision, CompactionOutcome,
+    CompactionPlan, CompactionReason, Interceptor, RunOutcome, StopRun, ToolDecision, ToolOutput,
+    ToolResultMessage, ToolStatus, UserMessage,
+};
+use osier_base::{clock, ids};
+use osier_llm::{ContentBlock, ToolCall, TurnStatus};
+use osier_permissions::{Advised, Advisor, Hint, Hints};
+
+/// How often in a row hooks may send a model on that is done.
+const GO_ON: u32 = 8;
+
+/// What an agent is to its session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Role {
+    /// The one a person talks to.
+    Main,
+    /// One of several that answer the same prompt.
+    Lane,
+    /// One that was given a task, of this kind.
+    SubAgent { kind: Option<String> },
+}
+
+/// The interceptor of one agent.
+#[derive(Debug)]
+pub struct AgentHooks {
+    session: Arc<SessionHooks>,
+    /// Set for a sub-agent: its id and kind.
+    sub_agent: Option<(String, String)>,
+    /// It takes what the session's start has brought.
+    is_main: bool,
+    cwd: PathBuf,
+    hints: Arc<Hints>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Why the run is to end with this turn.
+    stop: Option<String>,
+    /// What was said before a call that the model reads behind it, by the call's id.
+    before: HashMap<String, Vec<String>>,
+    /// The message that makes the model go on, until it has come by.
+    own: Option<String>,
+    /// How often it was sent on since the last prompt.
+    sent_on: u32,
+    /// The last answer.
+    answer: String,
+}
+
+impl AgentHooks {
+    /// Those of an agent that works in `cwd`; `hints` are read by its gate.
+    pub fn new(session: Arc<SessionHooks>, role: Role, cwd: PathBuf, hints: Arc<Hints>) -> Self {
+        Self {
+            is_main: role == Role::Main,
+            sub_agent: match role {
+                Role::SubAgent { kind } => {
+                    let kind = kind.unwrap_or_else(|| GENERAL.to_owned());
+                    Some((ids::prefixed("agent"), kind))
+                }
+                _ => None,
+            },
+            session,
+            cwd,
+            hints,
+            state: Mutex::default(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Something that has to do with no call.
+    async fn fire(&self, event: HookEvent, names: Vec<&str>, mut fields: Value) -> Said {
+        self.mark(&mut fields);
+        let occasion = Occasion {
+            event,
+            names,
+            fields,
+            cwd: &self.cwd,
+            call: None,
+        };
+        self.session.fire(occasion).await
+    }
+
+    /// Something about a call; `more` fields beside those every such event has.
+    async fn fire_call(
+        &self,
+        event: HookEvent,
+        call: &ToolCall,
+        more: impl FnOnce(&super::names::Seen) -> Value,
+        cancel: Option<&CancellationToken>,
+    ) -> Said {
+        let seen = seen(call, &self.cwd);
+        let mut fields = json!({
+            "tool_name": seen.name,
+            "tool_input": seen.input,
+            "tool_use_id": call.id,
+        });
+        if let (Value::Object(all), Value::Object(more)) = (&mut fields, more(&seen)) {
+            all.extend(more);
+        }
+        self.mark(&mut fields);
+        let occasion = Occasion {
+            event,
+            names: seen.names.iter().map(String::as_str).collect(),
+            fields,
+            cwd: &self.cwd,
+            call: Some((&call.name, &call.arguments)),
+        };
+        self.session.fire_until(occasion, cancel).await
+    }
+
+    /// Says whose event it is.
+    fn mark(&self, fields: &mut Value) {
+        if let Some((id, kind)) = &self.sub_agent {
+            fields["agent_id"] = json!(id);
+            fields["agent_type"] = json!(kind);
+        }
+    }
+
+    /// What a prompt, or a sub-agent's task, goes through.
+    async fn judge_input(&self, message: &mut UserMessage) -> Result<(), StopRun> {
+        let is_own = self
+            .lock()
+            .own
+            .take_if(|own| *own == message.text)
+            .is_some();
+        if is_own {
+            return Ok(());
+        }
+        self.lock().sent_on = 0;
+        if let Some((_, kind)) = &self.sub_agent {
+            let event = HookEvent::SubagentStart;
+            let said = self.fire(event, vec![kind.as_str()], json!({})).await;
+            attach(message, event, &said.context);
+            return Ok(());
+        }
+        if self.is_main {
+            self.session.begun().await;
+        }
+        let event = HookEvent::UserPromptSubmit;
+        if self.session.has(event) {
+            let fields = json!({"prompt": message.text});
+            let said = self.fire(event, Vec::new(), fields).await;
+            if said.interrupted {
+                let text = "interrupted while a hook looked at the prompt: it was not sent";
+                return Err(stop(text));
+            }
+            if let Some(reason) = said.stop.or(said.block) {
+                return Err(stop(format!("a hook has refused the prompt: {reason}")));
+            }
+            attach(message, event, &said.context);
+        }
+        if self.is_main {
+            let brought = self.session.brought();
+            attach(message, HookEvent::SessionStart, &brought);
+        }
+        Ok(())
+    }
+
+    async fn judge_call(&self, call: &ToolCall, cancel: &CancellationToken) -> ToolDecision {
+        if let Some(reason) = self.lock().stop.clone() {
+            return ToolDecision::Deny { reason };
+        }
+        let event = HookEvent::PreToolUse;
+        if !self.session.has(event) {
+            return ToolDecision::Allow;
+        }
+        let nothing = |_: &_| Value::Null;
+        let said = self.fire_call(event, call, nothing, Some(cancel)).await;
+        if said.interrupted {
+            let reason = "interrupted".to_owned();
+            return ToolDecision::Deny { reason };
+        }
+        if let Some(reason) = said.stop {
+            self.lock().stop = Some(reason.clone());
+            return ToolDecision::Deny { reason };
+        }
+        if let Some(reason) = said.block {
+            return ToolDecision::Deny { reason };
+        }
+        if let Some((decision, reason)) = &said.decision {
+            let hint = match decision {
+                Decision::Allow => Hint::Allow,
+                other => Hint::Ask(question(*other, reason)),
+            };
+            self.hints.leave(&call.id, hint);
+        }
+        if !said.context.is_empty() {
+            self.lock().before.insert(call.id.clone(), said.context);
+        }
+        match said.input {
+            Some(input) => ToolDecision::Rewrite {
+                arguments: ours(&call.name, &input),
+            },
+            None => ToolDecision::Allow,
+        }
+    }
+
+    async fn judge_output(&self, call: &ToolCall, output: &mut ToolOutput) {
+        let mut context = self.lock().before.remove(&call.id).unwrap_or_default();
+        let event = if output.status.is_success() {
+            HookEvent::PostToolUse
+        } else {
+            HookEvent::PostToolUseFailure
+        };
+        if self.session.has(event) {
+            let more = |seen: &super::names::Seen| match event {
+                HookEvent::PostToolUse => json!({"tool_response": response(call, seen, output)}),
+                _ => json!({
+                    "error": text_of(output),
+                    "is_interrupt": output.status == ToolStatus::Aborted,
+                }),
+            };
+            let said = self.fire_call(event, call, more, None).await;
+            if let Some(response) = &said.output {
+                output.content = vec![ContentBlock::text(text_in(response))];
+            }
+            if let Some(reason) = said.stop {
+                self.lock().stop = Some(reason);
+            }
+            let blocked = said.block.map(|reason| format!("A hook objects: {reason}"));
+            context.extend(said.context);
+            context.extend(blocked);
+        }
+        for text in context {
+            let text = format!("<hook>\n{text}\n</hook>");
+            output.content.push(ContentBlock::text(text));
+        }
+    }
+
+    /// The model is done: a message that sends it on.
+    async fn judge_end(&self) -> Option<UserMessage> {
+        let (event, names) = match &self.sub_agent {
+            Some((_, kind)) => (HookEvent::SubagentStop, vec![kind.as_str()]),
+            None => (HookEvent::Stop, Vec::new()),
+        };
+        if !self.session.has(event) {
+            return None;
+        }
+        let fields = {
+            let state = self.lock();
+            json!({
+                "stop_hook_active": state.sent_on > 0,
+                "last_assistant_message": state.answer,
+            })
+        };
+        let said = self.fire(event, names, fields).await;
+        if said.stop.is_some() || said.interrupted {
+            return None;
+        }
+        let reason = said.block?;
+        let mut state = self.lock();
+        if state.sent_on >= GO_ON {
+            let event = event.name();
+            self.session.warn(format!(
+                "the {event} hooks have sent the model on {GO_ON} times: it stops now"
+            ));
+            return None;
+        }
+        state.sent_on += 1;
+        let text = format!("A hook wants you to go on: {reason}");
+        state.own = Some(text.clone());
+        Some(UserMessage::new(text, clock::now_ms()))
+    }
+
+    async fn judge_compaction(&self, plan: &CompactionPlan) -> CompactionDecision {
+        let event = HookEvent::PreCompact;
+        if !self.session.has(event) {
+            return CompactionDecision::Proceed;
+        }
+        let trigger = trigger(plan.reason);
+        let instructions = plan.instructions.as_deref().unwrap_or_default();
+        let fields = json!({"trigger": trigger, "custom_instructions": instructions});
+        let said = self.fire(event, vec![trigger], fields).await;
+        let reason = said.stop.or(said.block);
+        match reason {
+            Some(reason) => CompactionDecision::Cancel { reason },
+            None if said.interrupted => CompactionDecision::Cancel {
+                reason: "interrupted".to_owned(),
+            },
+            None if said.context.is_empty() => CompactionDecision::Proceed,
+            None => CompactionDecision::Instruct(said.context.join("\n")),
+        }
+    }
+}
+
+impl Interceptor for AgentHooks {
+    fn on_input<'a>(&'a self, message: &'a mut UserMessage) -> BoxFuture<'a, Result<(), StopRun>> {
+        self.judge_input(message).boxed()
+    }
+
+    fn commit<'a>(&'a self, message: &'a AgentMessage) -> BoxFuture<'a, Result<(), StopRun>> {
+        let stops = [HookEvent::Stop, HookEvent::SubagentStop];
+        if let AgentMessage::Assistant(answer) = message
+            && stops.into_iter().any(|event| self.session.has(event))
+        {
+            self.lock().answer = answer.text();
+        }
+        futures_util::future::ready(Ok(())).boxed()
+    }
+
+    fn before_tool<'a>(
+        &'a self,
+        call: &'a ToolCall,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, ToolDecision> {
+        self.judge_call(call, cancel).boxed()
+    }
+
+    fn after_tool<'a>(
+        &'a self,
+        call: &'a ToolCall,
+        output: &'a mut ToolOutput,
+    ) -> BoxFuture<'a, ()> {
+        self.judge_output(call, output).boxed()
+    }
+
+    fn before_compact<'a>(&'a self, plan: &'a CompactionPlan) -> BoxFuture<'a, CompactionDecision> {
+        self.judge_compaction(plan).boxed()
+    }
+
+    fn after_compact<'a>(
+        &'a self,
+        reason: CompactionReason,
+        outcome: &'a CompactionOutcome,
+    ) -> BoxFuture<'a, ()> {
+        async move {
+            let CompactionOutcome::Done { summary, .. } = outcome else {
+                return;
+            };
+            let trigger = trigger(reason);
+            let fields = json!({"trigger": trigger, "compact_summary": summary});
+            self.fire(HookEvent::PostCompact, vec![trigger], fields)
+                .await;
+            if self.is_main {
+                self.session.compacted(&self.cwd).await;
+            }
+        }
+        .boxed()
+    }
+
+    fn on_turn_end<'a>(
+        &'a self,
+        _results: &'a [ToolResultMessage],
+    ) -> BoxFuture<'a, Result<(), StopRun>> {
+        let mut state = self.lock();
+        state.before.clear();
+        let ended = state.stop.take().map_or(Ok(()), |reason| Err(stop(reason)));
+        futures_util::future::ready(ended).boxed()
+    }
+
+    fn before_settle(&self) -> BoxFuture<'_, Option<UserMessage>> {
+        self.judge_end().boxed()
+    }
+
+    fn on_settled<'a>(&'a self, outcome: &'a RunOutcome) -> BoxFuture<'a, ()> {
+        async move {
+            self.lock().own = None;
+            if let RunOutcome::Failed { status } = outcome {
+                let error = error_name(status);
+                let fields = json!({"error": error, "error_details": status.message()});
+                self.fire(HookEvent::StopFailure, vec![error], fields).await;
+            }
+        }
+        .boxed()
+    }
+}
+
+impl Advisor for AgentHooks {
+    fn advise<'a>(
+        &'a self,
+        call: &'a ToolCall,
+        patterns: &'a [String],
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Option<Advised>> {
+        async move {
+            let event = HookEvent::PermissionRequest;
+            if !self.session.has(event) {
+                return None;
+            }
+            let suggestions = |_: &_| json!({"permission_suggestions": patterns});
+            let said = self.fire_call(event, call, suggestions, Some(cancel)).await;
+            if let Some(reason) = said.stop {
+                self.lock().stop = Some(reason.clone());
+                return Some(Advised::Deny(reason));
+            }
+            if let Some(reason) = said.block {
+                return Some(Advised::Deny(reason));
+            }
+            match said.advice? {
+                Advice::Allow(None) => Some(Advised::Allow(None)),
+                Advice::Allow(Some(input)) => Some(Advised::Allow(Some(ours(&call.name, &input)))),
+                Advice::Deny(reason) => Some(Advised::Deny(reason)),
+            }
+        }
+        .boxed()
+    }
+}
+
+fn stop(message: impl Into<String>) -> StopRun {
+    StopRun {
+        message: message.into(),
+    }
+}
+
+/// What hooks have said goes along with the message.
+fn attach(message: &mut UserMessage, event: HookEvent, context: &[String]) {
+    let attachments = context.iter().map(|text| Attachment {
+        id: ids::prefixed("hook"),
+        kind: AttachmentKind::Document,
+        file_name: format!("{} hook", event.name()),
+        mime_type: "text/plain".to_owned(),
+        size: text.len() as u64,
+        content: String::new(),
+        extracted_text: Some(text.clone()),
+        preview: None,
+    });
+    message.attachments.extend(attachments);
+}
+
+fn trigger(reason: CompactionReason) -> &'static str {
+    match reason {
+        CompactionReason::Manual => "manual",
+        CompactionReason::Threshold | CompactionReason::Overflow => "auto",
+    }
+}
+
+/// The word for a failure that scripts know.
+fn error_name(status: &TurnStatus) -> &'static str {
+    match status {
+        TurnStatus::RateLimit { .. } => "rate_limit",
+        TurnStatus::AuthError { .. } => "authentication_failed",
+        TurnStatus::QuotaExceeded { .. } => "billing_error",
+        TurnStatus::ContextOverflow { .. } => "invalid_request",
+        TurnStatus::ModelError { .. }
+        | TurnStatus::NetworkError { .. }
+        | TurnStatus::Timeout { .. }
+        | TurnStatus::InvalidResponse { .. } => "server_error",
+        TurnStatus::Success { .. } | TurnStatus::Aborted => "unknown",
+    }
+}

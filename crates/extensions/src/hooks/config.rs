@@ -1,0 +1,402 @@
+//! The files that name hooks, in the form Claude Code has given them. Whatever is wrong costs only the
+//! hook it is in.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::event::{EVENTS, HookEvent, OTHERS};
+use super::matcher::Matcher;
+use osier_base::problem::{Problem, nearest};
+use osier_permissions::Rule;
+
+/// Largest file that is read.
+const FILE_LIMIT: u64 = 4 * 1024 * 1024;
+/// Longest time a hook may ask for, in seconds.
+const LONGEST: f64 = 24.0 * 3600.0;
+
+/// A file that may name hooks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookFile {
+    pub path: PathBuf,
+    /// It came with the project.
+    pub of_project: bool,
+    /// It holds other settings too: without `hooks` there is nothing wrong with it.
+    pub of_settings: bool,
+}
+
+/// One hook.
+#[derive(Debug, Clone)]
+pub(super) struct Handler {
+    pub event: HookEvent,
+    pub matcher: Matcher,
+    /// A line for the shell, or a program when there are `args`.
+    pub command: String,
+    pub args: Option<Vec<String>>,
+    /// As the file has it.
+    pub timeout: Option<Duration>,
+    /// Nothing waits for it.
+    pub in_background: bool,
+    /// Which calls of the tool it is for.
+    pub condition: Option<Rule>,
+    /// The file that names it.
+    pub file: PathBuf,
+}
+
+/// Everything the files say.
+#[derive(Debug, Default)]
+pub(super) struct Config {
+    pub handlers: Vec<Arc<Handler>>,
+    pub problems: Vec<Problem>,
+}
+
+/// Reads `files` in order; those that are not there are no problem. A file with `disableAllHooks` turns
+/// all hooks off, one of the project only the project's. Blocks.
+pub(super) fn load(files: &[HookFile]) -> Config {
+    let mut config = Config::default();
+    let (mut all_off, mut project_off) = (false, false);
+    let mut read_files = Vec::new();
+    for file in files {
+        let text = match read(&file.path) {
+            Ok(Some(text)) => text,
+            Ok(None) => continue,
+            Err(message) => {
+                let hint = "its hooks are left out";
+                let problem = Problem::of_file(&file.path, message, hint);
+                config.problems.push(problem);
+                continue;
+            }
+        };
+        let parsed = parse(file, &text);
+        project_off |= parsed.disables && file.of_project;
+        all_off |= parsed.disables && !file.of_project;
+        config.problems.extend(parsed.problems);
+        read_files.push((file.of_project, parsed.handlers));
+    }
+    for (of_project, handlers) in read_files {
+        let is_off = all_off || (project_off && of_project);
+        if !is_off {
+            config.handlers.extend(handlers);
+        }
+    }
+    config
+}
+
+fn read(path: &Path) -> Result<Option<String>, String> {
+    match std::fs::metadata(path) {
+        Ok(metadata) if metadata.len() > FILE_LIMIT => {
+            return Err(format!("has {} bytes, which is too much", metadata.len()));
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        _ => {}
+    }
+    let text = std::fs::read_to_string(path);
+    text.map(Some)
+        .map_err(|error| format!("cannot be read: {error}"))
+}
+
+/// What one file says.
+#[derive(Debug, Default)]
+struct Parsed {
+    disables: bool,
+    handlers: Vec<Arc<Handler>>,
+    problems: Vec<Problem>,
+}
+
+fn parse(file: &HookFile, text: &str) -> Parsed {
+    let mut reader = Reader {
+        file,
+        text,
+        parsed: Parsed::default(),
+    };
+    match serde_json::from_str::<Value>(text) {
+        Ok(root) => reader.root(&root),
+        Err(error) => {
+            let message = error.to_string();
+            let end = message.find(" at line ").unwrap_or(message.len());
+            let hint = "its hooks are left out until it is mended";
+            let mut problem = Problem::of_file(&file.path, &message[..end], hint);
+            (problem.line, problem.column) = (Some(error.line()), Some(error.column()));
+            reader.parsed.problems.push(problem);
+        }
+    }
+    reader.parsed
+}
+
+/// Reads one file.
+struct Reader<'a> {
+    file: &'a HookFile,
+    text: &'a str,
+    parsed: Parsed,
+}
+
+impl Reader<'_> {
+    fn root(&mut self, root: &Value) {
+        self.parsed.disables = root.get("disableAllHooks") == Some(&Value::Bool(true));
+        let Some(hooks) = root.get("hooks") else {
+            if !self.file.of_settings && !self.parsed.disables {
+                self.fault("", "it has no `hooks`", FORM);
+            }
+            return;
+        };
+        let Some(hooks) = hooks.as_object() else {
+            return self.fault("hooks", "`hooks` is no object", FORM);
+        };
+        for (name, groups) in hooks {
+            match (HookEvent::find(name), groups.as_array()) {
+                (Some(event), Some(groups)) => {
+                    for group in groups {
+                        self.group(event, name, group);
+                    }
+                }
+                (Some(_), None) => {
+                    self.fault(name, &format!("`{name}` is no list of hooks"), FORM);
+                }
+                (None, _) if OTHERS.contains(&name.as_str()) => {}
+                (None, _) => {
+                    let known = EVENTS.iter().map(|info| info.name);
+                    let hint = match nearest(name, known) {
+                        Some(known) => format!("did you mean `{known}`?"),
+                        None => "docs/hooks.md lists the events".to_owned(),
+                    };
+                    self.fault(name, &format!("there is no event `{name}`"), &hint);
+                }
+            }
+        }
+    }
+
+    fn group(&mut self, event: HookEvent, name: &str, group: &Value) {
+        let Some(hooks) = group.get("hooks").and_then(Value::as_array) else {
+            let message = format!("an entry of `{name}` has no list `hooks`");
+            return self.fault(name, &message, FORM);
+        };
+        let matcher = match group.get("matcher") {
+            None | Some(Value::Null) => Ok(Matcher::All),
+            Some(Value::String(text)) => Matcher::parse(text).map_err(|error| {
+                (
+                    text.clone(),
+                    format!("the matcher `{text}` is wrong: {error}"),
+                )
+            }),
+            Some(other) => Err((
+                "matcher".to_owned(),
+                format!("the matcher `{other}` of `{name}` is no text"),
+            )),
+        };
+        let matcher = match matcher {
+            Ok(matcher) => matcher,
+            Err((place, message)) => {
+                let hint = "write names of tools with `|` between them, or a regular expression; its hooks are left out";
+                return self.fault(&place, &message, hint);
+            }
+        };
+        for hook in hooks {
+            if let Some(handler) = self.hook(event, &matcher, hook) {
+                self.parsed.handlers.push(Arc::new(handler));
+            }
+        }
+    }
+
+    fn hook(&mut self, event: HookEvent, matcher: &Matcher, hook: &Value) -> Option<Handler> {
+        let name = event.name();
+        let Some(hook) = hook.as_object() else {
+            self.fault(name, &format!("a hook of `{name}` is no object"), FORM);
+            return None;
+        };
+        if let Some(kind) = hook.get("type").filter(|kind| **kind != "command") {
+            let place = kind.as_str().unwrap_or("type");
+            let message = format!("a hook of `{name}` has the type {kind}");
+            self.fault(place, &message, "osier runs hooks of the type `command`");
+            return None;
+        }
+        let Some(command) = text(hook, "command").filter(|text| !text.trim().is_empty()) else {
+            let message = format!("a hook of `{name}` has no `command`");
+            self.fault(name, &message, FORM);
+            return None;
+        };
+        let args = hook.get("args").and_then(Value::as_array);
+        let args = args.map(|args| args.iter().filter_map(Value::as_str));
+        Some(Handler {
+            event,
+            matcher: matcher.clone(),
+            command: command.to_owned(),
+            args: args.map(|args| args.map(str::to_owned).collect()),
+            timeout: self.timeout(hook),
+            in_background: hook.get("async") == Some(&Value::Bool(true)),
+            condition: self.condition(hook)?,
+            file: self.file.path.clone(),
+        })
+    }
+
+    fn timeout(&mut self, hook: &Map<String, Value>) -> Option<Duration> {
+        let value = hook.get("timeout")?;
+        match value.as_f64() {
+            Some(seconds) if seconds > 0.0 => Some(Duration::from_secs_f64(seconds.min(LONGEST))),
+            _ => {
+                let message = format!("the timeout `{value}` is no number of seconds");
+                self.fault("timeout", &message, "60 is used");
+                None
+            }
+        }
+    }
+
+    /// `None` is a fault that was told.
+    #[expect(clippy::option_option, reason = "a fault and an absence differ")]
+    fn condition(&mut self, hook: &Map<String, Value>) -> Option<Option<Rule>> {
+        let Some(value) = hook.get("if") else {
+            return Some(None);
+        };
+        let rule = value.as_str().and_then(Rule::parse);
+        if rule.is_none() {
+            let message = format!("`if` is {value}, which is no rule");
+            let hint =
+                "write a tool or a tool and a pattern, as in \"Bash(git *)\"; the hook is left out";
+            self.fault("if", &message, hint);
+        }
+        rule.map(Some)
+    }
+
+    /// Something is wrong near the first place where `word` stands.
+    fn fault(&mut self, word: &str, message: &str, hint: &str) {
+        let quoted = serde_json::to_string(word).unwrap_or_default();
+        let offset = self.text.find(&quoted).unwrap_or(0);
+        let problem = Problem::of_file(&self.file.path, message, hint);
+        self.parsed.problems.push(problem.at(self.text, offset));
+    }
+}
+
+const FORM: &str = r#"write {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "…"}]}]}}"#;
+
+fn text<'a>(hook: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
+    hook.get(key).and_then(Value::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str, of_project: bool, of_settings: bool) -> HookFile {
+        HookFile {
+            path: path.into(),
+            of_project,
+            of_settings,
+        }
+    }
+
+    fn parsed(text: &str) -> Parsed {
+        parse(&file("hooks.json", false, false), text)
+    }
+
+    fn problems(text: &str) -> Vec<String> {
+        let parsed = parsed(text);
+        assert!(parsed.handlers.is_empty(), "{:?}", parsed.handlers);
+        parsed.problems.iter().map(Problem::to_string).collect()
+    }
+
+    #[test]
+    fn both_names_of_an_event_and_every_field_are_read() {
+        let parsed = parsed(
+            r#"{"hooks": {
+                "PreToolUse": [{"matcher": "Bash|Edit", "hooks": [
+                    {"type": "command", "command": "check", "timeout": 5},
+                    {"command": "log", "args": ["a b"], "async": true, "if": "Bash(git *)"}
+                ]}],
+                "session_start": [{"hooks": [{"type": "command", "command": "hello"}]}],
+                "Setup": [{"hooks": [{"type": "command", "command": "never"}]}]
+            }}"#,
+        );
+        assert_eq!(parsed.problems, []);
+        let found: Vec<_> = parsed
+            .handlers
+            .iter()
+            .map(|handler| {
+                let condition = handler.condition.as_ref().map(|rule| rule.text.as_str());
+                (
+                    handler.event,
+                    handler.command.as_str(),
+                    handler.matcher.text(),
+                    condition,
+                )
+            })
+            .collect();
+        let bash = "Bash|Edit".to_owned();
+        let expected = [
+            (HookEvent::PreToolUse, "check", bash.clone(), None),
+            (HookEvent::PreToolUse, "log", bash, Some("Bash(git *)")),
+            (HookEvent::SessionStart, "hello", String::new(), None),
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(parsed.handlers[0].timeout, Some(Duration::from_secs(5)));
+        assert_eq!(parsed.handlers[1].args, Some(vec!["a b".to_owned()]));
+        assert!(parsed.handlers[1].in_background);
+    }
+
+    #[test]
+    fn what_is_wrong_is_one_line_with_its_place() {
+        assert_eq!(
+            problems("{\n  \"hooks\": {,\n}"),
+            ["hooks.json:2:13: key must be a string; its hooks are left out until it is mended"]
+        );
+        let wrong = "{\"hooks\": {\n\"PreToolUs\": [],\n\"Stop\": {},\n\"PostToolUse\": [{\"matcher\": \"Edit(\", \"hooks\": []}]\n}}";
+        let told = problems(wrong);
+        assert_eq!(
+            told[0],
+            "hooks.json:2:1: there is no event `PreToolUs`; did you mean `PreToolUse`?"
+        );
+        assert!(told[1].starts_with("hooks.json:3:1: `Stop` is no list of hooks"));
+        assert!(told[2].starts_with("hooks.json:4:29: the matcher `Edit(` is wrong: unclosed"));
+        let kinds = "{\"hooks\": {\"Stop\": [{\"hooks\": [\n{\"type\": \"http\", \"url\": \"x\"},\n{\"type\": \"command\"}]}]}}";
+        let told = problems(kinds);
+        assert_eq!(
+            told[0],
+            "hooks.json:2:10: a hook of `Stop` has the type \"http\"; osier runs hooks of the type `command`"
+        );
+        assert!(told[1].contains("has no `command`"), "{told:?}");
+        assert!(problems("[]")[0].contains("it has no `hooks`"));
+    }
+
+    #[test]
+    fn a_bad_hook_leaves_the_others() {
+        let parsed = parsed(
+            r#"{"hooks": {"Stop": [{"hooks": [{"command": ""}, {"command": "good", "timeout": -1}]}]}}"#,
+        );
+        assert_eq!(parsed.handlers.len(), 1);
+        assert_eq!(
+            (parsed.problems.len(), parsed.handlers[0].timeout),
+            (2, None)
+        );
+    }
+
+    #[test]
+    fn hooks_are_turned_off_by_their_own_side_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let one = r#""hooks": {"Stop": [{"hooks": [{"command": "x"}]}]}"#;
+        let write = |name: &str, text: String| {
+            osier_base::atomic_file::write(&folder.path().join(name), text.as_bytes()).unwrap();
+        };
+        let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+        let files = [
+            file(&path("user.json"), false, false),
+            file(&path("missing.json"), false, false),
+            file(&path("project.json"), true, true),
+        ];
+        let count = || {
+            let config = load(&files);
+            assert_eq!(config.problems, []);
+            config.handlers.len()
+        };
+        write("user.json", format!("{{{one}}}"));
+        write("project.json", format!("{{{one}}}"));
+        assert_eq!(count(), 2);
+        write(
+            "project.json",
+            format!("{{\"disableAllHooks\": true, {one}}}"),
+        );
+        assert_eq!(count(), 1);
+        write("project.json", format!("{{{one}}}"));
+        write("user.json", "{\"disableAllHooks\": true}".to_owned());
+        assert_eq!(count(), 0);
+    }
+}

@@ -1,0 +1,379 @@
+//! Tools as the scripts of Claude Code know them: other names, other names of arguments. One table,
+//! read in both directions.
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use osier_base::{path, text};
+use osier_llm::ToolCall;
+
+/// A tool of ours and what it is called there.
+struct Known {
+    ours: &'static str,
+    theirs: &'static str,
+    /// Further names that a matcher may have.
+    also: &'static [&'static str],
+    /// Arguments, ours first.
+    arguments: &'static [(&'static str, &'static str)],
+}
+
+const TOOLS: [Known; 9] = [
+    Known {
+        ours: "read",
+        theirs: "Read",
+        also: &[],
+        arguments: &[
+            ("file_path", "file_path"),
+            ("offset", "offset"),
+            ("limit", "limit"),
+        ],
+    },
+    Known {
+        ours: "write",
+        theirs: "Write",
+        also: &[],
+        arguments: &[("file_path", "file_path"), ("content", "content")],
+    },
+    Known {
+        ours: "edit",
+        theirs: "Edit",
+        also: &["MultiEdit"],
+        arguments: &[
+            ("file_path", "file_path"),
+            ("old_string", "old_string"),
+            ("new_string", "new_string"),
+            ("replace_all", "replace_all"),
+            ("edits", "edits"),
+        ],
+    },
+    Known {
+        ours: "bash",
+        theirs: "Bash",
+        also: &[],
+        arguments: &[
+            ("command", "command"),
+            ("timeout", "timeout"),
+            ("background", "run_in_background"),
+            ("job", "bash_id"),
+            ("action", "action"),
+        ],
+    },
+    Known {
+        ours: "grep",
+        theirs: "Grep",
+        also: &[],
+        arguments: &[
+            ("pattern", "pattern"),
+            ("path", "path"),
+            ("glob", "glob"),
+            ("ignore_case", "-i"),
+            ("literal", "literal"),
+            ("context", "-C"),
+            ("limit", "head_limit"),
+        ],
+    },
+    Known {
+        ours: "find",
+        theirs: "Glob",
+        also: &[],
+        arguments: &[("pattern", "pattern"), ("path", "path"), ("limit", "limit")],
+    },
+    Known {
+        ours: "ls",
+        theirs: "LS",
+        also: &[],
+        arguments: &[("path", "path"), ("limit", "limit")],
+    },
+    Known {
+        ours: "todo",
+        theirs: "TodoWrite",
+        also: &[],
+        arguments: &[("items", "todos")],
+    },
+    Known {
+        ours: "task",
+        theirs: "Task",
+        also: &["Agent"],
+        arguments: &[("prompt", "prompt"), ("agent", "subagent_type")],
+    },
+];
+
+/// What a background job's call is named there, by our `action`.
+const JOB_CALLS: [(&str, &str); 3] = [
+    ("read", "BashOutput"),
+    ("list", "BashOutput"),
+    ("kill", "KillShell"),
+];
+
+/// Kind of a sub-agent that was asked for without one.
+pub(super) const GENERAL: &str = "general-purpose";
+
+/// Columns of the description that a task is given from its first line.
+const DESCRIPTION: usize = 60;
+
+/// A call as a script sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Seen {
+    pub name: String,
+    /// Every name that a matcher may have for it.
+    pub names: Vec<String>,
+    pub input: Value,
+}
+
+/// `call`, made in `cwd`, as a script sees it.
+pub(super) fn seen(call: &ToolCall, cwd: &Path) -> Seen {
+    let Some(known) = TOOLS.iter().find(|known| known.ours == call.name) else {
+        let mut names = vec![call.name.clone()];
+        // A server's tool has its prefix there.
+        if call.name.contains("__") && !call.name.starts_with("mcp__") {
+            names.insert(0, format!("mcp__{}", call.name));
+        }
+        return Seen {
+            name: names[0].clone(),
+            names,
+            input: call.arguments.clone(),
+        };
+    };
+    let job = job_call(&call.arguments).filter(|_| known.ours == "bash");
+    let mut names = vec![
+        job.unwrap_or(known.theirs).to_owned(),
+        known.ours.to_owned(),
+    ];
+    names.extend(known.also.iter().map(|name| (*name).to_owned()));
+    let empty = Map::new();
+    let given = call.arguments.as_object().unwrap_or(&empty);
+    let mut input = Map::new();
+    for (ours, value) in given {
+        let theirs = known.arguments.iter().find(|(name, _)| name == ours);
+        let theirs = theirs.map_or(ours.as_str(), |(_, theirs)| theirs);
+        input.insert(theirs.to_owned(), theirs_of(known.ours, ours, value, cwd));
+    }
+    match known.ours {
+        "grep" => {
+            input.insert("output_mode".to_owned(), json!("content"));
+        }
+        "edit" => join_edits(&mut input),
+        "task" => {
+            let prompt = input.get("prompt").and_then(Value::as_str);
+            let first = prompt
+                .unwrap_or_default()
+                .lines()
+                .next()
+                .unwrap_or_default();
+            let description = text::truncate(first, DESCRIPTION).into_owned();
+            input.insert("description".to_owned(), json!(description));
+            input.entry("subagent_type").or_insert(json!(GENERAL));
+        }
+        _ => {}
+    }
+    Seen {
+        name: names[0].clone(),
+        names,
+        input: Value::Object(input),
+    }
+}
+
+/// What `tool` of ours is called there.
+pub(super) fn theirs(tool: &str) -> String {
+    let call = ToolCall {
+        name: tool.to_owned(),
+        arguments: json!({"command": ""}),
+        ..ToolCall::default()
+    };
+    seen(&call, Path::new("")).name
+}
+
+/// The arguments of our `tool` that `input`, changed by a script, stands for. What our tool does not
+/// know is left out.
+pub(super) fn ours(tool: &str, input: &Value) -> Value {
+    let (Some(known), Some(given)) = (
+        TOOLS.iter().find(|known| known.ours == tool),
+        input.as_object(),
+    ) else {
+        return input.clone();
+    };
+    let mut arguments = Map::new();
+    for (ours, theirs) in known.arguments {
+        let Some(value) = given.get(*theirs).or_else(|| given.get(*ours)) else {
+            continue;
+        };
+        let value = match (tool, *ours) {
+            ("bash", "timeout") => scaled(value, 0.001),
+            _ => value.clone(),
+        };
+        arguments.insert((*ours).to_owned(), value);
+    }
+    match tool {
+        "edit" if arguments.contains_key("edits") => {
+            arguments.retain(|name, _| matches!(name.as_str(), "file_path" | "edits"));
+        }
+        "task" => arguments.retain(|name, value| name != "agent" || *value != GENERAL),
+        _ => {}
+    }
+    Value::Object(arguments)
+}
+
+fn theirs_of(tool: &str, argument: &str, value: &Value, cwd: &Path) -> Value {
+    match (tool, argument) {
+        // Milliseconds there, seconds here.
+        ("bash", "timeout") => scaled(value, 1000.0),
+        // Always absolute there.
+        (_, "file_path" | "path") => match value.as_str() {
+            Some(given) => json!(path::resolve(cwd, given)),
+            None => value.clone(),
+        },
+        _ => value.clone(),
+    }
+}
+
+fn scaled(value: &Value, factor: f64) -> Value {
+    let Some(number) = value.as_f64() else {
+        return value.clone();
+    };
+    let number = number * factor;
+    if number.fract() == 0.0 && number.abs() < 1e15 {
+        json!(number as i64)
+    } else {
+        json!(number)
+    }
+}
+
+/// What a call that is about a background job is named.
+fn job_call(arguments: &Value) -> Option<&'static str> {
+    if arguments.get("command").is_some() {
+        return None;
+    }
+    let action = arguments.get("action").and_then(Value::as_str);
+    let action = action.unwrap_or("read");
+    let known = JOB_CALLS.iter().find(|(ours, _)| *ours == action);
+    known.map(|(_, theirs)| *theirs)
+}
+
+/// Several edits of one file also as one, so that a script that knows a single edit sees all the text.
+fn join_edits(input: &mut Map<String, Value>) {
+    let Some(edits) = input.get("edits").and_then(Value::as_array).cloned() else {
+        return;
+    };
+    for field in ["old_string", "new_string"] {
+        let texts = edits.iter().filter_map(|edit| edit.get(field)?.as_str());
+        let joined = texts.collect::<Vec<_>>().join("\n");
+        input.entry(field).or_insert(json!(joined));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use osier_tools::BUILT_IN;
+
+    fn call(name: &str, arguments: Value) -> ToolCall {
+        ToolCall {
+            name: name.to_owned(),
+            arguments,
+            ..ToolCall::default()
+        }
+    }
+
+    fn both(name: &str, arguments: &Value) -> (String, Value) {
+        let seen = seen(&call(name, arguments.clone()), Path::new("/work"));
+        assert!(seen.names.iter().any(|known| known == name));
+        let mut back = ours(name, &seen.input);
+        // Paths come back absolute.
+        for key in ["file_path", "path"] {
+            if let Some(path) = back.get_mut(key) {
+                let text = path.as_str().unwrap_or_default();
+                *path = json!(text.trim_start_matches("/work/"));
+            }
+        }
+        assert_eq!(&back, arguments, "{name}");
+        (seen.name, seen.input)
+    }
+
+    #[test]
+    fn every_tool_goes_there_and_back() {
+        for (name, arguments, theirs, input) in [
+            (
+                "bash",
+                json!({"command": "ls", "timeout": 2.5, "background": true}),
+                "Bash",
+                json!({"command": "ls", "timeout": 2500, "run_in_background": true}),
+            ),
+            (
+                "bash",
+                json!({"action": "kill", "job": "j1"}),
+                "KillShell",
+                json!({"action": "kill", "bash_id": "j1"}),
+            ),
+            (
+                "read",
+                json!({"file_path": "a.rs", "offset": 3, "limit": 4}),
+                "Read",
+                json!({"file_path": "/work/a.rs", "offset": 3, "limit": 4}),
+            ),
+            (
+                "write",
+                json!({"file_path": "a.rs", "content": "x"}),
+                "Write",
+                json!({"file_path": "/work/a.rs", "content": "x"}),
+            ),
+            (
+                "edit",
+                json!({"file_path": "a.rs", "old_string": "x", "new_string": "y", "replace_all": true}),
+                "Edit",
+                json!({"file_path": "/work/a.rs", "old_string": "x", "new_string": "y", "replace_all": true}),
+            ),
+            (
+                "edit",
+                json!({"file_path": "a.rs", "edits": [{"old_string": "x", "new_string": "y"}, {"old_string": "v", "new_string": "w"}]}),
+                "Edit",
+                json!({"file_path": "/work/a.rs", "edits": [{"old_string": "x", "new_string": "y"}, {"old_string": "v", "new_string": "w"}], "old_string": "x\nv", "new_string": "y\nw"}),
+            ),
+            (
+                "grep",
+                json!({"pattern": "a", "path": "src", "ignore_case": true, "context": 2, "limit": 9}),
+                "Grep",
+                json!({"pattern": "a", "path": "/work/src", "-i": true, "-C": 2, "head_limit": 9, "output_mode": "content"}),
+            ),
+            (
+                "find",
+                json!({"pattern": "*.rs"}),
+                "Glob",
+                json!({"pattern": "*.rs"}),
+            ),
+            (
+                "ls",
+                json!({"path": "src"}),
+                "LS",
+                json!({"path": "/work/src"}),
+            ),
+            (
+                "task",
+                json!({"prompt": "look\nwell", "agent": "scout"}),
+                "Task",
+                json!({"prompt": "look\nwell", "subagent_type": "scout", "description": "look"}),
+            ),
+            (
+                "git__log",
+                json!({"path": "x"}),
+                "mcp__git__log",
+                json!({"path": "x"}),
+            ),
+            ("count", json!({"to": 3}), "count", json!({"to": 3})),
+        ] {
+            assert_eq!(both(name, &arguments), (theirs.to_owned(), input), "{name}");
+        }
+        for tool in BUILT_IN {
+            assert!(TOOLS.iter().any(|known| known.ours == tool.name));
+        }
+    }
+
+    #[test]
+    fn what_a_script_adds_to_please_another_program_is_left_out() {
+        let input = json!({"command": "ls", "timeout": 120_000, "description": "Lists files"});
+        assert_eq!(
+            ours("bash", &input),
+            json!({"command": "ls", "timeout": 120})
+        );
+    }
+}

@@ -1,0 +1,303 @@
+//! One hook as a process: JSON goes in, two streams come out. It runs in a session of its own without a
+//! terminal; giving it up kills all it started, and what it leaves running when it ends by itself stays.
+
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use futures_util::future::{BoxFuture, FutureExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::{ChildStderr, ChildStdout};
+use tokio::time::{sleep, timeout};
+
+use super::config::Handler;
+use super::said::{BACKGROUND, announces_async};
+use osier_base::process::{Exit, Invocation, Piped, spawn_piped};
+
+/// Bytes kept of each stream; the rest is read and forgotten.
+const KEPT: usize = 256 * 1024;
+/// Silence after which the output of a hook that has ended is complete.
+const IDLE: Duration = Duration::from_millis(100);
+const CHUNK: usize = 8 * 1024;
+
+/// How a hook ended.
+pub(super) enum Ran {
+    Ended {
+        exit: Exit,
+        stdout: String,
+        stderr: String,
+    },
+    /// It has said that it goes on by itself, for so long.
+    GoesOn(Box<Child>, Duration),
+    TimedOut,
+    Failed(io::Error),
+}
+
+/// A hook that runs. Dropping it kills all it started.
+pub(super) struct Child {
+    piped: Piped,
+    feed: Option<BoxFuture<'static, ()>>,
+    stdout: Option<ChildStdout>,
+    stderr: Option<ChildStderr>,
+    printed: Vec<u8>,
+    complained: Vec<u8>,
+}
+
+/// Runs `handler` in `cwd` with `input`, no longer than `limit`.
+pub(super) async fn run(
+    handler: &Handler,
+    cwd: &Path,
+    root: &Path,
+    input: Vec<u8>,
+    limit: Duration,
+) -> Ran {
+    let mut child = match Child::start(handler, cwd, root, input) {
+        Ok(child) => child,
+        Err(error) => return Ran::Failed(error),
+    };
+    match timeout(limit, child.read(true)).await {
+        Err(_) => Ran::TimedOut,
+        Ok(Err(error)) => Ran::Failed(error),
+        Ok(Ok(None)) => {
+            let limit = child.announced().unwrap_or(BACKGROUND);
+            Ran::GoesOn(Box::new(child), limit)
+        }
+        Ok(Ok(Some(exit))) => child.ended(exit),
+    }
+}
+
+impl Child {
+    fn start(handler: &Handler, cwd: &Path, root: &Path, input: Vec<u8>) -> io::Result<Self> {
+        let mut invocation = match &handler.args {
+            Some(args) => Invocation::new(&handler.command, args),
+            None => Invocation::new("sh", ["-c", &handler.command]),
+        };
+        invocation.cwd = Some(cwd.to_owned());
+        let names = ["CLAUDE_PROJECT_DIR", "OSIER_PROJECT_DIR"];
+        invocation.env = names.map(|name| (name.into(), root.into())).to_vec();
+        let (piped, pipes) = spawn_piped(&invocation)?;
+        let mut stdin = pipes.stdin;
+        let feed = async move {
+            // A hook that does not want its input is no failure.
+            let _ = stdin.write_all(&input).await;
+        };
+        Ok(Self {
+            piped,
+            feed: Some(feed.boxed()),
+            stdout: Some(pipes.stdout),
+            stderr: Some(pipes.stderr),
+            printed: Vec::new(),
+            complained: Vec::new(),
+        })
+    }
+
+    /// Reads until it has ended; `None` when it says that it goes on by itself and `may_go_on`.
+    async fn read(&mut self, may_go_on: bool) -> io::Result<Option<Exit>> {
+        let (mut out, mut errors) = (vec![0; CHUNK], vec![0; CHUNK]);
+        let mut exit = None;
+        loop {
+            if exit.is_some() && self.stdout.is_none() && self.stderr.is_none() {
+                return Ok(exit);
+            }
+            tokio::select! {
+                biased;
+                length = read_some(&mut self.stdout, &mut out), if self.stdout.is_some() => {
+                    if length == 0 {
+                        self.stdout = None;
+                    }
+                    keep(&mut self.printed, &out[..length]);
+                    if may_go_on && self.announced().is_some() {
+                        return Ok(None);
+                    }
+                }
+                length = read_some(&mut self.stderr, &mut errors), if self.stderr.is_some() => {
+                    if length == 0 {
+                        self.stderr = None;
+                    }
+                    keep(&mut self.complained, &errors[..length]);
+                }
+                () = feed(&mut self.feed), if self.feed.is_some() => self.feed = None,
+                ended = self.piped.wait(), if exit.is_none() => exit = Some(ended?),
+                // Something it left running may hold the pipes open.
+                () = sleep(IDLE), if exit.is_some() => return Ok(exit),
+            }
+        }
+    }
+
+    /// Whether its first line says that it goes on by itself.
+    fn announced(&self) -> Option<Duration> {
+        let end = self.printed.iter().position(|byte| *byte == b'\n')?;
+        announces_async(std::str::from_utf8(&self.printed[..end]).ok()?)
+    }
+
+    /// Waits for the end of one that goes on by itself.
+    pub(super) async fn finish(mut self, limit: Duration) -> Ran {
+        match timeout(limit, self.read(false)).await {
+            Ok(Ok(Some(exit))) => self.ended(exit),
+            Ok(Err(error)) => Ran::Failed(error),
+            _ => Ran::TimedOut,
+        }
+    }
+
+    fn ended(self, exit: Exit) -> Ran {
+        self.piped.leave();
+        Ran::Ended {
+            exit,
+            stdout: String::from_utf8_lossy(&self.printed).into_owned(),
+            stderr: String::from_utf8_lossy(&self.complained).into_owned(),
+        }
+    }
+}
+
+async fn read_some(stream: &mut Option<impl AsyncRead + Unpin>, buffer: &mut [u8]) -> usize {
+    match stream {
+        Some(stream) => stream.read(buffer).await.unwrap_or(0),
+        None => 0,
+    }
+}
+
+async fn feed(feed: &mut Option<BoxFuture<'static, ()>>) {
+    if let Some(feed) = feed {
+        feed.await;
+    }
+}
+
+fn keep(kept: &mut Vec<u8>, bytes: &[u8]) {
+    let room = (KEPT - kept.len()).min(bytes.len());
+    kept.extend_from_slice(&bytes[..room]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hooks::event::HookEvent;
+    use crate::hooks::matcher::Matcher;
+
+    const LONG: Duration = Duration::from_mins(1);
+
+    fn handler(command: &str, args: Option<&[&str]>) -> Handler {
+        Handler {
+            event: HookEvent::Stop,
+            matcher: Matcher::All,
+            command: command.to_owned(),
+            args: args.map(|args| args.iter().map(|arg| (*arg).to_owned()).collect()),
+            timeout: None,
+            in_background: false,
+            condition: None,
+            file: "hooks.json".into(),
+        }
+    }
+
+    async fn ran(command: &str, input: &str, limit: Duration) -> Ran {
+        let (cwd, root) = (Path::new("/tmp"), Path::new("/"));
+        let input = input.as_bytes().to_vec();
+        run(&handler(command, None), cwd, root, input, limit).await
+    }
+
+    #[tokio::test]
+    async fn input_directory_and_variables_reach_it() {
+        let command =
+            "cat; echo; pwd; echo $CLAUDE_PROJECT_DIR $OSIER_PROJECT_DIR; echo odd >&2; exit 3";
+        let Ran::Ended {
+            exit,
+            stdout,
+            stderr,
+        } = ran(command, "given", LONG).await
+        else {
+            panic!("it did not end");
+        };
+        assert_eq!(
+            (stdout.as_str(), stderr.as_str()),
+            ("given\n/tmp\n/ /\n", "odd\n")
+        );
+        assert_eq!(exit.code, Some(3));
+        let direct = handler("printf", Some(&["%s", "a  b"]));
+        let ran = run(&direct, Path::new("/tmp"), Path::new("/"), Vec::new(), LONG).await;
+        assert!(matches!(ran, Ran::Ended { stdout, .. } if stdout == "a  b"));
+    }
+
+    #[tokio::test]
+    async fn a_large_input_and_a_flood_of_output_are_bounded() {
+        let input = "x".repeat(3 * 1024 * 1024);
+        let Ran::Ended { stdout, .. } =
+            ran("cat; cat /dev/zero | head -c 2000000", &input, LONG).await
+        else {
+            panic!("it did not end");
+        };
+        assert_eq!(stdout.len(), KEPT);
+        // One that reads nothing ends all the same.
+        assert!(matches!(
+            ran("exit 0", &input, LONG).await,
+            Ran::Ended { .. }
+        ));
+    }
+
+    #[tokio::test]
+    async fn one_that_takes_too_long_is_given_up() {
+        let ran = ran("sleep 600", "", Duration::from_millis(1)).await;
+        assert!(matches!(ran, Ran::TimedOut));
+    }
+
+    #[tokio::test]
+    async fn one_that_is_given_up_is_killed_with_what_it_started() {
+        let hangs = handler("sleep 600 & echo $!; wait", None);
+        let (cwd, root) = (Path::new("/tmp"), Path::new("/"));
+        let mut child = Child::start(&hangs, cwd, root, Vec::new()).unwrap();
+        while !child.printed.ends_with(b"\n") {
+            let _ = timeout(IDLE, child.read(false)).await;
+        }
+        let printed = String::from_utf8(child.printed.clone()).unwrap();
+        let started = rustix::process::Pid::from_raw(printed.trim().parse().unwrap()).unwrap();
+        drop(child);
+        let is_zombie = || {
+            let stat = std::fs::read_to_string(format!("/proc/{}/stat", started.as_raw_nonzero()));
+            stat.is_ok_and(|stat| stat.contains(") Z "))
+        };
+        while rustix::process::test_kill_process(started).is_ok() && !is_zombie() {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn what_it_leaves_running_stays_and_is_not_waited_for() {
+        let Ran::Ended { stdout, .. } = ran("sleep 600 & echo $!", "", LONG).await else {
+            panic!("it did not end");
+        };
+        let left = rustix::process::Pid::from_raw(stdout.trim().parse().unwrap()).unwrap();
+        rustix::process::kill_process(left, rustix::process::Signal::KILL).unwrap();
+    }
+
+    #[tokio::test]
+    async fn one_may_go_on_by_itself() {
+        let command =
+            "echo '{\"async\": true, \"asyncTimeout\": 60000}'; read line; echo \"$line\"; exit 1";
+        let Ran::GoesOn(child, limit) = ran(command, "later\n", LONG).await else {
+            panic!("it was waited for");
+        };
+        assert_eq!(limit, Duration::from_mins(1));
+        let Ran::Ended { exit, stdout, .. } = child.finish(LONG).await else {
+            panic!("it did not end");
+        };
+        assert_eq!(exit.code, Some(1));
+        assert!(stdout.ends_with("later\n"));
+    }
+
+    #[tokio::test]
+    async fn a_program_that_is_not_there_fails() {
+        let missing = handler("/no/such/program", Some(&[]));
+        let ran = run(
+            &missing,
+            Path::new("/tmp"),
+            Path::new("/"),
+            Vec::new(),
+            LONG,
+        )
+        .await;
+        match ran {
+            // With the `setsid` program between, it is that which fails.
+            Ran::Failed(_) => {}
+            Ran::Ended { exit, .. } => assert_eq!(exit.code, Some(127)),
+            _ => panic!("it ran"),
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! An error of Lua as a line with its place.
+
+use std::path::Path;
+
+use mlua::Error;
+
+use osier_base::problem::Problem;
+use osier_base::text;
+
+/// Bytes of a message that are shown.
+const MESSAGE_LIMIT: usize = 500;
+
+/// The problem that `error` is. `chunk` is what Lua calls the file at `path`; other chunks of the
+/// plug-in stand beside it.
+pub(super) fn problem(path: &Path, chunk: &str, error: &Error) -> Problem {
+    let (mut message, traceback) = flatten(error);
+    let mut place = place(&message, chunk);
+    if let Some((_, _, length)) = place {
+        message = message[length..].trim_start().to_owned();
+    } else {
+        place = traceback
+            .lines()
+            .find_map(|line| self::place(line.trim(), chunk));
+    }
+    let message = text::single_line(&text::sanitize(text::head_bytes(&message, MESSAGE_LIMIT)));
+    let (file, line) = match place {
+        Some((file, line, _)) => (file, Some(line)),
+        None => (None, None),
+    };
+    let path = match (file, path.parent()) {
+        (Some(file), Some(folder)) => folder.join(file),
+        _ => path.to_owned(),
+    };
+    Problem {
+        line,
+        ..Problem::of_file(path, message, "")
+    }
+}
+
+/// Whether the plug-in ran out of memory.
+pub(super) fn is_memory(error: &Error) -> bool {
+    match error {
+        Error::MemoryError(_) => true,
+        Error::CallbackError { cause, .. } => is_memory(cause),
+        _ => false,
+    }
+}
+
+fn flatten(error: &Error) -> (String, String) {
+    match error {
+        Error::CallbackError { traceback, cause } => {
+            let (message, inner) = flatten(cause);
+            (message, format!("{inner}\n{traceback}"))
+        }
+        Error::SyntaxError { message, .. } | Error::RuntimeError(message) => {
+            let (message, traceback) = message
+                .split_once("\nstack traceback:")
+                .unwrap_or((message, ""));
+            (message.trim().to_owned(), traceback.to_owned())
+        }
+        Error::MemoryError(_) => ("ran out of memory (64 MiB)".to_owned(), String::new()),
+        other => (other.to_string(), String::new()),
+    }
+}
+
+/// File, line and length of a place at the start of `text`; the file is `None` for the chunk itself.
+fn place(text: &str, chunk: &str) -> Option<(Option<String>, usize, usize)> {
+    let (file, rest) = text.split_once(':')?;
+    let (line, _) = rest.split_once(':')?;
+    let number = line.parse().ok()?;
+    let length = file.len() + line.len() + 2;
+    if file == chunk {
+        return Some((None, number, length));
+    }
+    let is_module = Path::new(file)
+        .extension()
+        .is_some_and(|ending| ending == "lua");
+    is_module.then(|| (Some(file.to_owned()), number, length))
+}
+
+#[cfg(test)]
+mod tests {
+    use mlua::Lua;
+
+    use super::*;
+
+    fn shown(code: &str) -> String {
+        let lua = Lua::new();
+        let fail = lua.create_function(|_, ()| -> mlua::Result<()> {
+            Err(Error::RuntimeError("refused".to_owned()))
+        });
+        lua.globals().set("fail", fail.unwrap()).unwrap();
+        let error = lua.load(code).set_name("@todo.lua").exec().unwrap_err();
+        problem(Path::new("/p/todo.lua"), "todo.lua", &error).to_string()
+    }
+
+    #[test]
+    fn every_error_has_its_line() {
+        assert_eq!(
+            shown("local x = 1\nlocal = 2"),
+            "/p/todo.lua:2: <name> expected near '='"
+        );
+        assert_eq!(shown("\n\nerror('no')"), "/p/todo.lua:3: no");
+        assert_eq!(
+            shown("\nlocal t = nil\nt.x = 1"),
+            "/p/todo.lua:3: attempt to index a nil value (local 't')"
+        );
+        assert_eq!(
+            shown("local function f()\n  fail()\nend\nf()"),
+            "/p/todo.lua:2: refused"
+        );
+    }
+}

@@ -1,0 +1,117 @@
+//! Styled lines: what a plug-in shows, without knowing colours. They are stored with what they show, so
+//! that a session looks the same without the plug-in.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::api::STYLES;
+use osier_base::text;
+
+/// Lines of one message or widget that are kept.
+const LINE_LIMIT: usize = 500;
+/// Bytes of one line that are kept.
+const WIDTH_LIMIT: usize = 4 * 1024;
+
+/// A part of a line.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct StyledSpan {
+    pub text: String,
+    /// A name of [`STYLES`]; `text` when empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub style: String,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub bold: bool,
+}
+
+pub type StyledLine = Vec<StyledSpan>;
+
+/// Reads lines: a text, or a list of lines, each a text, a span `{text=, style=, bold=}` or a list of
+/// those. Control characters are taken out: what a plug-in shows may come from anywhere.
+///
+/// # Errors
+/// What is wrong, in a few words.
+pub fn read(value: &Value) -> Result<Vec<StyledLine>, String> {
+    let mut lines = Vec::new();
+    match value {
+        Value::Null => {}
+        Value::String(text) => lines.extend(text.lines().map(|line| vec![plain(line)])),
+        Value::Array(items) => {
+            for item in items {
+                match item {
+                    Value::String(text) => lines.extend(text.lines().map(|line| vec![plain(line)])),
+                    Value::Array(spans) => {
+                        lines.push(spans.iter().map(span).collect::<Result<_, _>>()?);
+                    }
+                    other => lines.push(vec![span(other)?]),
+                }
+            }
+        }
+        // An empty table is an empty list.
+        Value::Object(fields) if fields.is_empty() => {}
+        other => lines.push(vec![span(other)?]),
+    }
+    lines.truncate(LINE_LIMIT);
+    Ok(lines)
+}
+
+fn plain(line: &str) -> StyledSpan {
+    StyledSpan {
+        text: clean(line),
+        ..StyledSpan::default()
+    }
+}
+
+fn span(value: &Value) -> Result<StyledSpan, String> {
+    if let Value::String(text) = value {
+        return Ok(plain(text));
+    }
+    let mut span: StyledSpan = serde_json::from_value(value.clone())
+        .map_err(|_| "a line is a text, or a list of `{text=, style=}`".to_owned())?;
+    if !span.style.is_empty() && !STYLES.contains(&span.style.as_str()) {
+        return Err(format!(
+            "`{}` is no style: they are {}",
+            span.style,
+            STYLES.join(", ")
+        ));
+    }
+    span.text = clean(&span.text);
+    Ok(span)
+}
+
+fn clean(line: &str) -> String {
+    let line = text::head_bytes(line, WIDTH_LIMIT);
+    text::single_line(&text::sanitize(line))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_way_to_write_lines_is_read_and_made_harmless() {
+        let value = json!(["one\ntwo", {"text": "red\u{1b}[31m", "style": "error", "bold": true}, ["a", {"text": "b"}]]);
+        let lines = read(&value).unwrap();
+        let texts: Vec<Vec<&str>> = lines
+            .iter()
+            .map(|line| line.iter().map(|span| span.text.as_str()).collect())
+            .collect();
+        assert_eq!(texts.len(), 4);
+        assert_eq!(
+            (&texts[0], &texts[1], &texts[3]),
+            (&vec!["one"], &vec!["two"], &vec!["a", "b"])
+        );
+        assert!(!texts[2][0].contains('\u{1b}'), "{:?}", texts[2]);
+        assert!(lines[2][0].bold);
+        assert_eq!(read(&json!({})).unwrap(), Vec::<StyledLine>::new());
+        assert!(
+            read(&json!([{"text": "x", "style": "pink"}]))
+                .unwrap_err()
+                .contains("`pink` is no style")
+        );
+        assert!(read(&json!([3])).is_err());
+    }
+}

@@ -1,0 +1,407 @@
+//! One plug-in: a thread with a Lua state of its own. Calls come in over a channel and run side by side
+//! as coroutines; a plug-in that blocks holds up nobody but whoever waits for it, and not for long.
+
+use std::future::Future;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use mlua::{Function, Lua, Table, Value};
+use serde_json::json;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::bindings::{self, Registry};
+use super::convert::{from_lua, to_lua};
+use super::discover::Source;
+use super::fault;
+use super::link::{Call, Link, Registration};
+use super::sandbox::{self, Meter, Metered};
+use osier_agent::{Output, ToolContext, ToolOutput, ToolStatus, ToolUpdate};
+use osier_base::problem::Problem;
+use osier_llm::ContentBlock;
+use osier_protocol::questions::Questions;
+
+/// How long an event may be held, and a file may load, without asking anybody or running anything.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What the functions of a plug-in work with.
+#[derive(Debug)]
+pub(super) struct PluginCx {
+    pub name: String,
+    pub cwd: PathBuf,
+    pub link: Link,
+    pub questions: Questions,
+    pub handlers: Registry,
+    meter: Arc<Meter>,
+    registration: Mutex<Registration>,
+    loading: AtomicBool,
+    /// Calls that wait for the person or for a program.
+    outside: AtomicUsize,
+}
+
+impl PluginCx {
+    pub(super) fn registration(&self) -> MutexGuard<'_, Registration> {
+        self.registration
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn is_loading(&self) -> bool {
+        self.loading.load(Ordering::Relaxed)
+    }
+
+    /// Says, while the guard lives, that the time is not the plug-in's.
+    pub(super) fn outside(&self) -> Outside<'_> {
+        self.outside.fetch_add(1, Ordering::Relaxed);
+        Outside(self)
+    }
+}
+
+pub(super) struct Outside<'a>(&'a PluginCx);
+
+impl Drop for Outside<'_> {
+    fn drop(&mut self) {
+        self.0.outside.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// What a plug-in is started with.
+#[derive(Debug)]
+pub(super) struct Start {
+    pub source: Source,
+    pub cwd: PathBuf,
+    pub link: Link,
+    pub questions: Questions,
+    pub calls: mpsc::UnboundedReceiver<Call>,
+    pub loaded: oneshot::Sender<Result<Registration, Problem>>,
+    /// Ends everything that waits.
+    pub closed: CancellationToken,
+}
+
+/// Starts the thread.
+pub(super) fn start(start: Start) -> std::io::Result<()> {
+    let name = format!("plugin {}", start.source.name);
+    let name: String = name.chars().take(15).collect();
+    std::thread::Builder::new().name(name).spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        match runtime {
+            Ok(runtime) => runtime.block_on(live(start)),
+            Err(error) => {
+                let message = format!("has no runtime: {error}");
+                let problem = Problem::of_file(&start.source.path, message, "");
+                let _ = start.loaded.send(Err(problem));
+            }
+        }
+    })?;
+    Ok(())
+}
+
+/// A plug-in from its first line to its last call.
+struct Plugin {
+    lua: Lua,
+    cx: Arc<PluginCx>,
+    source: Source,
+}
+
+async fn live(start: Start) {
+    let meter = Arc::new(Meter::default());
+    let cx = Arc::new(PluginCx {
+        name: start.source.name.clone(),
+        cwd: start.cwd,
+        link: start.link,
+        questions: start.questions,
+        handlers: Registry::default(),
+        meter: Arc::clone(&meter),
+        registration: Mutex::default(),
+        loading: AtomicBool::new(true),
+        outside: AtomicUsize::new(0),
+    });
+    let (path, chunk) = (start.source.path.clone(), start.source.chunk());
+    let lua = match sandbox::new(&meter).and_then(|lua| {
+        bindings::install(&lua, &cx)?;
+        start.source.install_modules(&lua)?;
+        Ok(lua)
+    }) {
+        Ok(lua) => lua,
+        Err(error) => {
+            let _ = start
+                .loaded
+                .send(Err(fault::problem(&path, &chunk, &error)));
+            return;
+        }
+    };
+    let plugin = Arc::new(Plugin {
+        lua,
+        cx,
+        source: start.source,
+    });
+    let closed = start.closed;
+    let loading = plugin.load();
+    let loaded = tokio::select! {
+        loaded = loading => loaded,
+        () = closed.cancelled() => return,
+    };
+    plugin.cx.loading.store(false, Ordering::Relaxed);
+    let is_good = loaded.is_ok();
+    let registration = plugin.cx.registration().clone();
+    let _ = start.loaded.send(loaded.map(|()| registration));
+    if is_good {
+        tokio::select! {
+            () = serve(&plugin, start.calls) => {}
+            () = closed.cancelled() => {}
+        }
+    }
+}
+
+/// Runs calls side by side until nobody is left to make one and the last has ended.
+async fn serve(plugin: &Arc<Plugin>, mut calls: mpsc::UnboundedReceiver<Call>) {
+    let mut running = JoinSet::new();
+    loop {
+        tokio::select! {
+            biased;
+            call = calls.recv() => match call {
+                Some(call) => {
+                    let plugin = Arc::clone(plugin);
+                    running.spawn(async move { plugin.take(call).await });
+                }
+                None => break,
+            },
+            Some(_) = running.join_next(), if !running.is_empty() => {}
+        }
+    }
+    while running.join_next().await.is_some() {}
+}
+
+impl Plugin {
+    async fn load(&self) -> Result<(), Problem> {
+        let code = self.source.code.as_str();
+        let chunk = self
+            .lua
+            .load(code)
+            .set_name(format!("@{}", self.source.chunk()));
+        let chunk = chunk.set_mode(mlua::ChunkMode::Text);
+        let run = Metered::new(chunk.exec_async(), &self.cx.meter);
+        match self.in_time(run).await {
+            Some(Ok(())) => Ok(()),
+            Some(Err(error)) => Err(self.problem(&error)),
+            None => Err(Problem::of_file(
+                &self.source.path,
+                "did not finish loading within 10 s",
+                "wait in a function, not while the file loads",
+            )),
+        }
+    }
+
+    async fn take(&self, call: Call) {
+        if self.cx.meter.is_stopped() {
+            return self.refuse(call);
+        }
+        match call {
+            Call::Ask {
+                event,
+                payload,
+                mut reply,
+            } => {
+                let answer = tokio::select! {
+                    answer = self.ask(event, payload) => answer,
+                    // Whoever asked has gone: an interrupt.
+                    () = reply.closed() => return,
+                };
+                let _ = reply.send(answer);
+            }
+            Call::Tell { event, payload } => {
+                for function in self.functions(event) {
+                    let argument = to_lua(&self.lua, &payload);
+                    let call = async { function.call_async::<()>(argument?).await };
+                    let _ = self.guarded(call).await;
+                }
+            }
+            Call::Tool {
+                name,
+                arguments,
+                cx,
+                reply,
+            } => {
+                let output = self.run_tool(&name, &arguments, cx).await;
+                let _ = reply.send(output);
+            }
+            Call::Command { name, argument } => {
+                let function = self.cx.handlers.get().commands.get(&name).cloned();
+                if let Some(function) = function {
+                    let _ = self.guarded(function.call_async::<()>(argument)).await;
+                }
+            }
+            Call::Key { keys } => {
+                let function = self.cx.handlers.get().keys.get(&keys).cloned();
+                if let Some(function) = function {
+                    let _ = self.guarded(function.call_async::<()>(())).await;
+                }
+            }
+        }
+    }
+
+    /// A plug-in that was stopped answers nothing, and lets no call pass that it would have judged.
+    fn refuse(&self, call: Call) {
+        let message = format!("the plug-in `{}` was stopped: reload it", self.cx.name);
+        match call {
+            Call::Ask { reply, .. } => drop(reply.send(Err(message))),
+            Call::Tool { reply, .. } => drop(reply.send(ToolOutput::error(message))),
+            Call::Command { .. } | Call::Key { .. } => {
+                self.cx
+                    .link
+                    .report(Problem::of_file(&self.source.path, message, ""));
+            }
+            Call::Tell { .. } => {}
+        }
+    }
+
+    fn functions(&self, event: &str) -> Vec<Function> {
+        let handlers = self.cx.handlers.get();
+        handlers.events.get(event).cloned().unwrap_or_default()
+    }
+
+    /// Asks every function of the event, each with what those before it made of the payload. Answers with
+    /// the fields that changed.
+    async fn ask(
+        &self,
+        event: &str,
+        mut payload: serde_json::Value,
+    ) -> Result<serde_json::Value, String> {
+        let mut changed = serde_json::Map::new();
+        for function in self.functions(event) {
+            let argument = to_lua(&self.lua, &payload).map_err(|error| error.to_string())?;
+            let call = self.guarded(function.call_async::<Value>(argument));
+            let Some(answer) = self.in_time(call).await else {
+                let message =
+                    format!("`{event}` was held for 10 s: the plug-in goes on without it");
+                let problem = Problem::of_file(&self.source.path, &message, "");
+                self.cx.link.report(problem);
+                return Err(format!("the plug-in `{}` did not answer", self.cx.name));
+            };
+            let answer = from_lua(&self.lua, answer?).map_err(|error| error.to_string())?;
+            let serde_json::Value::Object(fields) = answer else {
+                continue;
+            };
+            let refuses = fields.contains_key("block");
+            for (name, value) in fields {
+                payload[&name] = value.clone();
+                changed.insert(name, value);
+            }
+            if refuses {
+                break;
+            }
+        }
+        Ok(serde_json::Value::Object(changed))
+    }
+
+    async fn run_tool(
+        &self,
+        name: &str,
+        arguments: &serde_json::Value,
+        cx: ToolContext,
+    ) -> ToolOutput {
+        let function = self.cx.handlers.get().tools.get(name).cloned();
+        let Some(function) = function else {
+            return ToolOutput::error(format!("the plug-in has no tool `{name}`"));
+        };
+        let cancel = cx.cancel.clone();
+        let call = async {
+            let values = (to_lua(&self.lua, arguments)?, self.tool_context(cx)?);
+            function.call_async::<Value>(values).await
+        };
+        let value = tokio::select! {
+            value = self.guarded(call) => value,
+            () = cancel.cancelled() => {
+                return ToolOutput::failed(ToolStatus::Aborted, "interrupted");
+            }
+        };
+        match value.and_then(|value| from_lua(&self.lua, value).map_err(|error| error.to_string()))
+        {
+            Ok(value) => output(value),
+            Err(message) => ToolOutput::error(message),
+        }
+    }
+
+    fn tool_context(&self, cx: ToolContext) -> mlua::Result<Table> {
+        let table = self.lua.create_table()?;
+        table.set("call_id", cx.call_id)?;
+        let updates = cx.updates;
+        let update = self.lua.create_function(move |_, text: String| {
+            let text = osier_base::text::sanitize(&text).into_owned();
+            updates.send(ToolUpdate::Output(Output::plain(text)));
+            Ok(())
+        })?;
+        table.set("update", update)?;
+        Ok(table)
+    }
+
+    /// Runs a call under the meter. A failure is reported, and given as the text for a model.
+    async fn guarded<T>(&self, call: impl Future<Output = mlua::Result<T>>) -> Result<T, String> {
+        match Metered::new(call, &self.cx.meter).await {
+            Ok(value) => Ok(value),
+            Err(error) => {
+                if fault::is_memory(&error) {
+                    self.cx.meter.stop();
+                }
+                let problem = self.problem(&error);
+                let text = match problem.line {
+                    Some(line) => format!("{}:{line}: {}", self.source.chunk(), problem.message),
+                    None => problem.message.clone(),
+                };
+                self.cx.link.report(problem);
+                Err(format!("the plug-in `{}` failed: {text}", self.cx.name))
+            }
+        }
+    }
+
+    fn problem(&self, error: &mlua::Error) -> Problem {
+        let mut problem = fault::problem(&self.source.path, &self.source.chunk(), error);
+        if self.cx.meter.is_stopped() {
+            "it is left alone until it is reloaded".clone_into(&mut problem.hint);
+        }
+        problem
+    }
+
+    /// Waits for a call as long as it may hold others up; the time outside of the plug-in does not count.
+    async fn in_time<T>(&self, call: impl Future<Output = T>) -> Option<T> {
+        tokio::pin!(call);
+        loop {
+            match tokio::time::timeout(PATIENCE, &mut call).await {
+                Ok(value) => return Some(value),
+                Err(_) if self.cx.outside.load(Ordering::Relaxed) > 0 => {}
+                Err(_) => return None,
+            }
+        }
+    }
+}
+
+/// What a tool returned: a text, or a table with one.
+fn output(value: serde_json::Value) -> ToolOutput {
+    match value {
+        serde_json::Value::Null => ToolOutput::success("done", serde_json::Value::Null),
+        serde_json::Value::String(text) => ToolOutput::success(text, serde_json::Value::Null),
+        serde_json::Value::Object(mut fields) if fields.contains_key("text") => {
+            let text = fields["text"].as_str().unwrap_or_default().to_owned();
+            let details = fields.remove("details").unwrap_or_default();
+            let failed = fields.get("is_error") == Some(&json!(true));
+            let status = if failed {
+                ToolStatus::ExecutionError {
+                    message: text.clone(),
+                }
+            } else {
+                ToolStatus::Success
+            };
+            ToolOutput {
+                content: vec![ContentBlock::text(text)],
+                details,
+                status,
+            }
+        }
+        other => ToolOutput::success(other.to_string(), other),
+    }
+}

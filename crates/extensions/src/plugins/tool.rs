@@ -1,0 +1,57 @@
+//! A tool of a plug-in, as the agent knows it.
+
+use futures_util::future::{BoxFuture, FutureExt as _};
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
+
+use super::link::Call;
+use osier_agent::{Tool, ToolContext, ToolOrigin, ToolOutput, ToolStatus};
+use osier_llm::ToolSpec;
+
+/// One tool. It lives as long as an agent knows it; its plug-in may be gone before.
+#[derive(Debug)]
+pub(super) struct PluginTool {
+    pub spec: ToolSpec,
+    pub plugin: String,
+    pub calls: mpsc::UnboundedSender<Call>,
+}
+
+impl Tool for PluginTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn origin(&self) -> ToolOrigin {
+        ToolOrigin::Plugin {
+            name: self.plugin.clone(),
+        }
+    }
+
+    fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
+        async move {
+            let (reply, output) = oneshot::channel();
+            let cancel = cx.cancel.clone();
+            let call = Call::Tool {
+                name: self.spec.name.clone(),
+                arguments,
+                cx,
+                reply,
+            };
+            let gone = || {
+                ToolOutput::error(format!(
+                    "the plug-in `{}` has ended: it was reloaded, or failed to load",
+                    self.plugin
+                ))
+            };
+            if self.calls.send(call).is_err() {
+                return gone();
+            }
+            // A plug-in that blocks its thread cannot hold an interrupt up.
+            tokio::select! {
+                output = output => output.unwrap_or_else(|_| gone()),
+                () = cancel.cancelled() => ToolOutput::failed(ToolStatus::Aborted, "interrupted"),
+            }
+        }
+        .boxed()
+    }
+}

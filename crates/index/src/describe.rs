@@ -1,0 +1,50 @@
+//! One session, read whole and now, whatever the index knows.
+
+use std::fs::File;
+use std::path::Path;
+
+use super::error::LibraryError;
+use super::facts::Facts;
+use super::reading;
+use super::row::{ModelCost, SessionRow};
+use super::walk::FileState;
+use osier_base::clock;
+
+/// What is known of the session at `path`, and what each of its models was used for.
+pub fn describe(path: &Path) -> Result<(SessionRow, Vec<ModelCost>), LibraryError> {
+    let failed = |error| LibraryError::io("read", path, error);
+    let file = File::open(path).map_err(failed)?;
+    let state = FileState::of(&file.metadata().map_err(failed)?);
+    let mut facts = Facts::default();
+    let from = (&mut facts, 0);
+    reading::read((&file, path), from, clock::now_ms(), &mut |_, _| Ok(()))?;
+    if facts.id.is_empty() {
+        let reason = std::io::Error::new(std::io::ErrorKind::InvalidData, "it is not a session");
+        return Err(failed(reason));
+    }
+    let row = SessionRow {
+        path: path.to_owned(),
+        size: state.size,
+        tokens: facts.tokens(),
+        cost: facts.cost(),
+        id: facts.id,
+        cwd: facts.cwd,
+        name: facts.name,
+        first_prompt: facts.first_prompt,
+        created: facts.created,
+        active: facts.active,
+        prompts: facts.prompts,
+        answers: facts.answers,
+        tool_calls: facts.calls,
+        damaged: facts.damaged,
+        models: facts
+            .models
+            .iter()
+            .map(|model| model.model.clone())
+            .collect(),
+        labels: facts.labels.into_values().collect(),
+        parent: facts.parent,
+        whole: true,
+    };
+    Ok((row, facts.models))
+}

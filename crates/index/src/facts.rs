@@ -1,0 +1,128 @@
+//! What is known of a session besides its words: gathered entry by entry, and gone on with when the file
+//! has grown.
+
+use std::collections::BTreeMap;
+
+use super::row::ModelCost;
+use osier_agent::AgentMessage;
+use osier_base::text::head_bytes;
+use osier_llm::Usage;
+use osier_store::{Entry, EntryKind, Header};
+
+/// Bytes of the first prompt that are kept.
+const PROMPT_LIMIT: usize = 400;
+/// Bytes of a name or label that are kept.
+const NAME_LIMIT: usize = 400;
+
+/// Everything a row says.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Facts {
+    pub id: String,
+    pub cwd: String,
+    pub parent: Option<String>,
+    pub name: Option<String>,
+    pub first_prompt: Option<String>,
+    /// Milliseconds since the Unix epoch.
+    pub created: i64,
+    /// Newest time that an entry names.
+    pub active: i64,
+    pub entries: u64,
+    pub prompts: u64,
+    pub answers: u64,
+    pub calls: u64,
+    /// Lines that cannot be read.
+    pub damaged: u64,
+    /// In the order of first use.
+    pub models: Vec<ModelCost>,
+    /// By the entry they name.
+    pub labels: BTreeMap<String, String>,
+}
+
+impl Facts {
+    pub(super) fn of(header: Header) -> Self {
+        let created = milliseconds(&header.timestamp).unwrap_or_default();
+        Self {
+            id: header.id,
+            cwd: header.cwd,
+            parent: header.parent_session,
+            created,
+            active: created,
+            ..Self::default()
+        }
+    }
+
+    /// Takes in what `entry` tells. A time later than `now` comes from a clock that was wrong.
+    pub(super) fn see(&mut self, entry: &Entry, now: i64) {
+        self.entries += 1;
+        if let Some(time) = milliseconds(&entry.timestamp).filter(|time| *time <= now) {
+            self.active = self.active.max(time);
+        }
+        match &entry.kind {
+            EntryKind::Message { message } => self.see_message(message),
+            EntryKind::SessionInfo { name } => {
+                self.name = name
+                    .as_deref()
+                    .map(|name| head_bytes(name, NAME_LIMIT).to_owned());
+            }
+            EntryKind::Label { target_id, label } => match label {
+                Some(label) => {
+                    let label = head_bytes(label, NAME_LIMIT).to_owned();
+                    self.labels.insert(target_id.clone(), label);
+                }
+                None => {
+                    self.labels.remove(target_id);
+                }
+            },
+            EntryKind::Usage {
+                provider,
+                model,
+                usage,
+                ..
+            } => self.spend(provider, model, usage),
+            _ => {}
+        }
+    }
+
+    fn see_message(&mut self, message: &AgentMessage) {
+        match message {
+            AgentMessage::User(said) => {
+                self.prompts += 1;
+                if self.first_prompt.is_none() && !said.text.trim().is_empty() {
+                    self.first_prompt = Some(head_bytes(&said.text, PROMPT_LIMIT).to_owned());
+                }
+            }
+            AgentMessage::Assistant(answer) => {
+                self.answers += 1;
+                self.calls += answer.tool_calls().count() as u64;
+                self.spend(&answer.provider, &answer.model, &answer.usage);
+            }
+            _ => {}
+        }
+    }
+
+    fn spend(&mut self, provider: &str, model: &str, usage: &Usage) {
+        let reference = format!("{provider}/{model}");
+        let known = self.models.iter().position(|cost| cost.model == reference);
+        let place = known.unwrap_or_else(|| {
+            self.models.push(ModelCost {
+                model: reference,
+                ..ModelCost::default()
+            });
+            self.models.len() - 1
+        });
+        self.models[place].add(usage);
+    }
+
+    pub(super) fn cost(&self) -> f64 {
+        self.models.iter().map(|model| model.cost).sum()
+    }
+
+    pub(super) fn tokens(&self) -> u64 {
+        self.models.iter().map(ModelCost::tokens).sum()
+    }
+}
+
+pub(super) fn milliseconds(timestamp: &str) -> Option<i64> {
+    let time = timestamp.parse::<jiff::Timestamp>().ok()?;
+    Some(time.as_millisecond())
+}

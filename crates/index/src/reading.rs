@@ -1,0 +1,224 @@
+//! A session file, read from where the index stands to its last whole line.
+//!
+//! The words come in spans: stretches of whole lines, an exchange or a part of one, that are indexed as one
+//! and read again as one when something is found in them. However long the file is, one span and one line
+//! of it are in memory.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use super::error::LibraryError;
+use super::facts::Facts;
+use super::passage::passages;
+use super::terms;
+use osier_agent::AgentMessage;
+use osier_store::{Entry, EntryKind, Header, Lines, header_from_name};
+
+/// Bytes of text in a span, and of the file behind it.
+const SPAN_TEXT: usize = 32 * 1024;
+const SPAN_FILE: u64 = 128 * 1024;
+/// Bytes of text from which on a prompt begins a new span.
+const EXCHANGE: usize = 4 * 1024;
+/// Bytes of a line beyond which it is left out: nobody types as much.
+const LONGEST_LINE: usize = 32 << 20;
+/// Bytes before a place by which it is known again.
+const MARK: usize = 512;
+
+/// A stretch of whole lines and what stands in them.
+#[derive(Debug)]
+pub(super) struct Span<'a> {
+    pub start: u64,
+    pub finish: u64,
+    pub text: &'a str,
+}
+
+/// What is told for every span, with the facts up to its end.
+pub(super) type EachSpan<'a> = dyn FnMut(&Facts, Span<'_>) -> Result<(), LibraryError> + 'a;
+
+/// Reads `file` from `seen` on, where `facts` stand, to its last whole line; tells the place behind that.
+pub(super) fn read(
+    (file, path): (&File, &Path),
+    (facts, seen): (&mut Facts, u64),
+    now: i64,
+    each: &mut EachSpan<'_>,
+) -> Result<u64, LibraryError> {
+    let failed = |error| LibraryError::io("read", path, error);
+    let mut lines = Lines::from(file, seen);
+    let mut reading = Reading {
+        text: String::new(),
+        start: seen,
+        seen,
+    };
+    if seen == 0 {
+        let Some(first) = next(&mut lines).map_err(failed)? else {
+            return Ok(0);
+        };
+        let NextLine::Whole(offset, bytes) = first else {
+            return Ok(0);
+        };
+        reading.seen = offset + bytes.len() as u64 + 1;
+        reading.start = reading.seen;
+        let header = serde_json::from_slice::<Header>(bytes).ok();
+        let damaged = header.is_none();
+        // Without a header and a name that says the same it is no session: its row stays empty.
+        let Some(header) = header.or_else(|| header_from_name(path)) else {
+            return Ok(reading.seen);
+        };
+        *facts = Facts::of(header);
+        facts.damaged += u64::from(damaged);
+    } else if facts.id.is_empty() {
+        return Ok(seen);
+    }
+    while let Some(line) = next(&mut lines).map_err(failed)? {
+        match line {
+            NextLine::Torn => break,
+            NextLine::TooLong(end) => {
+                facts.damaged += 1;
+                reading.seen = end;
+            }
+            NextLine::Whole(offset, bytes) => {
+                let end = offset + bytes.len() as u64 + 1;
+                reading.take(bytes, facts, now, each)?;
+                reading.seen = end;
+            }
+        }
+        if reading.is_full() {
+            reading.close(facts, each)?;
+        }
+    }
+    reading.close(facts, each)?;
+    Ok(reading.seen)
+}
+
+/// What comes next in a file.
+enum NextLine<'a> {
+    Whole(u64, &'a [u8]),
+    /// Left out; the place behind it.
+    TooLong(u64),
+    /// The rest of a write that has not finished.
+    Torn,
+}
+
+fn next<'a>(lines: &'a mut Lines<'_>) -> io::Result<Option<NextLine<'a>>> {
+    if let Some(end) = lines.skip_longer(LONGEST_LINE)? {
+        return Ok(Some(NextLine::TooLong(end)));
+    }
+    let line = lines.next()?;
+    Ok(line.map(|line| {
+        if line.terminated {
+            NextLine::Whole(line.offset, line.bytes)
+        } else {
+            NextLine::Torn
+        }
+    }))
+}
+
+/// The span that grows.
+struct Reading {
+    text: String,
+    start: u64,
+    /// Behind the last line that was taken in.
+    seen: u64,
+}
+
+impl Reading {
+    fn take(
+        &mut self,
+        line: &[u8],
+        facts: &mut Facts,
+        now: i64,
+        each: &mut EachSpan<'_>,
+    ) -> Result<(), LibraryError> {
+        if line.is_empty() {
+            return Ok(());
+        }
+        let Some(entry) = Entry::parse(line)
+            .ok()
+            .filter(|entry| !entry.kind.is_damaged())
+        else {
+            facts.damaged += 1;
+            return Ok(());
+        };
+        let is_prompt = matches!(
+            &entry.kind,
+            EntryKind::Message {
+                message: AgentMessage::User(_)
+            }
+        );
+        if is_prompt && self.text.len() >= EXCHANGE {
+            self.close(facts, each)?;
+        }
+        facts.see(&entry, now);
+        passages(&entry, &mut |_, text| {
+            self.text.push_str(text);
+            self.text.push('\n');
+        });
+        Ok(())
+    }
+
+    fn is_full(&self) -> bool {
+        self.text.len() >= SPAN_TEXT || self.seen - self.start >= SPAN_FILE
+    }
+
+    fn close(&mut self, facts: &Facts, each: &mut EachSpan<'_>) -> Result<(), LibraryError> {
+        if !self.text.is_empty() {
+            mark_pairs(&mut self.text);
+            let span = Span {
+                start: self.start,
+                finish: self.seen,
+                text: &self.text,
+            };
+            each(facts, span)?;
+            self.text.clear();
+        }
+        self.start = self.seen;
+        Ok(())
+    }
+}
+
+/// Adds a mark for each pair of ideographs and each single one, so that a word of one or two of them, too
+/// short for three letters in a row, is found by the index.
+fn mark_pairs(text: &mut String) {
+    let mut seen = HashSet::new();
+    let mut marks = String::new();
+    let mut before = None;
+    for character in text.chars() {
+        // What SQLite takes for the end of a text.
+        let here = terms::is_dense(character).then_some(character);
+        if let Some(here) = here {
+            if seen.insert((None, here)) {
+                marks.extend([terms::MARK, terms::MARK, here]);
+            }
+            if before.is_some() && seen.insert((before, here)) {
+                marks.push(terms::MARK);
+                marks.extend(before);
+                marks.push(here);
+            }
+        }
+        before = here;
+    }
+    text.push_str(&marks);
+}
+
+/// A checksum of what stands before `place`: whether a file that has grown is still the same.
+pub(super) fn mark(file: &File, place: u64) -> io::Result<u32> {
+    let length = place.min(MARK as u64);
+    let mut bytes = vec![0; length as usize];
+    file.read_exact_at(&mut bytes, place - length)?;
+    Ok(crc32fast::hash(&bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ideographs_are_marked_alone_and_in_pairs() {
+        let mut text = "漢字 a字漢".to_owned();
+        mark_pairs(&mut text);
+        assert_eq!(text, "漢字 a字漢\u{1}\u{1}漢\u{1}\u{1}字\u{1}漢字\u{1}字漢");
+    }
+}

@@ -1,0 +1,341 @@
+//! Finding sessions by what was said in them.
+//!
+//! The index names spans that may hold what is sought, the newest first; each is read in its file, and only
+//! what is really there counts. A session counts once, with its best place among those that were read.
+//! How much is read is bounded: whoever looks for something that is everywhere gets the newest of it.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use rusqlite::params_from_iter;
+use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
+
+use super::error::LibraryError;
+use super::list::SessionFilter;
+use super::passage::{Source, passages};
+use super::row::SessionRow;
+use super::schema::{Index, Library};
+use super::terms::Terms;
+use osier_base::text::{sanitize, single_line};
+use osier_store::Entry;
+
+/// Spans that are read for one search, and bytes of them.
+const SPANS: usize = 1_500;
+const BYTES: u64 = 48 << 20;
+/// Spans that are looked through for their session alone.
+const CANDIDATES: usize = 200_000;
+/// Spans that are read when the index cannot say which.
+const NEWEST: usize = 400;
+/// Bytes of an excerpt before and after the first match.
+const BEFORE: usize = 40;
+const AFTER: usize = 140;
+
+/// What a search has found.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Hits {
+    /// The best first.
+    pub hits: Vec<Hit>,
+    /// There may be more.
+    pub cut: bool,
+    /// Whether there is an index.
+    pub ready: bool,
+}
+
+/// A session with what was sought.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Hit {
+    pub session: SessionRow,
+    pub source: Source,
+    /// The entry it stands in; not set for names and labels.
+    pub entry_id: Option<String>,
+    pub text: HitText,
+}
+
+/// A line of text with what was sought in it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct HitText {
+    pub text: String,
+    /// Bytes of `text` at which matches begin and end, in order.
+    pub marks: Vec<(usize, usize)>,
+}
+
+/// A match before its session is known well.
+struct Match {
+    session: i64,
+    source: Source,
+    entry_id: Option<String>,
+    text: HitText,
+}
+
+impl Library {
+    /// At most `limit` sessions of `filter` in which every word of `query` stands close together, or is in the
+    /// name. `"several words"` are one; a word without capitals finds them too.
+    pub fn search(
+        &self,
+        query: &str,
+        filter: &SessionFilter,
+        limit: usize,
+        cancel: &CancellationToken,
+    ) -> Result<Hits, LibraryError> {
+        match self.open()? {
+            Some(index) => index.search(query, filter, limit, cancel),
+            None => Ok(Hits::default()),
+        }
+    }
+}
+
+impl Index {
+    /// The same in this index.
+    pub fn search(
+        &self,
+        query: &str,
+        filter: &SessionFilter,
+        limit: usize,
+        cancel: &CancellationToken,
+    ) -> Result<Hits, LibraryError> {
+        let Some(terms) = Terms::parse(query) else {
+            return Ok(Hits {
+                ready: true,
+                ..Hits::default()
+            });
+        };
+        let mut search = Search {
+            index: self,
+            terms,
+            limit,
+            allowed: None,
+            found: Vec::new(),
+            known: HashSet::new(),
+        };
+        search.look_at_names(filter)?;
+        let cut = search.look_at_words(cancel)?;
+        let mut hits = Vec::new();
+        for matched in std::mem::take(&mut search.found) {
+            hits.push(Hit {
+                session: self.row(matched.session)?,
+                source: matched.source,
+                entry_id: matched.entry_id,
+                text: matched.text,
+            });
+        }
+        let newest = hits.iter().map(|hit| hit.session.active).max();
+        hits.sort_by(|one, other| {
+            let score = |hit: &Hit| worth(hit, newest.unwrap_or_default());
+            score(other).total_cmp(&score(one))
+        });
+        let cut = cut || hits.len() > limit;
+        hits.truncate(limit);
+        Ok(Hits {
+            hits,
+            cut,
+            ready: true,
+        })
+    }
+}
+
+/// Names and prompts before answers before output, and each half as much after some weeks.
+fn worth(hit: &Hit, newest: i64) -> f64 {
+    let source = match hit.source {
+        Source::Name => 1000.0,
+        Source::Label => 800.0,
+        Source::Prompt => 500.0,
+        Source::Answer | Source::Summary => 300.0,
+        Source::Call => 250.0,
+        Source::Thinking => 200.0,
+        Source::Output => 150.0,
+    };
+    let days = (newest - hit.session.active).max(0) as f64 / 86_400_000.0;
+    source - 40.0 * (1.0 + days).log2()
+}
+
+struct Search<'a> {
+    index: &'a Index,
+    terms: Terms,
+    limit: usize,
+    /// Sessions that may be found; all when not set.
+    allowed: Option<HashSet<i64>>,
+    found: Vec<Match>,
+    /// Sessions that are in `found`.
+    known: HashSet<i64>,
+}
+
+impl Search<'_> {
+    /// Names, labels and first prompts, and with them which sessions are asked for at all.
+    fn look_at_names(&mut self, filter: &SessionFilter) -> Result<(), LibraryError> {
+        let (condition, values) = self.index.condition(filter);
+        let everything = *filter == SessionFilter::default();
+        let sql = format!(
+            "SELECT number, name, labels FROM sessions WHERE {condition} ORDER BY active DESC, number DESC"
+        );
+        let mut statement = self.index.connection.prepare_cached(&sql)?;
+        let mut rows = statement.query(params_from_iter(&values))?;
+        let mut allowed = HashSet::new();
+        while let Some(row) = rows.next()? {
+            let number = row.get(0)?;
+            if !everything {
+                allowed.insert(number);
+            }
+            if self.found.len() >= self.limit {
+                if everything {
+                    break;
+                }
+                continue;
+            }
+            let name = row.get_ref(1)?.as_str_or_null().unwrap_or_default();
+            let labels = row.get_ref(2)?.as_str().unwrap_or_default();
+            let name = name.filter(|name| self.terms.all_in(&[*name]));
+            if let Some(name) = name {
+                self.add(number, Source::Name, None, name);
+            } else if labels.len() > 2 {
+                let labels: std::collections::BTreeMap<String, String> =
+                    serde_json::from_str(labels).unwrap_or_default();
+                for (entry, label) in labels {
+                    if self.terms.all_in(&[label.as_str()]) {
+                        self.add(number, Source::Label, Some(entry), &label);
+                        break;
+                    }
+                }
+            }
+        }
+        self.allowed = (!everything).then_some(allowed);
+        Ok(())
+    }
+
+    /// What was said. Whether there may be more than was found.
+    fn look_at_words(&mut self, cancel: &CancellationToken) -> Result<bool, LibraryError> {
+        let expression = self.terms.expression();
+        let sql = match &expression {
+            Some(_) => {
+                "SELECT spans.session, spans.start, spans.finish FROM words
+                 JOIN spans ON spans.number = words.rowid
+                 WHERE words MATCH ?1 ORDER BY words.rowid DESC"
+            }
+            None => "SELECT session, start, finish FROM spans ORDER BY number DESC",
+        };
+        let most = if expression.is_some() { SPANS } else { NEWEST };
+        let mut statement = self.index.connection.prepare_cached(sql)?;
+        let mut rows = statement.query(params_from_iter(&expression))?;
+        let (mut spans, mut bytes, mut candidates) = (0, 0, 0);
+        let mut words = 0;
+        let mut open: Option<(i64, Option<File>)> = None;
+        while let Some(row) = rows.next()? {
+            candidates += 1;
+            if words >= self.limit || spans >= most || bytes >= BYTES || candidates >= CANDIDATES {
+                return Ok(true);
+            }
+            let session: i64 = row.get(0)?;
+            let known = self.known.contains(&session);
+            if known
+                || self
+                    .allowed
+                    .as_ref()
+                    .is_some_and(|allowed| !allowed.contains(&session))
+            {
+                continue;
+            }
+            if cancel.is_cancelled() {
+                return Err(LibraryError::Cancelled);
+            }
+            let (start, finish) = (row.get::<_, i64>(1)? as u64, row.get::<_, i64>(2)? as u64);
+            if open.as_ref().is_none_or(|(number, _)| *number != session) {
+                let path = self.index.row(session)?.path;
+                open = Some((session, File::open(path).ok()));
+            }
+            let Some((_, Some(file))) = &open else {
+                continue;
+            };
+            spans += 1;
+            bytes += finish - start;
+            let mut text = vec![0; finish.saturating_sub(start) as usize];
+            // A file that has changed meanwhile is indexed anew; it is no hit now.
+            if file.read_exact_at(&mut text, start).is_ok() && self.look_at_span(session, &text) {
+                words += 1;
+            }
+        }
+        Ok(false)
+    }
+
+    /// Reads a span; true when everything sought stands in it.
+    fn look_at_span(&mut self, session: i64, bytes: &[u8]) -> bool {
+        let mut missing: Vec<bool> = vec![true; self.terms.len()];
+        let mut best: Option<(Source, usize, String, String)> = None;
+        for line in bytes.split(|byte| *byte == b'\n') {
+            let within = |needle: &osier_store::Needle| needle.is_in_line(line);
+            if !self.terms.needles().any(within) {
+                continue;
+            }
+            let Ok(entry) = Entry::parse(line) else {
+                continue;
+            };
+            passages(&entry, &mut |source, text| {
+                let mut terms = 0;
+                for (needle, missing) in self.terms.needles().zip(&mut missing) {
+                    if needle.find(text).is_some() {
+                        *missing = false;
+                        terms += 1;
+                    }
+                }
+                // Most of what is sought, then the better source, then the later one.
+                let better = best.as_ref().is_none_or(|(other, others, ..)| {
+                    terms > *others || (terms == *others && source <= *other)
+                });
+                if terms > 0 && better {
+                    best = Some((source, terms, entry.id.clone(), self.excerpt(text)));
+                }
+            });
+        }
+        let Some((source, _, entry_id, text)) = best.filter(|_| !missing.contains(&true)) else {
+            return false;
+        };
+        self.add(session, source, Some(entry_id), &text);
+        true
+    }
+
+    /// What stands around the first match.
+    fn excerpt(&self, text: &str) -> String {
+        let found = self.terms.needles().filter_map(|needle| needle.find(text));
+        let Some(first) = found.min_by_key(|range| range.start) else {
+            return String::new();
+        };
+        let start = text.floor_char_boundary(first.start.saturating_sub(BEFORE));
+        let end = text.ceil_char_boundary((first.end + AFTER).min(text.len()));
+        let mut excerpt = String::new();
+        if start > 0 {
+            excerpt.push('…');
+        }
+        excerpt.push_str(text[start..end].trim());
+        if end < text.len() {
+            excerpt.push('…');
+        }
+        excerpt
+    }
+
+    fn add(&mut self, session: i64, source: Source, entry_id: Option<String>, text: &str) {
+        let text = single_line(&sanitize(text));
+        let needles = self.terms.needles();
+        let mut marks: Vec<(usize, usize)> = needles
+            .flat_map(|needle| needle.find_all(&text))
+            .map(|range| (range.start, range.end))
+            .collect();
+        marks.sort_unstable();
+        // Matches of two terms may overlap.
+        marks.dedup_by(|later, earlier| {
+            let overlap = later.0 < earlier.1;
+            if overlap {
+                earlier.1 = earlier.1.max(later.1);
+            }
+            overlap
+        });
+        self.known.insert(session);
+        self.found.push(Match {
+            session,
+            source,
+            entry_id,
+            text: HitText { text, marks },
+        });
+    }
+}

@@ -1,0 +1,139 @@
+//! Deleting is moving: a session goes to `<data>/trash` with what stands beside its file, under the names it
+//! had, and comes back from there.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::schema::Library;
+use osier_store::{
+    SESSION_EXTENSION, SessionError, SessionSummary, create_directory, is_held, summarize,
+};
+
+/// Where deleted sessions are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trash {
+    sessions: PathBuf,
+    root: PathBuf,
+}
+
+/// A deleted session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trashed {
+    pub id: String,
+    /// Where it is now.
+    pub path: PathBuf,
+    pub summary: SessionSummary,
+}
+
+impl Library {
+    pub fn trash(&self) -> Trash {
+        Trash {
+            sessions: self.directory.root().to_owned(),
+            root: self.data.join("trash"),
+        }
+    }
+}
+
+impl Trash {
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Deletes the session at `path`; tells where it is now. One that is open anywhere is left alone.
+    pub fn delete(&self, path: &Path) -> Result<PathBuf, SessionError> {
+        let file = File::open(path).map_err(|error| SessionError::io("open", path, error))?;
+        if is_held(&file) {
+            return Err(SessionError::Locked {
+                path: path.to_owned(),
+                pid: None,
+            });
+        }
+        let project = self.relative(path);
+        let folder = self.root.join(project);
+        create_directory(&folder)?;
+        move_with_company(path, &folder)
+    }
+
+    /// Brings the deleted session at `path` back; tells where it is now.
+    pub fn restore(&self, path: &Path) -> Result<PathBuf, SessionError> {
+        let project = path
+            .parent()
+            .and_then(|folder| folder.strip_prefix(&self.root).ok())
+            .unwrap_or_else(|| Path::new(""));
+        let folder = self.sessions.join(project);
+        create_directory(&folder)?;
+        move_with_company(path, &folder)
+    }
+
+    /// What is in it, the last deleted first.
+    pub fn list(&self) -> Vec<Trashed> {
+        let folders = children(&self.root).chain([self.root.clone()]);
+        let files = folders.flat_map(|folder| children(&folder));
+        let sessions = files.filter(|path| {
+            path.extension()
+                .is_some_and(|ending| ending == SESSION_EXTENSION)
+        });
+        let mut deleted: Vec<_> = sessions
+            .filter_map(|path| {
+                let when = std::fs::metadata(&path).ok()?;
+                let summary = summarize(&path).ok()?;
+                let trashed = Trashed {
+                    id: summary.id.clone(),
+                    path,
+                    summary,
+                };
+                Some(((when.ctime(), when.ctime_nsec()), trashed))
+            })
+            .collect();
+        deleted.sort_by(|one, other| {
+            other
+                .0
+                .cmp(&one.0)
+                .then_with(|| other.1.path.cmp(&one.1.path))
+        });
+        deleted.into_iter().map(|(_, trashed)| trashed).collect()
+    }
+
+    /// The folder of the project `path` is in, by its name; none for a file from elsewhere.
+    fn relative<'a>(&self, path: &'a Path) -> &'a Path {
+        let folder = path.parent().unwrap_or_else(|| Path::new(""));
+        let inside = folder.strip_prefix(&self.sessions);
+        inside.unwrap_or_else(|_| Path::new(""))
+    }
+}
+
+fn children(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path())
+}
+
+/// Moves `path`, its draft and what was torn from it into `folder`. The session itself comes last: until then
+/// it is where it was.
+fn move_with_company(path: &Path, folder: &Path) -> Result<PathBuf, SessionError> {
+    let no_name = || SessionError::NotASession {
+        path: path.to_owned(),
+        reason: "it has no name".into(),
+    };
+    let name = path.file_name().ok_or_else(no_name)?;
+    let to = folder.join(name);
+    if to.exists() {
+        let exists = io::Error::from(io::ErrorKind::AlreadyExists);
+        return Err(SessionError::io("move to", &to, exists));
+    }
+    let mut prefix = name.to_owned();
+    prefix.push(".");
+    let prefix = prefix.to_string_lossy().into_owned();
+    for beside in children(path.parent().unwrap_or_else(|| Path::new("."))) {
+        let Some(name) = beside.file_name() else {
+            continue;
+        };
+        if name.to_string_lossy().starts_with(&prefix) {
+            std::fs::rename(&beside, folder.join(name))
+                .map_err(|error| SessionError::io("move", &beside, error))?;
+        }
+    }
+    std::fs::rename(path, &to).map_err(|error| SessionError::io("move", path, error))?;
+    Ok(to)
+}

@@ -1,0 +1,208 @@
+//! Google's application default credentials: a service account's key, with which a token is asked for by a
+//! signed statement (RFC 7523), or the sign-in of `gcloud auth application-default login`.
+//! <https://cloud.google.com/docs/authentication/application-default-credentials>
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use ring::rand::SystemRandom;
+use ring::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Minted, Variables, bearer};
+use crate::auth::access::SignedIn;
+use crate::auth::endpoint::Endpoint;
+use crate::auth::error::SignInError;
+use crate::auth::sign_in::{TokenFormat, is_safe};
+use crate::http::HttpOptions;
+use crate::provider::Secret;
+use osier_base::clock;
+
+const SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";
+const TOKEN_URI: &str = "https://oauth2.googleapis.com/token";
+const JWT_GRANT: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+/// Where models are when no location is set.
+const ANYWHERE: &str = "global";
+/// Seconds that a token lasts when the answer does not tell.
+const USUAL_TIME: i64 = 3600;
+
+/// The file as Google writes it. Its fields are told apart by `type`.
+#[derive(Deserialize)]
+struct File {
+    #[serde(rename = "type", default)]
+    kind: String,
+    #[serde(default)]
+    project_id: Option<String>,
+    #[serde(default)]
+    quota_project_id: Option<String>,
+    #[serde(default)]
+    token_uri: Option<String>,
+    #[serde(default)]
+    client_email: String,
+    #[serde(default)]
+    private_key: String,
+    #[serde(default)]
+    private_key_id: Option<String>,
+    #[serde(default)]
+    client_id: String,
+    #[serde(default)]
+    client_secret: String,
+    #[serde(default)]
+    refresh_token: String,
+}
+
+pub(super) fn is_there(variables: &Variables) -> bool {
+    fs::exists(path(variables)).unwrap_or(false)
+}
+
+pub(super) fn described(variables: &Variables) -> String {
+    match variables.get("GOOGLE_APPLICATION_CREDENTIALS") {
+        Some(_) => "key file of $GOOGLE_APPLICATION_CREDENTIALS".to_owned(),
+        None => "application default credentials".to_owned(),
+    }
+}
+
+fn path(variables: &Variables) -> PathBuf {
+    if let Some(path) = variables.get("GOOGLE_APPLICATION_CREDENTIALS") {
+        return path.into();
+    }
+    let folder = variables.get("CLOUDSDK_CONFIG").map(PathBuf::from);
+    let folder = folder.unwrap_or_else(|| variables.home().join(".config/gcloud"));
+    folder.join("application_default_credentials.json")
+}
+
+/// Asks for a token.
+pub(super) async fn mint(variables: Variables, http: &HttpOptions) -> Result<Minted, SignInError> {
+    let path = path(&variables);
+    let unusable = |reason: String| SignInError::Unusable {
+        reason: format!("`{}` {reason}", path.display()),
+    };
+    // A file of a kilobyte or two.
+    let text =
+        fs::read_to_string(&path).map_err(|error| unusable(format!("cannot be read: {error}")))?;
+    let file: File = serde_json::from_str(&text).map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        unusable(format!(
+            "is no credential file (line {line}, column {column})"
+        ))
+    })?;
+    let url = file
+        .token_uri
+        .clone()
+        .unwrap_or_else(|| TOKEN_URI.to_owned());
+    if !is_safe(&url) {
+        return Err(unusable(format!(
+            "names `{url}`, which is neither https nor this machine"
+        )));
+    }
+    let statement = match file.kind.as_str() {
+        "service_account" => Some(file.statement(&url).map_err(unusable)?),
+        "authorized_user" => None,
+        kind => {
+            return Err(unusable(format!(
+                "holds credentials of the kind `{kind}`: use a service account's key, \
+                 or `gcloud auth application-default login`"
+            )));
+        }
+    };
+    let fields = match &statement {
+        Some(statement) => vec![("grant_type", JWT_GRANT), ("assertion", statement.as_str())],
+        None => vec![
+            ("grant_type", "refresh_token"),
+            ("client_id", file.client_id.as_str()),
+            ("client_secret", &file.client_secret),
+            ("refresh_token", &file.refresh_token),
+        ],
+    };
+    let endpoint = Endpoint {
+        format: TokenFormat::Form,
+        headers: &BTreeMap::new(),
+        http,
+    };
+    let asked = clock::now_ms();
+    let answer = endpoint.post(&url, &fields).await?;
+    let granted = answer.fields()?;
+    let token = granted.get("access_token").and_then(|token| token.as_str());
+    let token = Secret::new(token.ok_or_else(|| answer.lacks("access_token"))?);
+    let lasts = granted
+        .get("expires_in")
+        .and_then(serde_json::Value::as_i64);
+    Ok(file.minted(
+        token,
+        asked + lasts.unwrap_or(USUAL_TIME) * 1000,
+        &variables,
+    ))
+}
+
+impl File {
+    fn minted(&self, token: Secret, until: i64, variables: &Variables) -> Minted {
+        let mut signed_in = SignedIn::default();
+        if let Some(project) = self
+            .quota_project_id
+            .as_ref()
+            .filter(|_| self.kind != "service_account")
+        {
+            let header = ("x-goog-user-project".to_owned(), project.clone());
+            signed_in.headers.extend([header]);
+        }
+        let mut access = bearer(token, signed_in);
+        let location = variables.get("GOOGLE_CLOUD_LOCATION");
+        let location = location.unwrap_or_else(|| ANYWHERE.to_owned());
+        access
+            .places
+            .push(("GOOGLE_CLOUD_LOCATION".to_owned(), location));
+        let set = variables.get("GOOGLE_CLOUD_PROJECT");
+        let set = set.or_else(|| variables.get("GCLOUD_PROJECT"));
+        let own = || {
+            self.project_id
+                .clone()
+                .or_else(|| self.quota_project_id.clone())
+        };
+        if let Some(project) = set.or_else(own) {
+            let place = ("GOOGLE_CLOUD_PROJECT".to_owned(), project);
+            access.places.push(place);
+        }
+        Minted {
+            access,
+            until: Some(until),
+        }
+    }
+
+    /// A statement, signed with the account's key, that whoever has it may ask for a token.
+    fn statement(&self, audience: &str) -> Result<String, String> {
+        let now = clock::now_ms() / 1000;
+        let mut head = json!({"alg": "RS256", "typ": "JWT"});
+        if let Some(id) = &self.private_key_id {
+            head["kid"] = id.as_str().into();
+        }
+        let claims = json!({
+            "iss": self.client_email,
+            "scope": SCOPE,
+            "aud": audience,
+            "iat": now,
+            "exp": now + USUAL_TIME,
+        });
+        let part = |value: &serde_json::Value| URL_SAFE_NO_PAD.encode(value.to_string());
+        let text = format!("{}.{}", part(&head), part(&claims));
+        let bad = |_| "holds a private key that cannot be read".to_owned();
+        let lines = self.private_key.lines().map(str::trim);
+        let body: String = lines.filter(|line| !line.starts_with("-----")).collect();
+        let der = STANDARD
+            .decode(body)
+            .map_err(|error| bad(error.to_string()))?;
+        let key = RsaKeyPair::from_pkcs8(&der).map_err(|error| bad(error.to_string()))?;
+        let mut signature = vec![0; key.public().modulus_len()];
+        let signed = key.sign(
+            &RSA_PKCS1_SHA256,
+            &SystemRandom::new(),
+            text.as_bytes(),
+            &mut signature,
+        );
+        signed.map_err(|error| bad(error.to_string()))?;
+        Ok(format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature)))
+    }
+}

@@ -1,0 +1,289 @@
+//! `auth.json` on disk: 0600 in a 0700 directory, replaced in one step, changed under a lock.
+//!
+//! The lock is a file beside the real one (links are followed first), held through the system's advisory
+//! locks: it goes with the process, however that ends. Whoever changes an entry reads the file again
+//! under the lock, so that two processes lose nothing of each other's.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
+use std::io;
+use std::os::unix::fs::{
+    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use thiserror::Error;
+use tokio::time::Instant;
+
+use super::store::{Store, StoreError};
+use super::vault::{self, Vault};
+use osier_base::atomic_file;
+use osier_base::atomic_file::WriteError;
+use osier_base::locked_file::HeldFile;
+
+/// Longest wait for another process: longer than any refresh takes.
+const LOCK_TIME: Duration = Duration::from_secs(90);
+/// Between two looks at a lock that is held.
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
+
+/// Where the credentials are.
+#[derive(Debug, Clone)]
+pub struct CredentialFile {
+    path: PathBuf,
+    /// The system's keyring, in a build that has one.
+    vault: Option<Arc<dyn Vault>>,
+    keep_in_vault: bool,
+}
+
+/// Why the file cannot be read or changed.
+#[derive(Debug, Error)]
+pub enum FileError {
+    #[error("`{}` cannot be read: {source}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Content(StoreError),
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    #[error("`{}` cannot be locked: {source}", path.display())]
+    Lock { path: PathBuf, source: io::Error },
+    #[error("another process holds `{}`", path.display())]
+    Held { path: PathBuf },
+}
+
+impl FileError {
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Read { .. } | Self::Lock { .. } => {
+                "check its permissions and those of its folder"
+            }
+            Self::Content(_) => "mend it, or remove it and sign in again",
+            Self::Write(error) => error.hint(),
+            Self::Held { .. } => "end the other osier, or try again",
+        }
+    }
+}
+
+impl CredentialFile {
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self {
+            path: path.into(),
+            vault: vault::system(),
+            keep_in_vault: false,
+        }
+    }
+
+    /// Puts new credentials into the system's keyring when `keep`; those that are there are found in
+    /// any case.
+    #[must_use]
+    pub fn keep_in_vault(mut self, keep: bool) -> Self {
+        self.keep_in_vault = keep;
+        self
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What is stored now. A missing file is an empty store.
+    pub fn read(&self) -> Result<Store, FileError> {
+        let text = match fs::read_to_string(&self.path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(source) => {
+                let path = self.path.clone();
+                return Err(FileError::Read { path, source });
+            }
+        };
+        let store = Store::parse(&text).map_err(FileError::Content)?;
+        Ok(store.with_vault(self.vault.clone(), self.keep_in_vault))
+    }
+
+    /// Waits until nobody else changes the file.
+    pub async fn lock(&self) -> Result<LockedFile, FileError> {
+        let held = self.lock_file().map_err(|source| FileError::Lock {
+            path: self.path.clone(),
+            source,
+        })?;
+        let deadline = Instant::now() + LOCK_TIME;
+        loop {
+            match held.try_lock() {
+                Ok(()) => break,
+                // A file system without locks: a sign-in that works is worth more than one that is guarded.
+                Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
+                    break;
+                }
+                Err(TryLockError::Error(source)) => {
+                    let path = self.path.clone();
+                    return Err(FileError::Lock { path, source });
+                }
+                Err(TryLockError::WouldBlock) if Instant::now() >= deadline => {
+                    let path = self.path.clone();
+                    return Err(FileError::Held { path });
+                }
+                Err(TryLockError::WouldBlock) => tokio::time::sleep(LOCK_PAUSE).await,
+            }
+        }
+        Ok(LockedFile {
+            file: self.clone(),
+            _held: held.into(),
+        })
+    }
+
+    /// Reads, changes and writes the store under the lock.
+    pub async fn change<T>(&self, change: impl FnOnce(&mut Store) -> T) -> Result<T, FileError> {
+        let locked = self.lock().await?;
+        let mut store = locked.read()?;
+        let outcome = change(&mut store);
+        locked.write(&store)?;
+        Ok(outcome)
+    }
+
+    /// The lock belongs to the real file: two names for it must not be two locks.
+    fn lock_file(&self) -> io::Result<File> {
+        let folder = private_folder(&self.path)?;
+        let name = self.path.file_name().unwrap_or_default();
+        let real = fs::canonicalize(&self.path).unwrap_or_else(|_| folder.join(name));
+        let mut lock = real.into_os_string();
+        lock.push(".lock");
+        OpenOptions::new()
+            .create(true)
+            .append(true)
+            .mode(0o600)
+            .open(lock)
+    }
+}
+
+/// The file while nobody else changes it; dropping it gives it up.
+#[derive(Debug)]
+pub struct LockedFile {
+    file: CredentialFile,
+    _held: HeldFile,
+}
+
+impl LockedFile {
+    pub fn read(&self) -> Result<Store, FileError> {
+        self.file.read()
+    }
+
+    pub fn write(&self, store: &Store) -> Result<(), FileError> {
+        let private = atomic_file::Options {
+            mode: Some(0o600),
+            ..atomic_file::Options::default()
+        };
+        Ok(atomic_file::write_with(
+            &self.file.path,
+            store.to_text().as_bytes(),
+            private,
+        )?)
+    }
+}
+
+/// Makes the folder of `path` with mode 0700, and takes from an existing one of ours what others may do.
+/// Shared folders like `/tmp` stay as they are.
+fn private_folder(path: &Path) -> io::Result<PathBuf> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut builder = DirBuilder::new();
+    builder.recursive(true).mode(0o700).create(folder)?;
+    let folder = fs::canonicalize(folder)?;
+    let metadata = fs::metadata(&folder)?;
+    let mode = metadata.mode() & 0o7777;
+    let ours = metadata.uid() == rustix::process::geteuid().as_raw();
+    if ours && mode & 0o1000 == 0 && mode & 0o077 != 0 {
+        fs::set_permissions(&folder, Permissions::from_mode(mode & 0o7700))?;
+    }
+    Ok(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::credential::Credential;
+    use super::super::source::KeySource;
+    use super::*;
+    use tempfile::TempDir;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().mode() & 0o7777
+    }
+
+    fn key(text: &str) -> Credential {
+        Credential::Key(KeySource::parse(text))
+    }
+
+    #[tokio::test]
+    async fn what_is_stored_is_private() {
+        let dir = TempDir::new().unwrap();
+        let file = CredentialFile::new(dir.path().join("new/deep/auth.json"));
+        assert_eq!(file.read().unwrap(), Store::default());
+        file.change(|store| store.put("a", &key("k")))
+            .await
+            .unwrap();
+        assert_eq!(mode(file.path()), 0o600);
+        assert_eq!(mode(file.path().parent().unwrap()), 0o700);
+        assert_eq!(file.read().unwrap().get("a"), Some(key("k")));
+
+        fs::set_permissions(file.path(), Permissions::from_mode(0o644)).unwrap();
+        let folder = file.path().parent().unwrap();
+        fs::set_permissions(folder, Permissions::from_mode(0o755)).unwrap();
+        file.change(|store| store.put("b", &key("l")))
+            .await
+            .unwrap();
+        assert_eq!((mode(file.path()), mode(folder)), (0o600, 0o700));
+        let providers: Vec<String> = file
+            .read()
+            .unwrap()
+            .providers()
+            .map(str::to_owned)
+            .collect();
+        assert_eq!(providers, ["a", "b"]);
+    }
+
+    #[tokio::test]
+    async fn two_names_for_one_file_share_its_lock() {
+        let dir = TempDir::new().unwrap();
+        let real = CredentialFile::new(dir.path().join("auth.json"));
+        real.change(|store| store.put("a", &key("k")))
+            .await
+            .unwrap();
+        std::os::unix::fs::symlink(real.path(), dir.path().join("other.json")).unwrap();
+        let other = CredentialFile::new(dir.path().join("other.json"));
+        let held = real.lock().await.unwrap();
+        let waiting = tokio::spawn(async move {
+            other
+                .change(|store| store.put("b", &key("l")))
+                .await
+                .unwrap();
+        });
+        tokio::task::yield_now().await;
+        assert!(!waiting.is_finished());
+        let mut store = held.read().unwrap();
+        store.put("c", &key("m"));
+        held.write(&store).unwrap();
+        drop(held);
+        waiting.await.unwrap();
+        let stored = real.read().unwrap();
+        assert_eq!(stored.providers().collect::<Vec<_>>(), ["a", "c", "b"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_lock_that_is_never_given_up_is_told() {
+        let dir = TempDir::new().unwrap();
+        let file = CredentialFile::new(dir.path().join("auth.json"));
+        let _held = file.lock().await.unwrap();
+        assert!(matches!(file.lock().await, Err(FileError::Held { .. })));
+    }
+
+    #[tokio::test]
+    async fn a_damaged_file_is_never_overwritten() {
+        let dir = TempDir::new().unwrap();
+        let file = CredentialFile::new(dir.path().join("auth.json"));
+        atomic_file::write(file.path(), b"{\"a\": ").unwrap();
+        let error = file
+            .change(|store| store.put("b", &key("l")))
+            .await
+            .unwrap_err();
+        assert!(matches!(error, FileError::Content(_)), "{error:?}");
+        assert_eq!(fs::read(file.path()).unwrap(), b"{\"a\": ");
+    }
+}

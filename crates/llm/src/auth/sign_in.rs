@@ -1,0 +1,433 @@
+//! How providers sign people in: one row of data each, and what the user's `models.json` says over it.
+//!
+//! Only sign-ins that vendors offer to programs of others work as they are. A row without a client id
+//! describes the flow alone: it works with an id that is the user's own, and osier never claims to be
+//! another vendor's program.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::http::HttpOptions;
+
+/// One provider's sign-in: addresses, client and scopes of OAuth 2.0 (RFC 6749, 7636, 8628).
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct SignIn {
+    /// For people: `ChatGPT`.
+    pub label: String,
+    /// Where the browser goes; empty when there is no authorization-code flow.
+    pub authorize_url: String,
+    /// Where a device code is asked for; empty when there is no device flow.
+    pub device_url: String,
+    /// Where codes and refresh tokens become access tokens.
+    pub token_url: String,
+    /// Empty when the user has to bring their own.
+    pub client_id: String,
+    /// Whether the flow has no client id at all.
+    pub no_client_id: bool,
+    pub client_secret: String,
+    pub scopes: Vec<String>,
+    pub redirect: Redirect,
+    /// Added to the authorization address. `{random}` becomes a random text, `{installation}` the id
+    /// of this installation.
+    pub authorize_parameters: BTreeMap<String, String>,
+    /// Added to every token request.
+    pub token_parameters: BTreeMap<String, String>,
+    pub token_format: TokenFormat,
+    /// Headers of the requests of the sign-in itself.
+    pub token_headers: BTreeMap<String, String>,
+    /// Headers of every model call made with the sign-in.
+    pub headers: BTreeMap<String, String>,
+    /// The server gives back no `state`: it is put into the path of the redirect address.
+    pub state_in_path: bool,
+    /// The token request repeats the `state`.
+    pub state_in_token_request: bool,
+    /// The callback brings the client id to go on with.
+    pub client_id_in_callback: bool,
+    /// What `iss` in the callback must be (RFC 9207), when it is there.
+    pub issuer: String,
+    /// The token answer holds a key that lasts, under this name.
+    pub key_field: String,
+    /// A second step that makes a short-lived token of the lasting one.
+    pub exchange: Option<Exchange>,
+    /// Calls are paid by a subscription, not by the token.
+    pub subscription: bool,
+    /// How its own requests go out.
+    #[serde(skip)]
+    pub http: HttpOptions,
+}
+
+/// What may be a secret (the client's, headers) is not shown.
+impl fmt::Debug for SignIn {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("SignIn")
+            .field("label", &self.label)
+            .field("authorize_url", &self.authorize_url)
+            .field("device_url", &self.device_url)
+            .field("token_url", &self.token_url)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Where the browser comes back to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Redirect {
+    /// As the provider knows it; osier itself always listens on 127.0.0.1.
+    pub host: String,
+    /// 0 takes any free port.
+    pub port: u16,
+    pub path: String,
+    /// Name of the parameter that tells the provider.
+    pub parameter: String,
+}
+
+impl Default for Redirect {
+    fn default() -> Self {
+        Self {
+            host: "127.0.0.1".to_owned(),
+            port: 0,
+            path: "/callback".to_owned(),
+            parameter: "redirect_uri".to_owned(),
+        }
+    }
+}
+
+/// How a token request is written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum TokenFormat {
+    #[default]
+    Form,
+    Json,
+}
+
+/// A `GET` with the lasting token as bearer, answered by `{token, expires_at}`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Exchange {
+    pub url: String,
+    /// The token holds `proxy-ep=proxy.HOST`; calls go to `https://api.HOST`.
+    pub host_in_token: bool,
+}
+
+/// The two ways to sign in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Method {
+    /// A browser here, or anywhere with the code pasted back.
+    Browser,
+    /// A short code typed on another device.
+    Device,
+}
+
+impl SignIn {
+    /// The ways this provider has, the usual one first.
+    pub fn methods(&self) -> Vec<Method> {
+        let offered = [
+            (Method::Browser, &self.authorize_url),
+            (Method::Device, &self.device_url),
+        ];
+        let offered = offered.into_iter().filter(|(_, url)| !url.is_empty());
+        offered.map(|(method, _)| method).collect()
+    }
+
+    /// Whether nothing is left for the user to configure.
+    pub fn is_ready(&self) -> bool {
+        !self.methods().is_empty() && (self.no_client_id || !self.client_id.is_empty())
+    }
+}
+
+/// A bundled sign-in.
+#[derive(Debug)]
+pub struct SignInRow {
+    /// Name of the provider entry.
+    pub provider: &'static str,
+    build: fn() -> SignIn,
+}
+
+/// Every bundled sign-in.
+pub const SIGN_INS: &[SignInRow] = &[
+    SignInRow {
+        provider: "openrouter",
+        build: openrouter,
+    },
+    SignInRow {
+        provider: "openai",
+        build: chatgpt,
+    },
+    SignInRow {
+        provider: "anthropic",
+        build: anthropic,
+    },
+    SignInRow {
+        provider: "github-copilot",
+        build: copilot,
+    },
+];
+
+/// https://openrouter.ai/docs/use-cases/oauth-pkce: the code becomes a key that lasts.
+fn openrouter() -> SignIn {
+    SignIn {
+        label: "OpenRouter".to_owned(),
+        authorize_url: "https://openrouter.ai/auth".to_owned(),
+        token_url: "https://openrouter.ai/api/v1/auth/keys".to_owned(),
+        no_client_id: true,
+        redirect: Redirect {
+            host: "localhost".to_owned(),
+            parameter: "callback_url".to_owned(),
+            ..Redirect::default()
+        },
+        token_parameters: pairs(&[("code_challenge_method", "S256")]),
+        token_format: TokenFormat::Json,
+        state_in_path: true,
+        key_field: "key".to_owned(),
+        ..SignIn::default()
+    }
+}
+
+/// Sign in with ChatGPT, open to every program: each sign-in registers a client of its own.
+fn chatgpt() -> SignIn {
+    let resource = ("resource", "https://api.openai.com/v1");
+    SignIn {
+        label: "ChatGPT".to_owned(),
+        authorize_url: "https://auth.openai.com/api/accounts/authorize".to_owned(),
+        token_url: "https://auth.openai.com/api/accounts/oauth/token".to_owned(),
+        client_id: "dynamic_agent_client".to_owned(),
+        client_id_in_callback: true,
+        scopes: texts(&[
+            "openid",
+            "profile",
+            "email",
+            "offline_access",
+            "resource.invoke",
+            "chatgpt.tokens.use.direct",
+        ]),
+        redirect: Redirect {
+            port: 1455,
+            path: "/auth/callback".to_owned(),
+            ..Redirect::default()
+        },
+        authorize_parameters: pairs(&[
+            resource,
+            ("agent_name_hint", "osier"),
+            ("ext_agent_host_id", "urn:uuid:{installation}"),
+            ("nonce", "{random}"),
+        ]),
+        token_parameters: pairs(&[resource]),
+        subscription: true,
+        ..SignIn::default()
+    }
+}
+
+/// The documented flow; the client id is the user's own.
+fn anthropic() -> SignIn {
+    SignIn {
+        label: "Anthropic".to_owned(),
+        authorize_url: "https://claude.ai/oauth/authorize".to_owned(),
+        token_url: "https://platform.claude.com/v1/oauth/token".to_owned(),
+        scopes: texts(&["user:profile", "user:inference"]),
+        redirect: Redirect {
+            host: "localhost".to_owned(),
+            ..Redirect::default()
+        },
+        token_format: TokenFormat::Json,
+        state_in_token_request: true,
+        headers: pairs(&[("anthropic-beta", "oauth-2025-04-20")]),
+        subscription: true,
+        ..SignIn::default()
+    }
+}
+
+/// GitHub's device flow; the client id is the user's own.
+fn copilot() -> SignIn {
+    SignIn {
+        label: "GitHub Copilot".to_owned(),
+        device_url: "https://github.com/login/device/code".to_owned(),
+        token_url: "https://github.com/login/oauth/access_token".to_owned(),
+        scopes: texts(&["read:user"]),
+        headers: pairs(&[("openai-intent", "conversation-edits")]),
+        exchange: Some(Exchange {
+            url: "https://api.github.com/copilot_internal/v2/token".to_owned(),
+            host_in_token: true,
+        }),
+        subscription: true,
+        ..SignIn::default()
+    }
+}
+
+fn texts(list: &[&str]) -> Vec<String> {
+    list.iter().map(|text| (*text).to_owned()).collect()
+}
+
+fn pairs(list: &[(&str, &str)]) -> BTreeMap<String, String> {
+    let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+    list.iter().map(owned).collect()
+}
+
+/// Every sign-in a session knows, by provider.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SignIns {
+    known: BTreeMap<String, SignIn>,
+}
+
+impl SignIns {
+    /// The bundled rows with `providers.NAME.oauth` of `models_json` over them, and one line for each
+    /// that cannot be understood. A text that is no JSON is somebody else's to complain of.
+    pub fn read(models_json: &str) -> (Self, Vec<String>) {
+        let mut known: BTreeMap<String, SignIn> = SIGN_INS
+            .iter()
+            .map(|row| (row.provider.to_owned(), (row.build)()))
+            .collect();
+        let mut warnings = Vec::new();
+        let file: Value = serde_json::from_str(models_json).unwrap_or_default();
+        let providers = file.get("providers").and_then(Value::as_object);
+        for (name, provider) in providers.into_iter().flatten() {
+            let Some(changes) = provider.get("oauth").filter(|value| !value.is_null()) else {
+                continue;
+            };
+            let base = known.get(name).cloned().unwrap_or_else(|| SignIn {
+                label: name.clone(),
+                ..SignIn::default()
+            });
+            match overlaid(&base, changes) {
+                Ok(sign_in) => {
+                    known.insert(name.clone(), sign_in);
+                }
+                Err(reason) => {
+                    warnings.push(format!("providers.{name}.oauth {reason}: ignored"));
+                }
+            }
+        }
+        (Self { known }, warnings)
+    }
+
+    /// The same where requests go out as `http` says.
+    #[must_use]
+    pub fn with_http(mut self, http: &HttpOptions) -> Self {
+        for sign_in in self.known.values_mut() {
+            sign_in.http.clone_from(http);
+        }
+        self
+    }
+
+    pub fn get(&self, provider: &str) -> Option<&SignIn> {
+        self.known.get(provider)
+    }
+
+    /// Every provider with a sign-in, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &SignIn)> {
+        let known = self.known.iter();
+        known.map(|(name, sign_in)| (name.as_str(), sign_in))
+    }
+}
+
+/// `base` with the fields of `changes`; objects inside are merged, not replaced.
+fn overlaid(base: &SignIn, changes: &Value) -> Result<SignIn, String> {
+    let Value::Object(changes) = changes else {
+        return Err("is not an object".to_owned());
+    };
+    let mut whole = serde_json::to_value(base).unwrap_or_default();
+    if let Value::Object(fields) = &mut whole {
+        merge(fields, changes);
+    }
+    let sign_in: SignIn =
+        serde_json::from_value(whole).map_err(|error| format!("cannot be understood ({error})"))?;
+    let exchange = sign_in.exchange.as_ref().map(|exchange| &exchange.url);
+    let urls = [
+        &sign_in.authorize_url,
+        &sign_in.device_url,
+        &sign_in.token_url,
+    ];
+    for url in urls.into_iter().chain(exchange) {
+        if !url.is_empty() && !is_safe(url) {
+            return Err(format!(
+                "names `{url}`, which is neither https nor this machine"
+            ));
+        }
+    }
+    Ok(sign_in)
+}
+
+fn merge(into: &mut Map<String, Value>, changes: &Map<String, Value>) {
+    for (key, value) in changes {
+        match (into.get_mut(key), value) {
+            (Some(Value::Object(have)), Value::Object(more)) => merge(have, more),
+            _ => {
+                into.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}
+
+/// Codes and tokens go out encrypted, or not beyond this machine.
+pub fn is_safe(url: &str) -> bool {
+    let local = ["http://127.0.0.1", "http://localhost", "http://[::1]"].iter();
+    url.starts_with("https://")
+        || local.into_iter().any(|start| {
+            url.strip_prefix(start)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '/', '?']))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_works_as_it_is_or_lacks_a_client_id_alone() {
+        let (known, _) = SignIns::read("");
+        let ready: Vec<(&str, bool, Vec<Method>)> = known
+            .iter()
+            .map(|(name, sign_in)| (name, sign_in.is_ready(), sign_in.methods()))
+            .collect();
+        assert_eq!(
+            ready,
+            [
+                ("anthropic", false, vec![Method::Browser]),
+                ("github-copilot", false, vec![Method::Device]),
+                ("openai", true, vec![Method::Browser]),
+                ("openrouter", true, vec![Method::Browser]),
+            ]
+        );
+    }
+
+    #[test]
+    fn the_users_file_completes_a_row_and_adds_its_own() {
+        let (known, warnings) = SignIns::read(
+            r#"{"providers": {
+                "github-copilot": {"oauth": {"clientId": "mine"}},
+                "lab": {"oauth": {"deviceUrl": "https://lab.example/device", "tokenUrl": "https://lab.example/token",
+                                  "clientId": "c", "redirect": {"port": 7}, "headers": {"x-a": "1"}}},
+                "odd": {"oauth": {"tokenUlr": "x"}},
+                "plain": {"oauth": {"tokenUrl": "http://lab.example/token"}},
+                "local": {"oauth": {"tokenUrl": "http://127.0.0.1:9/token"}},
+                "fake": {"oauth": {"tokenUrl": "http://127.0.0.1.evil.example/token"}},
+                "none": {"oauth": 3}}}"#,
+        );
+        assert!(known.get("github-copilot").unwrap().is_ready());
+        let lab = known.get("lab").unwrap();
+        assert_eq!((lab.label.as_str(), lab.redirect.port), ("lab", 7));
+        assert_eq!(lab.redirect.path, "/callback");
+        assert_eq!(lab.methods(), [Method::Device]);
+        assert!(known.get("local").is_some());
+        assert_eq!(warnings.len(), 4, "{warnings:?}");
+        assert!(
+            warnings[0].contains("unknown field `tokenUlr`"),
+            "{warnings:?}"
+        );
+        assert!(
+            warnings[2].starts_with("providers.fake.oauth names"),
+            "{warnings:?}"
+        );
+    }
+}

@@ -1,0 +1,373 @@
+//! The table of models that ships with the program. `scripts/bundle-models.mjs` writes it from published
+//! data; its first lines say which and when, `NOTICE.md` under what licence.
+//!
+//! A provider's part is read when it is asked for, because most runs need one model of one provider. The
+//! form, one thing a line: `#` a remark; `@` changes to a `Compat`, counted from 0; `[NAME]` a provider;
+//! `=API [URL]` a wire format and address of some of its models, counted from 0; and models, whose columns
+//! are id, name (the id when empty), address (the provider's own when empty), window, output limit,
+//! thinking levels (their places in `ThinkingLevel::ALL`), `i` for images, prices
+//! (`INPUT OUTPUT CACHE_READ CACHE_WRITE`, then `|ABOVE` and four more a tier), compat.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, OnceLock};
+
+use serde_json::{Map, Value};
+
+use super::providers::{PROVIDERS, ProviderEntry};
+use crate::model::{Api, Compat, Modality, Model, ThinkingLevel};
+use crate::usage::{Price, PriceTier, Tiers};
+
+const TABLE: &str = include_str!("bundled.txt");
+
+/// The scripted provider that shows every part without a key.
+const DEMO: &str = "demo";
+
+/// What a provider has where nothing changes how it is spoken to, by its place in `PROVIDERS`: read when it is first
+/// asked for, and one for all catalogues of a process.
+static UNCHANGED: [OnceLock<(ProviderEntry, Vec<Arc<Model>>)>; PROVIDERS.len()] =
+    [const { OnceLock::new() }; PROVIDERS.len()];
+
+/// The bundled models of `entry`, best first. Those of an entry that is as the table of providers has it are shared.
+pub(super) fn models(entry: &ProviderEntry) -> Vec<Arc<Model>> {
+    let mut rows = PROVIDERS.iter().zip(&UNCHANGED);
+    let Some((row, unchanged)) = rows.find(|(row, _)| row.name == entry.name) else {
+        return Vec::new();
+    };
+    let (plain, models) = unchanged.get_or_init(|| {
+        let plain = ProviderEntry::from(row);
+        let models = read(&plain);
+        (plain, models)
+    });
+    if entry.is_spoken_to_like(plain) {
+        models.clone()
+    } else {
+        read(entry)
+    }
+}
+
+fn read(entry: &ProviderEntry) -> Vec<Arc<Model>> {
+    if entry.name == DEMO {
+        return vec![Arc::new(tour())];
+    }
+    let mut section = Section::new(entry);
+    // A test reads every line; a table with one that cannot be read does not pass.
+    lines(&entry.name)
+        .filter_map(|line| section.take(line))
+        .map(Arc::new)
+        .collect()
+}
+
+/// The lines of a provider's part.
+fn lines(provider: &str) -> impl Iterator<Item = &'static str> {
+    let start = TABLE.find(&format!("\n[{provider}]\n"));
+    let part = start.map_or("", |at| &TABLE[at + 1..]);
+    part.lines()
+        .skip(1)
+        .take_while(|line| !line.starts_with('['))
+}
+
+/// What is known of a provider while its part is read.
+struct Section<'a> {
+    entry: &'a ProviderEntry,
+    endpoints: Vec<(Api, &'static str)>,
+    /// Merged into the provider's own, by the number they have in the table.
+    compats: HashMap<&'static str, Compat>,
+}
+
+impl<'a> Section<'a> {
+    fn new(entry: &'a ProviderEntry) -> Self {
+        Self {
+            entry,
+            endpoints: Vec::new(),
+            compats: HashMap::new(),
+        }
+    }
+
+    fn take(&mut self, line: &'static str) -> Option<Model> {
+        if let Some(endpoint) = line.strip_prefix('=') {
+            let (api, url) = endpoint.split_once(' ').unwrap_or((endpoint, ""));
+            self.endpoints.push((Api::from_name(api)?, url));
+            return None;
+        }
+        let mut columns = line.split('\t');
+        let id = columns.next()?;
+        let name = columns.next().filter(|name| !name.is_empty());
+        let (api, base_url) = self.endpoint(columns.next()?)?;
+        let context_window = columns.next()?.parse().ok()?;
+        let max_tokens = columns.next()?.parse().ok()?;
+        let thinking_levels = levels(columns.next()?)?;
+        let input = match columns.next()? {
+            "i" => vec![Modality::Text, Modality::Image],
+            _ => vec![Modality::Text],
+        };
+        let price = price(columns.next()?)?;
+        let compat = self.compat(columns.next()?)?;
+        Some(Model {
+            provider: self.entry.name.clone(),
+            id: id.to_owned(),
+            name: name.unwrap_or(id).to_owned(),
+            api,
+            base_url,
+            context_window,
+            max_tokens,
+            thinking_levels,
+            input,
+            price,
+            headers: self.entry.headers.clone(),
+            compat,
+        })
+    }
+
+    fn endpoint(&self, place: &str) -> Option<(Api, String)> {
+        let own = &self.entry.base_url;
+        if place.is_empty() {
+            return Some((self.entry.api, own.clone()));
+        }
+        let (api, url) = *self.endpoints.get(place.parse::<usize>().ok()?)?;
+        let url = if url.is_empty() { own.as_str() } else { url };
+        Some((api, url.to_owned()))
+    }
+
+    fn compat(&mut self, place: &'static str) -> Option<Compat> {
+        if place.is_empty() {
+            return Some(self.entry.compat.clone());
+        }
+        if let Some(merged) = self.compats.get(place) {
+            return Some(merged.clone());
+        }
+        let mut changes = TABLE.lines().filter_map(|line| line.strip_prefix('@'));
+        let change = changes.nth(place.parse().ok()?)?;
+        let mut merged = self.entry.compat.clone();
+        for (key, value) in serde_json::from_str::<Map<String, Value>>(change).ok()? {
+            set_compat(&mut merged, &key, value).ok()?;
+        }
+        self.compats.insert(place, merged.clone());
+        Some(merged)
+    }
+}
+
+fn levels(places: &str) -> Option<Vec<ThinkingLevel>> {
+    let level = |place: char| {
+        let place = usize::try_from(place.to_digit(10)?).ok()?;
+        ThinkingLevel::ALL.get(place).copied()
+    };
+    places.chars().map(level).collect()
+}
+
+fn price(column: &str) -> Option<Price> {
+    let mut parts = column.split('|');
+    let [input, output, cache_read, cache_write] = numbers(parts.next()?)?;
+    let tiers: Option<Vec<PriceTier>> = parts.map(tier).collect();
+    Some(Price {
+        input,
+        output,
+        cache_read,
+        cache_write,
+        tiers: Tiers::try_from(tiers?).ok()?,
+    })
+}
+
+fn tier(column: &str) -> Option<PriceTier> {
+    let (above, prices) = column.split_once(' ')?;
+    let [input, output, cache_read, cache_write] = numbers(prices)?;
+    Some(PriceTier {
+        input_tokens_above: above.parse().ok()?,
+        input,
+        output,
+        cache_read,
+        cache_write,
+    })
+}
+
+fn numbers(column: &str) -> Option<[f64; 4]> {
+    let numbers: Vec<f64> = column
+        .split(' ')
+        .map(|number| number.parse().ok())
+        .collect::<Option<_>>()?;
+    numbers.try_into().ok()
+}
+
+fn tour() -> Model {
+    Model {
+        provider: DEMO.to_owned(),
+        id: "tour".to_owned(),
+        name: "Tour (a script, no model)".to_owned(),
+        api: Api::Scripted,
+        base_url: String::new(),
+        context_window: 200_000,
+        max_tokens: 8192,
+        thinking_levels: vec![ThinkingLevel::Off, ThinkingLevel::Low, ThinkingLevel::High],
+        input: vec![Modality::Text, Modality::Image],
+        price: Price::default(),
+        headers: BTreeMap::new(),
+        compat: Compat::default(),
+    }
+}
+
+/// Sets one field of `compat` by the name it has in files. Says why when it cannot.
+pub(super) fn set_compat(compat: &mut Compat, key: &str, value: Value) -> Result<(), String> {
+    let Ok(Value::Object(mut fields)) = serde_json::to_value(&*compat) else {
+        return Err("cannot be changed".to_owned());
+    };
+    if !fields.contains_key(key) {
+        return Err("is not known".to_owned());
+    }
+    fields.insert(key.to_owned(), value);
+    *compat = serde_json::from_value(Value::Object(fields)).map_err(|error| error.to_string())?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all() -> Vec<Arc<Model>> {
+        let entries = PROVIDERS.iter().map(ProviderEntry::from);
+        entries.flat_map(|entry| models(&entry)).collect()
+    }
+
+    #[test]
+    fn every_line_is_read() {
+        let entries: Vec<ProviderEntry> = PROVIDERS.iter().map(ProviderEntry::from).collect();
+        let named = TABLE.lines().filter_map(|line| line.strip_prefix('['));
+        for name in named {
+            let name = name.trim_end_matches(']');
+            assert!(entries.iter().any(|entry| entry.name == name), "{name}");
+        }
+        for entry in &entries {
+            let mut section = Section::new(entry);
+            for line in lines(&entry.name) {
+                let model = section.take(line);
+                assert_eq!(model.is_some(), !line.starts_with('='), "{line}");
+            }
+        }
+        let told = TABLE.lines().next().unwrap();
+        assert_eq!(
+            told.split(' ').nth(1).unwrap(),
+            (all().len() - 1).to_string(),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn the_table_is_whole() {
+        let models = all();
+        assert!(models.len() > 1000, "{}", models.len());
+        let mut references: Vec<String> = models.iter().map(|model| model.reference()).collect();
+        references.sort();
+        let count = references.len();
+        references.dedup();
+        assert_eq!(references.len(), count);
+        for model in &models {
+            assert!(model.max_tokens * 2 <= model.context_window, "{}", model.id);
+            assert!(!model.thinking_levels.is_empty() && model.thinking_levels.is_sorted());
+            assert!(model.input.contains(&Modality::Text));
+        }
+        // Where it is from, and when it was taken, stands above it.
+        let source: String = TABLE
+            .lines()
+            .take_while(|line| line.starts_with('#'))
+            .collect();
+        let told = models.iter().filter(|model| model.provider != DEMO).count();
+        let told = format!("# {told} models. Facts from npm ");
+        assert!(source.starts_with(&told), "{told}: {source}");
+        let (_, taken) = source.split_once("; taken ").unwrap();
+        let date: jiff::civil::Date = taken[..10].parse().unwrap();
+        assert!(date.year() >= 2026 && source.contains("MIT"), "{source}");
+        let count = |fits: fn(&Model) -> bool| models.iter().filter(|model| fits(model)).count();
+        assert!(count(|model| model.price.cache_read > 0.0) > 500);
+        assert!(count(|model| !model.price.tiers.is_empty()) > 100);
+        assert!(count(Model::can_think) > 700);
+        assert!(count(Model::accepts_images) > 700);
+    }
+
+    #[test]
+    fn what_nothing_changes_is_shared() {
+        let row = &PROVIDERS[0];
+        let (plain, mut elsewhere) = (ProviderEntry::from(row), ProviderEntry::from(row));
+        let (one, other) = (models(&plain), models(&plain));
+        assert!(
+            one.iter()
+                .zip(&other)
+                .all(|(one, other)| Arc::ptr_eq(one, other))
+        );
+        elsewhere.base_url = "http://127.0.0.1:1".to_owned();
+        assert_eq!(models(&elsewhere)[0].base_url, elsewhere.base_url);
+        assert_eq!(models(&plain)[0].base_url, plain.base_url);
+    }
+
+    #[test]
+    fn prices_and_limits_are_plausible() {
+        for model in all() {
+            let (name, price) = (model.reference(), &model.price);
+            assert!(
+                model.context_window >= 1024 && model.context_window <= 100_000_000,
+                "{name}"
+            );
+            assert!(model.max_tokens > 0, "{name}");
+            let base = price.of_prompt(0);
+            let mut before = 0;
+            for rates in std::iter::once(&base).chain(price.tiers.iter()) {
+                let all = [
+                    rates.input,
+                    rates.output,
+                    rates.cache_read,
+                    rates.cache_write,
+                ];
+                let sound = all.iter().all(|rate| (0.0..1000.0).contains(rate));
+                assert!(sound, "{name}: {rates:?}");
+                // No source says otherwise of any; one that does belongs into a list here.
+                assert!(rates.cache_read <= rates.input, "{name}: {rates:?}");
+                assert!(rates.input_tokens_above >= before, "{name}: {rates:?}");
+                before = rates.input_tokens_above + 1;
+            }
+        }
+    }
+
+    #[test]
+    fn a_model_has_all_that_its_line_says() {
+        let entry = PROVIDERS
+            .iter()
+            .find(|row| row.name == "anthropic")
+            .unwrap();
+        let models = models(&ProviderEntry::from(entry));
+        let haiku = models
+            .iter()
+            .find(|model| model.id == "claude-haiku-5-5")
+            .unwrap();
+        let tier = PriceTier {
+            input_tokens_above: 100_000,
+            input: 0.5,
+            output: 2.5,
+            cache_read: 0.05,
+            cache_write: 0.625,
+        };
+        let mut levels = ThinkingLevel::ALL.to_vec();
+        levels.remove(1);
+        let expected = Model {
+            provider: "anthropic".to_owned(),
+            id: "claude-haiku-5-5".to_owned(),
+            name: "Claude Haiku 5.5".to_owned(),
+            api: Api::AnthropicMessages,
+            base_url: "https://api.anthropic.com".to_owned(),
+            context_window: 1_000_000,
+            max_tokens: 128_000,
+            thinking_levels: levels,
+            input: vec![Modality::Text, Modality::Image],
+            price: Price {
+                input: 0.1,
+                output: 0.5,
+                cache_read: 0.01,
+                cache_write: 0.125,
+                tiers: Tiers::try_from(vec![tier]).unwrap(),
+            },
+            headers: BTreeMap::new(),
+            compat: Compat {
+                anthropic_version: Some("2026-10-21".to_owned()),
+                adaptive_thinking: true,
+                ..Compat::default()
+            },
+        };
+        assert_eq!(**haiku, expected);
+    }
+}

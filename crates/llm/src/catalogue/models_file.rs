@@ -1,0 +1,562 @@
+//! The user's `models.json`: providers and models of their own, or changes to bundled ones.
+//!
+//! Whatever is wrong in it costs only the entry it is in: broken JSON leaves the bundled table, a bad
+//! provider or model is left out with a warning that names its place, and unknown keys are named so that
+//! a typing error does not pass for a setting.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+use super::bundled::set_compat;
+use super::discovery::ASSUMED_WINDOW;
+use super::providers::ProviderEntry;
+use crate::auth::KeySource;
+use crate::model::{Api, Compat, Modality, Model, ThinkingLevel};
+use crate::usage::Price;
+
+const DEFAULT_WINDOW: u64 = 128_000;
+const DEFAULT_OUTPUT: u64 = 8192;
+/// Levels of a model of which only `reasoning: true` is known.
+const DEFAULT_LEVELS: [ThinkingLevel; 4] = [
+    ThinkingLevel::Off,
+    ThinkingLevel::Low,
+    ThinkingLevel::Medium,
+    ThinkingLevel::High,
+];
+
+/// What `models.json` says, with what was wrong in it.
+#[derive(Debug, Default)]
+pub struct ModelsFile {
+    providers: Vec<FileProvider>,
+    /// One line for each thing that was left out or not understood, with its place in the file.
+    pub warnings: Vec<String>,
+}
+
+/// The file cannot be used at all; everything else goes on without it.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ModelsFileError {
+    #[error("{path}:{line}:{column}: {reason}")]
+    Syntax {
+        path: String,
+        line: usize,
+        column: usize,
+        reason: String,
+    },
+    #[error("{path}: `providers` is not an object")]
+    Shape { path: String },
+}
+
+impl ModelsFileError {
+    /// How to mend it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Syntax { .. } => {
+                "mend the JSON there (no comments, no comma before a closing bracket); until then only bundled models are known"
+            }
+            Self::Shape { .. } => {
+                "write {\"providers\": {\"NAME\": {\"baseUrl\": …, \"api\": …, \"models\": [{\"id\": …}]}}}"
+            }
+        }
+    }
+}
+
+struct FileProvider {
+    name: String,
+    base_url: Option<String>,
+    api: Option<Api>,
+    key: Option<KeySource>,
+    headers: BTreeMap<String, String>,
+    compat: Map<String, Value>,
+    models: Vec<FileModel>,
+    /// Whether it describes a sign-in.
+    signs_in: bool,
+}
+
+struct FileModel {
+    id: String,
+    name: Option<String>,
+    api: Option<Api>,
+    context_window: Option<u64>,
+    max_tokens: Option<u64>,
+    thinking_levels: Option<Vec<ThinkingLevel>>,
+    input: Option<Vec<Modality>>,
+    cost: Option<Price>,
+    headers: BTreeMap<String, String>,
+    compat: Map<String, Value>,
+}
+
+/// Headers and keys are not shown.
+impl fmt::Debug for FileProvider {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ids: Vec<&str> = self.models.iter().map(|model| model.id.as_str()).collect();
+        formatter
+            .debug_struct("FileProvider")
+            .field("name", &self.name)
+            .field("models", &ids)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ModelsFile {
+    /// Reads the text of `models.json`; `path` names it in errors.
+    pub fn parse(text: &str, path: &str) -> Result<Self, ModelsFileError> {
+        if text.trim().is_empty() {
+            return Ok(Self::default());
+        }
+        let value: Value = serde_json::from_str(text).map_err(|error| ModelsFileError::Syntax {
+            path: path.to_owned(),
+            line: error.line(),
+            column: error.column(),
+            reason: without_place(&error.to_string()),
+        })?;
+        let shape = || ModelsFileError::Shape {
+            path: path.to_owned(),
+        };
+        let Value::Object(mut top) = value else {
+            return Err(shape());
+        };
+        let providers = match top.remove("providers") {
+            Some(Value::Object(providers)) => providers,
+            None if top.is_empty() => Map::new(),
+            _ => return Err(shape()),
+        };
+        let mut fields = Fields::new(top, path.to_owned());
+        fields.warn_of_rest("");
+        let mut file = Self {
+            providers: Vec::new(),
+            warnings: fields.warnings,
+        };
+        for (name, value) in providers {
+            let place = format!("{path}: providers.{name}");
+            let (provider, mut warnings) = FileProvider::parse(name, value, place);
+            file.warnings.append(&mut warnings);
+            file.providers.extend(provider);
+        }
+        Ok(file)
+    }
+
+    /// Names of the providers in the file.
+    pub fn provider_names(&self) -> impl Iterator<Item = &str> {
+        self.providers.iter().map(|provider| provider.name.as_str())
+    }
+
+    /// Changes the bundled providers, and adds the user's own.
+    pub(super) fn change_entries(&self, entries: &mut Vec<ProviderEntry>) {
+        for provider in &self.providers {
+            let at = entries.iter().position(|entry| entry.name == provider.name);
+            let at = at.unwrap_or_else(|| {
+                entries.push(provider.new_entry());
+                entries.len() - 1
+            });
+            provider.change(&mut entries[at]);
+        }
+    }
+
+    /// Lays what the file says of `entry`, changed already, over its bundled models.
+    pub(super) fn change_models(&self, entry: &ProviderEntry, models: &mut Vec<Arc<Model>>) {
+        let named = self.providers.iter();
+        for provider in named.filter(|provider| provider.name == entry.name) {
+            for model in models.iter_mut() {
+                provider.change_model(Arc::make_mut(model));
+            }
+            for model in &provider.models {
+                match models.iter_mut().find(|have| have.id == model.id) {
+                    Some(have) => model.change(Arc::make_mut(have)),
+                    None => models.push(Arc::new(model.build(entry))),
+                }
+            }
+        }
+    }
+}
+
+impl FileProvider {
+    fn parse(name: String, value: Value, place: String) -> (Option<Self>, Vec<String>) {
+        let Value::Object(fields) = value else {
+            return (None, vec![format!("{place} is not an object: left out")]);
+        };
+        let mut fields = Fields::new(fields, place);
+        let base_url: Option<String> = fields.take("baseUrl", "an address");
+        let known = super::PROVIDERS.iter().any(|row| row.name == name);
+        let mut provider = Self {
+            name,
+            base_url: base_url.map(|url| url.trim_end_matches('/').to_owned()),
+            api: fields.take("api", API_NAMES),
+            key: fields
+                .take::<String>("apiKey", "a text")
+                .filter(|key| !key.trim().is_empty())
+                .map(|key| KeySource::parse(&key)),
+            headers: fields.take("headers", "texts by name").unwrap_or_default(),
+            compat: fields.compat(),
+            models: Vec::new(),
+            signs_in: false,
+        };
+        // Read by `auth::SignIns`.
+        provider.signs_in = fields.left.remove("oauth").is_some();
+        let models: Vec<Value> = fields.take("models", "a list").unwrap_or_default();
+        for (index, value) in models.into_iter().enumerate() {
+            let place = format!("{}.models[{index}]", fields.place);
+            provider
+                .models
+                .extend(FileModel::parse(value, place, &mut fields.warnings));
+        }
+        fields.warn_of_rest(".");
+        if provider.base_url.is_none() && !known {
+            fields.warn("", "needs a `baseUrl`: left out");
+            return (None, fields.warnings);
+        }
+        (Some(provider), fields.warnings)
+    }
+
+    /// A provider that is not bundled. Without a key it is taken for one that needs none.
+    fn new_entry(&self) -> ProviderEntry {
+        ProviderEntry {
+            name: self.name.clone(),
+            label: self.name.clone(),
+            base_url: String::new(),
+            api: Api::OpenaiChatCompletions,
+            env_keys: Vec::new(),
+            needs_key: self.key.is_some() || self.signs_in,
+            ambient: None,
+            key: None,
+            headers: BTreeMap::new(),
+            compat: Compat::default(),
+        }
+    }
+
+    fn change(&self, entry: &mut ProviderEntry) {
+        if let Some(url) = &self.base_url {
+            entry.base_url.clone_from(url);
+        }
+        entry.api = self.api.unwrap_or(entry.api);
+        entry.key.clone_from(&self.key);
+        entry.headers.extend(self.headers.clone());
+        apply_compat(&mut entry.compat, &self.compat);
+    }
+
+    /// What holds for the provider holds for each of its models, wherever the table says they are.
+    fn change_model(&self, model: &mut Model) {
+        if let Some(url) = &self.base_url {
+            model.base_url.clone_from(url);
+        }
+        model.api = self.api.unwrap_or(model.api);
+        model.headers.extend(self.headers.clone());
+        apply_compat(&mut model.compat, &self.compat);
+    }
+}
+
+impl FileModel {
+    fn parse(value: Value, place: String, warnings: &mut Vec<String>) -> Option<Self> {
+        let Value::Object(fields) = value else {
+            warnings.push(format!("{place} is not an object: left out"));
+            return None;
+        };
+        let mut fields = Fields::new(fields, place);
+        let id: Option<String> = fields.take("id", "a text");
+        let reasoning: Option<bool> = fields.take("reasoning", "true or false");
+        let mut levels: Option<Vec<ThinkingLevel>> =
+            fields.take("thinkingLevels", "a list of levels");
+        if let Some(levels) = &mut levels {
+            levels.sort_unstable();
+            levels.dedup();
+        }
+        let by_default = reasoning.map(|reasoning| {
+            let count = if reasoning { DEFAULT_LEVELS.len() } else { 1 };
+            DEFAULT_LEVELS[..count].to_vec()
+        });
+        let positive = |tokens: &u64| *tokens > 0;
+        let model = Self {
+            id: id.unwrap_or_default(),
+            name: fields.take("name", "a text"),
+            api: fields.take("api", API_NAMES),
+            context_window: fields
+                .take("contextWindow", "a count of tokens")
+                .filter(positive),
+            max_tokens: fields
+                .take("maxTokens", "a count of tokens")
+                .filter(positive),
+            thinking_levels: levels.filter(|levels| !levels.is_empty()).or(by_default),
+            input: fields.take("input", "a list of `text` and `image`"),
+            cost: fields.take("cost", "dollars per million tokens"),
+            headers: fields.take("headers", "texts by name").unwrap_or_default(),
+            compat: fields.compat(),
+        };
+        fields.warn_of_rest(".");
+        let named = !model.id.trim().is_empty();
+        if !named {
+            fields.warn("", "needs an `id`: left out");
+        }
+        warnings.append(&mut fields.warnings);
+        named.then_some(model)
+    }
+
+    fn build(&self, entry: &ProviderEntry) -> Model {
+        let usual = match self.api.unwrap_or(entry.api) {
+            // It makes room for as much as it is told.
+            Api::Ollama => ASSUMED_WINDOW,
+            _ => DEFAULT_WINDOW,
+        };
+        let window = self.context_window.unwrap_or(usual);
+        let mut model = Model {
+            provider: entry.name.clone(),
+            id: self.id.clone(),
+            name: self.id.clone(),
+            api: entry.api,
+            base_url: entry.base_url.clone(),
+            context_window: window,
+            max_tokens: DEFAULT_OUTPUT.min(window / 4).max(1),
+            thinking_levels: vec![ThinkingLevel::Off],
+            input: vec![Modality::Text],
+            price: Price::default(),
+            headers: entry.headers.clone(),
+            compat: entry.compat.clone(),
+        };
+        self.change(&mut model);
+        model
+    }
+
+    fn change(&self, model: &mut Model) {
+        if let Some(name) = &self.name {
+            model.name.clone_from(name);
+        }
+        if let Some(levels) = &self.thinking_levels {
+            model.thinking_levels.clone_from(levels);
+        }
+        if let Some(input) = &self.input {
+            model.input.clone_from(input);
+        }
+        model.api = self.api.unwrap_or(model.api);
+        model.context_window = self.context_window.unwrap_or(model.context_window);
+        model.max_tokens = self.max_tokens.unwrap_or(model.max_tokens);
+        model.price = self.cost.unwrap_or(model.price);
+        model.headers.extend(self.headers.clone());
+        apply_compat(&mut model.compat, &self.compat);
+    }
+}
+
+/// A model of `entry` of which only the id is known.
+pub(super) fn unlisted(entry: &ProviderEntry, id: &str) -> Model {
+    let known = FileModel {
+        id: id.to_owned(),
+        name: None,
+        api: None,
+        context_window: None,
+        max_tokens: None,
+        thinking_levels: None,
+        input: None,
+        cost: None,
+        headers: BTreeMap::new(),
+        compat: Map::new(),
+    };
+    known.build(entry)
+}
+
+fn apply_compat(compat: &mut Compat, changes: &Map<String, Value>) {
+    for (key, value) in changes {
+        // What cannot be set was left out, with a warning, when the file was read.
+        set_compat(compat, key, value.clone()).ok();
+    }
+}
+
+const API_NAMES: &str = "one of `openai-chat-completions`, `openai-responses`, `anthropic-messages`, `google-generative-ai`, `ollama` and `bedrock-converse`";
+
+/// The fields of one object, taken out one by one so that what stays is unknown.
+struct Fields {
+    left: Map<String, Value>,
+    place: String,
+    warnings: Vec<String>,
+}
+
+impl Fields {
+    fn new(left: Map<String, Value>, place: String) -> Self {
+        Self {
+            left,
+            place,
+            warnings: Vec::new(),
+        }
+    }
+
+    fn warn(&mut self, key: &str, told: &str) {
+        self.warnings.push(format!("{}{key} {told}", self.place));
+    }
+
+    /// The field `key`, or a warning that it is not `what`. `null` means not set.
+    fn take<T: DeserializeOwned>(&mut self, key: &str, what: &str) -> Option<T> {
+        let value = self.left.remove(key).filter(|value| !value.is_null())?;
+        let parsed = serde_json::from_value(value).ok();
+        if parsed.is_none() {
+            self.warn(&format!(".{key}"), &format!("is not {what}: ignored"));
+        }
+        parsed
+    }
+
+    fn compat(&mut self) -> Map<String, Value> {
+        let mut changes: Map<String, Value> = self.take("compat", "an object").unwrap_or_default();
+        changes.retain(|key, value| {
+            let outcome = set_compat(&mut Compat::default(), key, value.clone());
+            if let Err(reason) = &outcome {
+                let told = format!("{}.compat.{key} {reason}: ignored", self.place);
+                self.warnings.push(told);
+            }
+            outcome.is_ok()
+        });
+        changes
+    }
+
+    fn warn_of_rest(&mut self, joint: &str) {
+        let rest: Vec<String> = self.left.keys().cloned().collect();
+        for key in rest {
+            let place = if joint.is_empty() { ": " } else { joint };
+            self.warn(&format!("{place}{key}"), "is not known: ignored");
+        }
+    }
+}
+
+/// The parser's reason without the place, which is told before it.
+fn without_place(error: &str) -> String {
+    let end = error.rfind(" at line ").unwrap_or(error.len());
+    error[..end].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::Catalogue;
+    use crate::model::ThinkingFormat;
+    use crate::provider::Secret;
+
+    fn parse(text: &str) -> ModelsFile {
+        ModelsFile::parse(text, "models.json").unwrap()
+    }
+
+    #[test]
+    fn own_providers_and_models_are_added_with_defaults() {
+        let file = parse(
+            r#"{"providers": {"lab": {
+                "baseUrl": "http://10.0.0.1:8000/v1/", "api": "openai-completions", "apiKey": "$LAB_KEY",
+                "headers": {"x-team": "a"}, "compat": {"maxTokensField": true, "thinkingFormat": "chat-template"},
+                "models": [
+                    {"id": "small", "contextWindow": 16000},
+                    {"id": "big", "name": "Big", "contextWindow": 1000000, "maxTokens": 64000, "reasoning": true,
+                     "input": ["text", "image"], "cost": {"input": 1, "output": 2, "cacheRead": 0.1, "cacheWrite": 0}}
+                ]}}}"#,
+        );
+        assert_eq!(file.warnings, Vec::<String>::new());
+        let catalogue = Catalogue::new(file);
+        let entry = catalogue.provider("lab").unwrap();
+        assert_eq!(entry.key, Some(KeySource::Env("LAB_KEY".to_owned())));
+        let compat = Compat {
+            max_tokens_field: true,
+            thinking_format: ThinkingFormat::ChatTemplate,
+            ..Compat::default()
+        };
+        let small = Model {
+            provider: "lab".to_owned(),
+            id: "small".to_owned(),
+            name: "small".to_owned(),
+            api: Api::OpenaiChatCompletions,
+            base_url: "http://10.0.0.1:8000/v1".to_owned(),
+            context_window: 16_000,
+            max_tokens: 4000,
+            thinking_levels: vec![ThinkingLevel::Off],
+            input: vec![Modality::Text],
+            price: Price::default(),
+            headers: BTreeMap::from([("x-team".to_owned(), "a".to_owned())]),
+            compat,
+        };
+        assert_eq!(**catalogue.get("lab/small").unwrap(), small);
+        let big = Model {
+            id: "big".to_owned(),
+            name: "Big".to_owned(),
+            context_window: 1_000_000,
+            max_tokens: 64_000,
+            thinking_levels: DEFAULT_LEVELS.to_vec(),
+            input: vec![Modality::Text, Modality::Image],
+            price: Price {
+                input: 1.0,
+                output: 2.0,
+                cache_read: 0.1,
+                cache_write: 0.0,
+                ..Price::default()
+            },
+            ..small
+        };
+        assert_eq!(**catalogue.get("lab/big").unwrap(), big);
+    }
+
+    #[test]
+    fn bundled_providers_are_changed_and_grown() {
+        let file = parse(
+            r#"{"providers": {"anthropic": {"baseUrl": "https://proxy.example", "apiKey": "sk-1",
+                "models": [{"id": "claude-opus-5-5", "name": "Mine"}, {"id": "claude-next"}]}}}"#,
+        );
+        let bundled = Catalogue::default();
+        let catalogue = Catalogue::new(file);
+        let mut expected = Model::clone(bundled.get("anthropic/claude-opus-5-5").unwrap());
+        expected.base_url = "https://proxy.example".to_owned();
+        expected.name = "Mine".to_owned();
+        assert_eq!(
+            **catalogue.get("anthropic/claude-opus-5-5").unwrap(),
+            expected
+        );
+        let next = catalogue.get("anthropic/claude-next").unwrap();
+        assert_eq!(next.api, Api::AnthropicMessages);
+        assert_eq!(catalogue.list().len(), bundled.list().len() + 1);
+        let key = &catalogue.provider("anthropic").unwrap().key;
+        assert_eq!(key, &Some(KeySource::Literal(Secret::new("sk-1"))));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_and_spoils_nothing_else() {
+        let file = parse(
+            r#"{"version": 1, "providers": {
+                "a": 7,
+                "b": {"models": []},
+                "c": {"baseUrl": "http://c", "api": "telepathy", "apikey": "x", "compat": {"nope": 1, "developerRole": "yes"},
+                      "models": [{"name": "no id"}, 3, {"id": "ok", "contextWindow": "big", "reasoning": null}]}
+            }}"#,
+        );
+        let places: Vec<&str> = file
+            .warnings
+            .iter()
+            .map(|warning| warning.strip_prefix("models.json: ").unwrap())
+            .collect();
+        assert_eq!(
+            places,
+            [
+                "version is not known: ignored",
+                "providers.a is not an object: left out",
+                "providers.b needs a `baseUrl`: left out",
+                &format!("providers.c.api is not {API_NAMES}: ignored"),
+                "providers.c.compat.nope is not known: ignored",
+                "providers.c.compat.developerRole invalid type: string \"yes\", expected a boolean: ignored",
+                "providers.c.models[0] needs an `id`: left out",
+                "providers.c.models[1] is not an object: left out",
+                "providers.c.models[2].contextWindow is not a count of tokens: ignored",
+                "providers.c.apikey is not known: ignored",
+            ]
+        );
+        let catalogue = Catalogue::new(file);
+        assert_eq!(
+            catalogue.get("c/ok").unwrap().context_window,
+            DEFAULT_WINDOW
+        );
+    }
+
+    #[test]
+    fn broken_json_is_placed() {
+        let error =
+            ModelsFile::parse("{\n  \"providers\": {,}\n}", "/home/me/models.json").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "/home/me/models.json:2:17: key must be a string"
+        );
+        let error = ModelsFile::parse("{\"providers\": []}", "m.json").unwrap_err();
+        assert_eq!(error.to_string(), "m.json: `providers` is not an object");
+        assert!(ModelsFile::parse("  ", "m.json").is_ok());
+    }
+}

@@ -1,0 +1,444 @@
+//! The providers that need no configuration: one row each.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Write};
+
+use crate::auth::{Ambient, KeySource};
+use crate::model::{Api, Compat, KeyHeader, Model, Names, ThinkingFormat};
+
+/// Name under which the token of an osier server is stored.
+const SERVER: &str = "proxy";
+
+/// A provider as bundled.
+#[derive(Debug)]
+pub struct ProviderRow {
+    pub name: &'static str,
+    /// For people.
+    pub label: &'static str,
+    /// May name variables, as `{NAME}`, that say where the account is.
+    pub base_url: &'static str,
+    /// Variable that may hold another base URL.
+    pub base_url_env: Option<&'static str>,
+    pub api: Api,
+    /// Variables that may hold its key, best first. None: it needs no key.
+    pub env_keys: &'static [&'static str],
+    /// Credentials of the vendor's own tools that it takes.
+    pub ambient: Option<Ambient>,
+    /// Extra headers of every request.
+    pub headers: &'static [(&'static str, &'static str)],
+    pub compat: fn() -> Compat,
+}
+
+/// A provider as a session knows it: bundled, configured, or both.
+#[derive(Clone, PartialEq)]
+pub struct ProviderEntry {
+    pub name: String,
+    pub label: String,
+    pub base_url: String,
+    pub api: Api,
+    pub env_keys: Vec<String>,
+    pub needs_key: bool,
+    /// Credentials of the vendor's own tools that it takes.
+    pub ambient: Option<Ambient>,
+    /// The key that `models.json` names.
+    pub key: Option<KeySource>,
+    /// Extra headers of every request.
+    pub headers: BTreeMap<String, String>,
+    pub compat: Compat,
+}
+
+/// Of the headers the names alone: their values may be keys.
+impl fmt::Debug for ProviderEntry {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("ProviderEntry")
+            .field("name", &self.name)
+            .field("base_url", &self.base_url)
+            .field("api", &self.api)
+            .field("key", &self.key)
+            .field("headers", &Names(&self.headers))
+            .finish_non_exhaustive()
+    }
+}
+
+impl From<&ProviderRow> for ProviderEntry {
+    fn from(row: &ProviderRow) -> Self {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        Self {
+            name: row.name.to_owned(),
+            label: row.label.to_owned(),
+            base_url: row.base_url.to_owned(),
+            api: row.api,
+            env_keys: row.env_keys.iter().map(|name| (*name).to_owned()).collect(),
+            needs_key: !row.env_keys.is_empty(),
+            ambient: row.ambient,
+            key: None,
+            headers: row.headers.iter().map(owned).collect(),
+            compat: (row.compat)(),
+        }
+    }
+}
+
+impl ProviderEntry {
+    /// The entry under which a person's token at an osier server is kept.
+    pub fn server() -> Self {
+        Self::of_name(SERVER, "osier server (`proxy`)", Api::OpenaiChatCompletions)
+            .with_key_of("OSIER_PROXY_TOKEN")
+    }
+
+    /// Whether models of both are called in the same way.
+    pub(super) fn is_spoken_to_like(&self, other: &Self) -> bool {
+        self.api == other.api
+            && self.base_url == other.base_url
+            && self.headers == other.headers
+            && self.compat == other.compat
+    }
+
+    /// The provider of a model that an osier server has.
+    pub(super) fn served(model: &Model, bundled: Option<&Self>) -> Self {
+        let label = bundled.map_or(&model.provider, |entry| &entry.label);
+        Self {
+            base_url: model.base_url.clone(),
+            ..Self::of_name(&model.provider, label, model.api)
+        }
+    }
+
+    fn of_name(name: &str, label: &str, api: Api) -> Self {
+        Self {
+            name: name.to_owned(),
+            label: label.to_owned(),
+            base_url: String::new(),
+            api,
+            env_keys: Vec::new(),
+            needs_key: false,
+            ambient: None,
+            key: None,
+            headers: BTreeMap::new(),
+            compat: Compat::default(),
+        }
+    }
+
+    fn with_key_of(mut self, variable: &str) -> Self {
+        self.env_keys.push(variable.to_owned());
+        self.needs_key = true;
+        self
+    }
+}
+
+impl ProviderRow {
+    /// The entry in an environment, which may say where the provider's server is.
+    pub(super) fn entry(&self, variable: &dyn Fn(&str) -> Option<String>) -> ProviderEntry {
+        let mut entry = ProviderEntry::from(self);
+        let set = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
+        if let Some(url) = self.base_url_env.and_then(set) {
+            entry.base_url = address(&url);
+        } else if entry.base_url.contains('{') {
+            entry.base_url = filled(&entry.base_url, &set);
+        }
+        entry
+    }
+
+    const fn ambient(mut self, ambient: Ambient) -> Self {
+        self.ambient = Some(ambient);
+        self
+    }
+
+    const fn compat(mut self, compat: fn() -> Compat) -> Self {
+        self.compat = compat;
+        self
+    }
+
+    const fn headers(mut self, headers: &'static [(&'static str, &'static str)]) -> Self {
+        self.headers = headers;
+        self
+    }
+
+    const fn base_url_env(mut self, name: &'static str) -> Self {
+        self.base_url_env = Some(name);
+        self
+    }
+}
+
+/// A base URL as people set it: a host alone is one too, and the address to listen on means this machine.
+fn address(told: &str) -> String {
+    let told = told.trim().trim_end_matches('/');
+    let told = if told.contains("://") {
+        told.to_owned()
+    } else {
+        format!("http://{told}")
+    };
+    told.replace("://0.0.0.0", "://127.0.0.1")
+}
+
+/// `url` with the variables it names; `{A|B}` is the first of the two that is set, and what is not set stays
+/// named.
+pub(crate) fn filled(url: &str, variable: &dyn Fn(&str) -> Option<String>) -> String {
+    let mut parts = url.split('{');
+    let mut filled = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (name, rest) = part.split_once('}').unwrap_or((part, ""));
+        match name.split('|').find_map(variable) {
+            Some(value) => filled.push_str(value.trim()),
+            None => {
+                // Writing to a text cannot fail.
+                let _ = write!(filled, "{{{name}}}");
+            }
+        }
+        filled.push_str(rest);
+    }
+    // Google's hosts are by location, but for the one that is in none.
+    filled.replace("://global-aiplatform.", "://aiplatform.")
+}
+
+const CHAT: Api = Api::OpenaiChatCompletions;
+const RESPONSES: Api = Api::OpenaiResponses;
+const MESSAGES: Api = Api::AnthropicMessages;
+const GOOGLE: Api = Api::GoogleGenerativeAi;
+
+/// Every bundled provider, in the order in which a default is looked for.
+#[rustfmt::skip]
+pub const PROVIDERS: &[ProviderRow] = &[
+    row("anthropic", "Anthropic", "https://api.anthropic.com", MESSAGES, &["ANTHROPIC_API_KEY"])
+        .base_url_env("ANTHROPIC_BASE_URL")
+        .compat(|| Compat { anthropic_version: Some("2026-10-21".to_owned()), ..Compat::default() }),
+    row("openai", "OpenAI", "https://api.openai.com/v1", RESPONSES, &["OPENAI_API_KEY"])
+        .base_url_env("OPENAI_BASE_URL")
+        .compat(|| Compat { developer_role: true, prompt_cache_key: true, ..Compat::default() }),
+    row("google", "Google Gemini", "https://generativelanguage.googleapis.com/v1beta", GOOGLE,
+        &["GEMINI_API_KEY", "GOOGLE_API_KEY"]),
+    row("openrouter", "OpenRouter", "https://openrouter.ai/api/v1", CHAT, &["OPENROUTER_API_KEY"])
+        .headers(&[("x-title", "osier")])
+        .compat(|| Compat { thinking_format: ThinkingFormat::Openrouter, ..Compat::default() }),
+    row("deepseek", "DeepSeek", "https://api.deepseek.com", CHAT, &["DEEPSEEK_API_KEY"])
+        .compat(|| Compat {
+            max_tokens_field: true,
+            thinking_format: ThinkingFormat::Thinking,
+            replay_reasoning_field: Some("reasoning_content".to_owned()),
+            ..Compat::default()
+        }),
+    row("mistral", "Mistral", "https://api.mistral.ai/v1", CHAT, &["MISTRAL_API_KEY"]).compat(mistral),
+    row("xai", "xAI", "https://api.x.ai/v1", RESPONSES, &["XAI_API_KEY"])
+        .compat(|| Compat { prompt_cache_key: true, ..Compat::default() }),
+    row("groq", "Groq", "https://api.groq.com/openai/v1", CHAT, &["GROQ_API_KEY"]),
+    row("cerebras", "Cerebras", "https://api.cerebras.ai/v1", CHAT, &["CEREBRAS_API_KEY"]),
+    row("together", "Together", "https://api.together.ai/v1", CHAT, &["TOGETHER_API_KEY"])
+        .compat(|| Compat {
+            max_tokens_field: true,
+            thinking_format: ThinkingFormat::ReasoningEnabled,
+            ..Compat::default()
+        }),
+    row("fireworks", "Fireworks", "https://api.fireworks.ai/inference/v1", CHAT, &["FIREWORKS_API_KEY"])
+        .compat(max_tokens),
+    row("moonshot", "Moonshot Kimi", "https://api.moonshot.ai/v1", CHAT, &["MOONSHOT_API_KEY"])
+        .compat(max_tokens),
+    row("moonshot-cn", "Moonshot Kimi (China)", "https://api.moonshot.cn/v1", CHAT, &["MOONSHOT_API_KEY"])
+        .compat(max_tokens),
+    row("kimi", "Kimi for coding", "https://api.kimi.com/coding/v1", CHAT, &["KIMI_API_KEY"])
+        .compat(max_tokens),
+    row("zai", "Z.ai", "https://api.z.ai/api/coding/paas/v4", CHAT, &["ZAI_API_KEY"]).compat(zai),
+    row("zai-cn", "Z.ai (China)", "https://open.bigmodel.cn/api/coding/paas/v4", CHAT, &["ZAI_CODING_CN_API_KEY"])
+        .compat(zai),
+    row("minimax", "MiniMax", "https://api.minimax.io/anthropic", MESSAGES, &["MINIMAX_API_KEY"]),
+    row("minimax-cn", "MiniMax (China)", "https://api.minimaxi.com/anthropic", MESSAGES, &["MINIMAX_CN_API_KEY"]),
+    row("meta", "Meta", "https://api.meta.ai/v1", RESPONSES, &["META_API_KEY"]),
+    row("vercel", "Vercel AI Gateway", "https://ai-gateway.vercel.sh", MESSAGES, &["AI_GATEWAY_API_KEY"]),
+    row("opencode", "OpenCode", "https://opencode.ai/inference/openai/v1", CHAT, &["OPENCODE_API_KEY"]),
+    row("opencode-go", "OpenCode Go", "https://opencode.ai/inference/go/openai/v1", CHAT, &["OPENCODE_API_KEY"]),
+    row("github-copilot", "GitHub Copilot", "https://api.githubcopilot.com", CHAT, &["COPILOT_GITHUB_TOKEN"])
+        .headers(&[
+            ("editor-version", concat!("osier/", env!("CARGO_PKG_VERSION"))),
+            ("openai-intent", "conversation-edits"),
+        ])
+        .compat(|| Compat { caller_headers: true, ..Compat::default() }),
+    row("azure", "Azure OpenAI", "https://{AZURE_OPENAI_RESOURCE_NAME}.openai.azure.com/openai/v1", RESPONSES,
+        &["AZURE_OPENAI_API_KEY"])
+        .base_url_env("AZURE_OPENAI_BASE_URL")
+        .compat(|| Compat { key_header: Some(KeyHeader::ApiKey), prompt_cache_key: true, ..Compat::default() }),
+    row("google-vertex", "Google Vertex",
+        "https://{GOOGLE_CLOUD_LOCATION}-aiplatform.googleapis.com/v1/projects/{GOOGLE_CLOUD_PROJECT|GCLOUD_PROJECT}/locations/{GOOGLE_CLOUD_LOCATION}/publishers/google",
+        GOOGLE, &["GOOGLE_VERTEX_ACCESS_TOKEN", "CLOUDSDK_AUTH_ACCESS_TOKEN"])
+        .ambient(Ambient::Google)
+        .compat(|| Compat { key_header: Some(KeyHeader::Bearer), ..Compat::default() }),
+    row("google-vertex-anthropic", "Claude on Google Vertex",
+        "https://{GOOGLE_CLOUD_LOCATION}-aiplatform.googleapis.com/v1/projects/{GOOGLE_CLOUD_PROJECT|GCLOUD_PROJECT}/locations/{GOOGLE_CLOUD_LOCATION}/publishers/anthropic",
+        MESSAGES, &["GOOGLE_VERTEX_ACCESS_TOKEN", "CLOUDSDK_AUTH_ACCESS_TOKEN"])
+        .ambient(Ambient::Google)
+        .compat(|| Compat { key_header: Some(KeyHeader::Bearer), on_vertex: true, ..Compat::default() }),
+    row("bedrock", "Amazon Bedrock", "https://bedrock-runtime.{AWS_REGION|AWS_DEFAULT_REGION}.amazonaws.com",
+        Api::BedrockConverse, &["AWS_BEARER_TOKEN_BEDROCK"])
+        .base_url_env("AWS_ENDPOINT_URL_BEDROCK_RUNTIME")
+        .ambient(Ambient::Aws),
+    row("huggingface", "Hugging Face", "https://router.huggingface.co/v1", CHAT, &["HF_TOKEN"]).compat(max_tokens),
+    row("nvidia", "NVIDIA", "https://integrate.api.nvidia.com/v1", CHAT, &["NVIDIA_API_KEY"])
+        .headers(&[("nvcf-poll-seconds", "3600")])
+        .compat(max_tokens),
+    row("baseten", "Baseten", "https://inference.baseten.co/v1", CHAT, &["BASETEN_API_KEY"]).compat(max_tokens),
+    row("cloudflare", "Cloudflare Workers AI",
+        "https://api.cloudflare.com/client/v4/accounts/{CLOUDFLARE_ACCOUNT_ID}/ai/v1", CHAT, &["CLOUDFLARE_API_KEY"])
+        .compat(max_tokens),
+    row("qwen", "Qwen", "https://token-plan.ap-southeast-1.maas.aliyuncs.com/compatible-mode/v1", CHAT,
+        &["QWEN_TOKEN_PLAN_API_KEY"])
+        .compat(|| Compat {
+            max_tokens_field: true,
+            thinking_format: ThinkingFormat::EnableThinking,
+            ..Compat::default()
+        }),
+    row("xiaomi", "Xiaomi MiMo", "https://api.xiaomimimo.com/v1", CHAT, &["XIAOMI_API_KEY"]),
+    row("ollama", "Ollama", "http://127.0.0.1:11434", Api::Ollama, &[]).base_url_env("OLLAMA_HOST"),
+    row("lmstudio", "LM Studio", "http://127.0.0.1:1234/v1", CHAT, &[]).compat(local),
+    row("llamacpp", "llama.cpp", "http://127.0.0.1:8080/v1", CHAT, &[]).compat(local),
+    row("vllm", "vLLM", "http://127.0.0.1:8000/v1", CHAT, &[]).compat(local),
+    row("demo", "Demo", "", Api::Scripted, &[]),
+    row("script", "Script", "", Api::Scripted, &[]),
+];
+
+const fn row(
+    name: &'static str,
+    label: &'static str,
+    base_url: &'static str,
+    api: Api,
+    env_keys: &'static [&'static str],
+) -> ProviderRow {
+    ProviderRow {
+        name,
+        label,
+        base_url,
+        base_url_env: None,
+        api,
+        env_keys,
+        ambient: None,
+        headers: &[],
+        compat: Compat::default,
+    }
+}
+
+fn max_tokens() -> Compat {
+    Compat {
+        max_tokens_field: true,
+        ..Compat::default()
+    }
+}
+
+/// Servers whose models think through their template, when they can at all.
+fn local() -> Compat {
+    Compat {
+        max_tokens_field: true,
+        thinking_format: ThinkingFormat::ChatTemplate,
+        ..Compat::default()
+    }
+}
+
+fn mistral() -> Compat {
+    Compat {
+        max_tokens_field: true,
+        // Refused there, and told without being asked for.
+        no_stream_usage: true,
+        short_tool_ids: true,
+        thinking_parts: true,
+        session_header: Some("x-affinity".to_owned()),
+        ..Compat::default()
+    }
+}
+
+fn zai() -> Compat {
+    Compat {
+        max_tokens_field: true,
+        thinking_format: ThinkingFormat::Thinking,
+        replay_reasoning_field: Some("reasoning_content".to_owned()),
+        ..Compat::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(name: &str, variables: &[(&str, &str)]) -> ProviderEntry {
+        let row = PROVIDERS.iter().find(|row| row.name == name).unwrap();
+        row.entry(&|wanted| {
+            let set = variables.iter().find(|(name, _)| *name == wanted);
+            set.map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    #[test]
+    fn the_environment_says_where_a_server_is() {
+        let url = |name, variables| entry(name, variables).base_url;
+        assert_eq!(url("anthropic", &[]), "https://api.anthropic.com");
+        assert_eq!(
+            url(
+                "anthropic",
+                &[("ANTHROPIC_BASE_URL", "https://proxy.example/")]
+            ),
+            "https://proxy.example"
+        );
+        assert_eq!(
+            url("azure", &[("AZURE_OPENAI_RESOURCE_NAME", "mine")]),
+            "https://mine.openai.azure.com/openai/v1"
+        );
+        assert_eq!(
+            url("azure", &[("AZURE_OPENAI_RESOURCE_NAME", " ")]),
+            "https://{AZURE_OPENAI_RESOURCE_NAME}.openai.azure.com/openai/v1"
+        );
+        let vertex = [
+            ("GOOGLE_CLOUD_PROJECT", "p"),
+            ("GOOGLE_CLOUD_LOCATION", "europe-west4"),
+        ];
+        assert_eq!(
+            url("google-vertex", &vertex),
+            "https://europe-west4-aiplatform.googleapis.com/v1/projects/p/locations/europe-west4/publishers/google"
+        );
+        assert_eq!(
+            url("ollama", &[("OLLAMA_HOST", "0.0.0.0:11500")]),
+            "http://127.0.0.1:11500"
+        );
+    }
+
+    #[test]
+    fn the_known_vendors_are_there() {
+        for name in [
+            "anthropic",
+            "openai",
+            "google",
+            "mistral",
+            "groq",
+            "cerebras",
+            "xai",
+            "deepseek",
+            "openrouter",
+            "github-copilot",
+            "together",
+            "fireworks",
+            "moonshot",
+            "zai",
+            "minimax",
+            "huggingface",
+            "nvidia",
+            "azure",
+            "vercel",
+            "google-vertex",
+            "google-vertex-anthropic",
+            "bedrock",
+            "ollama",
+            "lmstudio",
+            "vllm",
+            "llamacpp",
+        ] {
+            assert!(PROVIDERS.iter().any(|row| row.name == name), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_provider_is_there_once_with_a_key_or_on_this_machine() {
+        let mut names: Vec<&str> = PROVIDERS.iter().map(|row| row.name).collect();
+        names.sort_unstable();
+        let count = names.len();
+        names.dedup();
+        assert_eq!(names.len(), count);
+        for row in PROVIDERS {
+            let local = row.base_url.starts_with("http://127.0.0.1") || row.api == Api::Scripted;
+            assert_eq!(row.env_keys.is_empty(), local, "{}", row.name);
+            assert!(!row.base_url.ends_with('/'), "{}", row.name);
+        }
+    }
+}

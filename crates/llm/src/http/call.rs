@@ -1,0 +1,490 @@
+//! One call: prepare, send, read, end. A state machine that gives batches of events; dropping it drops the
+//! connection.
+
+use std::borrow::Cow;
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Response, Url};
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::fault::{self, Peer};
+use super::reader::Pace;
+use super::{Clients, Way};
+use crate::auth::ToSign;
+use crate::errors;
+use crate::event::{Delta, StreamEvent};
+use crate::frames::FrameParser;
+use crate::provider::{Request, Secret};
+use crate::sse::SseEvent;
+use crate::status::TurnStatus;
+use crate::surrogates::Surrogates;
+use crate::usage::Usage;
+use crate::wire::{Decoder, Wire};
+use osier_base::clock;
+
+/// Bytes of text and arguments one answer may have: far more than any model writes, and little enough to
+/// be held.
+const ANSWER_LIMIT: usize = 32 * 1024 * 1024;
+
+/// Bytes kept of a stream that has not given an event yet, to say what came instead.
+const HEAD_BYTES: usize = 1024;
+/// Bytes of an answer that are decoded before anybody hears of them, when they are there at once.
+const BATCH_BYTES: usize = 32 * 1024;
+/// Shortest time between two batches of an answer. No reader sees more often than that, and everybody behind
+/// a call works once a batch, not once a piece. The end of an answer does not wait for it.
+const BATCH_PACE: Duration = Duration::from_millis(40);
+
+/// Turns that a connection gets to bring more before it is taken for having none.
+const TURNS: usize = 2;
+
+pub(super) struct Call {
+    request: Request,
+    clients: Arc<Clients>,
+    phase: Phase,
+    ready: Vec<StreamEvent>,
+    /// The format to speak when it is not the model's own.
+    wire: Option<&'static Wire>,
+    peer: Peer,
+}
+
+enum Phase {
+    Prepare,
+    Send(Box<Outgoing>),
+    Read(Box<Reading>),
+    Ended,
+}
+
+/// A request that is ready to go.
+struct Outgoing {
+    wire: &'static Wire,
+    url: Url,
+    headers: HeaderMap,
+    body: String,
+}
+
+/// An answer that is coming in.
+struct Reading {
+    response: Response,
+    host: String,
+    parser: FrameParser,
+    surrogates: Surrogates,
+    decoder: Box<dyn Decoder>,
+    /// The first bytes, until an event was read from them.
+    head: Vec<u8>,
+    saw_event: bool,
+    /// Bytes of text and arguments so far.
+    length: usize,
+    pace: Pace,
+    /// Before then pieces of text wait for more of them.
+    batch: Instant,
+}
+
+impl Call {
+    pub(super) fn new(request: Request, clients: Arc<Clients>) -> Self {
+        Self {
+            peer: Peer::provider(&request.model),
+            request,
+            clients,
+            phase: Phase::Prepare,
+            ready: Vec::new(),
+            wire: None,
+        }
+    }
+
+    pub(super) fn with_wire(mut self, wire: &'static Wire, peer: Peer) -> Self {
+        self.wire = Some(wire);
+        self.peer = peer;
+        self
+    }
+
+    /// The next events; `None` after the last.
+    pub(super) async fn next(&mut self) -> Option<Vec<StreamEvent>> {
+        loop {
+            if !self.ready.is_empty() {
+                let ready = std::mem::take(&mut self.ready);
+                return Some(ready.into_iter().map(|event| self.redact(event)).collect());
+            }
+            match std::mem::replace(&mut self.phase, Phase::Ended) {
+                Phase::Prepare => self.prepare(),
+                Phase::Send(outgoing) => self.send(*outgoing).await,
+                Phase::Read(reading) => self.read(reading).await,
+                Phase::Ended => return None,
+            }
+        }
+    }
+
+    fn fail(&mut self, status: TurnStatus) {
+        let usage = Usage::default();
+        self.ready.push(StreamEvent::Failed { status, usage });
+    }
+
+    /// Errors inside a stream may quote anything.
+    fn redact(&self, mut event: StreamEvent) -> StreamEvent {
+        if let (StreamEvent::Failed { status, .. }, Some(key)) = (&mut event, &self.request.api_key)
+            && let Some(message) = status.message_mut()
+            && let Cow::Owned(hidden) = key.hide_in(message)
+        {
+            *message = hidden;
+        }
+        event
+    }
+
+    fn prepare(&mut self) {
+        match Outgoing::new(&self.request, self.wire) {
+            Ok(outgoing) => {
+                let trace = self.request.options.trace;
+                self.ready.push(StreamEvent::Request {
+                    bytes: outgoing.body.len(),
+                    body: trace.then(|| outgoing.body.clone()),
+                });
+                self.phase = Phase::Send(Box::new(outgoing));
+            }
+            Err(status) => self.fail(status),
+        }
+    }
+
+    async fn send(&mut self, outgoing: Outgoing) {
+        let Outgoing {
+            wire,
+            url,
+            headers,
+            body,
+        } = outgoing;
+        let bytes = body.len();
+        let host = fault::host(&url);
+        let local = fault::is_loopback(&url);
+        let client = match self.clients.get(Way::to(&url)).await {
+            Ok(client) => client,
+            Err(reason) => {
+                self.fail(TurnStatus::NetworkError {
+                    message: format!("the HTTP client cannot be built: {reason}"),
+                    retryable: false,
+                });
+                return;
+            }
+        };
+        let idle = self.clients.options.idle_timeout;
+        let sent = client.post(url).headers(headers).body(body).send();
+        let response = match timeout(idle, sent).await {
+            Ok(Ok(response)) => response,
+            Ok(Err(error)) => return self.fail(fault::transport(&error, &host, local)),
+            Err(_) => return self.fail(fault::silence(&host, idle)),
+        };
+        let model = &self.request.model;
+        if !response.status().is_success() {
+            let key = self.request.api_key.as_ref();
+            let status = fault::answered(response, &self.peer, bytes, key, idle).await;
+            return self.fail(status);
+        }
+        if fault::is_page(&response) {
+            let key = self.request.api_key.as_ref();
+            let status = fault::not_a_stream(response, &self.peer, key, idle).await;
+            return self.fail(status);
+        }
+        self.phase = Phase::Read(Box::new(Reading {
+            response,
+            host,
+            parser: wire.framing.parser(),
+            surrogates: Surrogates::default(),
+            decoder: (wire.decoder)(model),
+            head: Vec::new(),
+            saw_event: false,
+            length: 0,
+            pace: Pace::new(),
+            batch: Instant::now(),
+        }));
+    }
+
+    /// Reads until there is a batch, or the end.
+    async fn read(&mut self, mut reading: Box<Reading>) {
+        let idle = self.clients.options.idle_timeout;
+        let mut out = Vec::new();
+        let mut room = BATCH_BYTES;
+        loop {
+            reading.pace.rest().await;
+            let key = self.request.api_key.as_ref();
+            reading.look((idle, key), &mut out, &mut room).await;
+            let waits = !out.is_empty() && out.iter().all(is_piece);
+            if reading.decoder.ended() || room == 0 || !waits || Instant::now() >= reading.batch {
+                break;
+            }
+        }
+        reading.batch = Instant::now() + BATCH_PACE;
+        for event in out {
+            self.add(event);
+        }
+        if !reading.decoder.ended() {
+            self.phase = Phase::Read(reading);
+        }
+    }
+
+    /// Pieces that arrived together go on as one: everybody behind this call handles them once.
+    fn add(&mut self, event: StreamEvent) {
+        if let (Some(StreamEvent::Delta(last)), StreamEvent::Delta(next)) =
+            (self.ready.last_mut(), &event)
+            && last.merge(next)
+        {
+            return;
+        }
+        self.ready.push(event);
+    }
+}
+
+/// Whether an event only grows what is there.
+fn is_piece(event: &StreamEvent) -> bool {
+    matches!(event, StreamEvent::Delta(_) | StreamEvent::Usage(_))
+}
+
+/// Lets the tasks run that are ready now. Unlike the runtime's own way it does not look for news of the system
+/// first, which costs more than the piece that is waited for.
+async fn give_way() {
+    let mut gave = false;
+    poll_fn(|cx| {
+        if std::mem::replace(&mut gave, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+impl Reading {
+    /// Takes what the connection has; waits for it while nothing of this batch is there, else until the batch
+    /// is due.
+    async fn look(
+        &mut self,
+        (idle, key): (Duration, Option<&Secret>),
+        out: &mut Vec<StreamEvent>,
+        room: &mut usize,
+    ) {
+        // Mostly there is something, and no timer is set.
+        let mut chunk = match self.response.chunk().now_or_never() {
+            Some(chunk) => Ok(chunk),
+            None if out.is_empty() => timeout(idle, self.response.chunk()).await,
+            None => match timeout_at(self.batch, self.response.chunk()).await {
+                Ok(chunk) => Ok(chunk),
+                Err(_) => return,
+            },
+        };
+        loop {
+            match chunk {
+                Ok(Ok(Some(bytes))) => {
+                    *room = room.saturating_sub(bytes.len());
+                    self.take(&bytes, out);
+                }
+                Ok(Ok(None)) => self.finish(key, out),
+                Ok(Err(error)) => self.decoder.fail(fault::cut(&error, &self.host), out),
+                Err(_) => self.decoder.fail(fault::silence(&self.host, idle), out),
+            }
+            if *room == 0 || self.decoder.ended() {
+                return;
+            }
+            // The connection hands over one chunk at a time: it gets turns to bring the next.
+            let mut next = None;
+            for _ in 0..TURNS {
+                if next.is_none() {
+                    give_way().await;
+                    next = self.response.chunk().now_or_never();
+                }
+            }
+            let Some(next) = next else {
+                return self.pace.looked();
+            };
+            chunk = Ok(next);
+        }
+    }
+
+    fn take(&mut self, bytes: &[u8], out: &mut Vec<StreamEvent>) {
+        if !self.saw_event {
+            let room = HEAD_BYTES.saturating_sub(self.head.len());
+            self.head.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        }
+        match self.parser.push(bytes) {
+            Ok(events) => {
+                if !events.is_empty() && !std::mem::replace(&mut self.saw_event, true) {
+                    self.head = Vec::new();
+                }
+                for event in events {
+                    if self.decoder.ended() {
+                        break;
+                    }
+                    self.decode(event, out);
+                }
+            }
+            Err(error) => {
+                let message = format!("`{}`: {error}", self.host);
+                self.decoder
+                    .fail(TurnStatus::InvalidResponse { message }, out);
+            }
+        }
+    }
+
+    fn decode(&mut self, mut event: SseEvent, out: &mut Vec<StreamEvent>) {
+        if let Cow::Owned(mended) = self.surrogates.mend(&event.data) {
+            event.data = mended;
+        }
+        let before = out.len();
+        self.decoder.push(&event, out);
+        self.length += out[before..].iter().map(delta_length).sum::<usize>();
+        if self.length > ANSWER_LIMIT && !self.decoder.ended() {
+            let limit = ANSWER_LIMIT / 1024 / 1024;
+            let status = TurnStatus::ModelError {
+                message: format!("the answer has more than {limit} MiB"),
+                retryable: false,
+            };
+            self.decoder.fail(status, out);
+        }
+    }
+
+    fn finish(&mut self, key: Option<&Secret>, out: &mut Vec<StreamEvent>) {
+        if let Some(event) = self.parser.finish() {
+            self.saw_event = true;
+            self.decode(event, out);
+        }
+        if self.decoder.ended() {
+            return;
+        }
+        if !self.saw_event && !self.head.is_empty() {
+            let came = errors::excerpt(&self.head, key);
+            let host = &self.host;
+            let message = format!("`{host}` did not answer with a stream of events: {came}");
+            self.decoder
+                .fail(TurnStatus::InvalidResponse { message }, out);
+        }
+        self.decoder.finish(out);
+    }
+}
+
+fn delta_length(event: &StreamEvent) -> usize {
+    match event {
+        StreamEvent::Delta(
+            Delta::TextDelta { delta, .. }
+            | Delta::ThinkingDelta { delta, .. }
+            | Delta::ToolcallDelta { delta, .. },
+        ) => delta.len(),
+        _ => 0,
+    }
+}
+
+impl Outgoing {
+    fn new(request: &Request, wire: Option<&'static Wire>) -> Result<Self, TurnStatus> {
+        let model = &request.model;
+        let refuse = |message: String| TurnStatus::ModelError {
+            message,
+            retryable: false,
+        };
+        let wire = wire.or_else(|| Wire::find(model.api)).ok_or_else(|| {
+            refuse(format!(
+                "`{}` speaks `{}`, which is not spoken over HTTP",
+                model.reference(),
+                model.api.name(),
+            ))
+        })?;
+        let address = wire.url(model);
+        let url = Url::parse(&address)
+            .ok()
+            .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+            .ok_or_else(|| {
+                refuse(format!(
+                    "the base URL `{}` of `{}` is not an http or https address{}",
+                    model.base_url,
+                    model.provider,
+                    unset(&model.base_url)
+                ))
+            })?;
+        let mut headers = headers(request, wire).map_err(refuse)?;
+        let body = (wire.body)(request).to_string();
+        sign(request, &url, &mut headers, &body).map_err(refuse)?;
+        Ok(Self {
+            wire,
+            url,
+            headers,
+            body,
+        })
+    }
+}
+
+/// Adds a signature, where that takes the place of a key.
+fn sign(request: &Request, url: &Url, headers: &mut HeaderMap, body: &str) -> Result<(), String> {
+    let Some(signing) = &request.signing else {
+        return Ok(());
+    };
+    let to_sign = ToSign {
+        method: "POST",
+        path: url.path(),
+        query: url.query().unwrap_or_default(),
+        headers: vec![
+            ("content-type", "application/json".to_owned()),
+            ("host", fault::host(url)),
+        ],
+        body: body.as_bytes(),
+    };
+    for (name, value) in signing.headers(to_sign, clock::now_ms()) {
+        let mut value = HeaderValue::from_str(&value).map_err(|_| {
+            format!(
+                "the credentials of `{}` hold characters that no header may have",
+                request.model.provider
+            )
+        })?;
+        value.set_sensitive(true);
+        headers.insert(HeaderName::from_static(name), value);
+    }
+    Ok(())
+}
+
+/// What to do about a base URL that still names variables.
+fn unset(base_url: &str) -> &'static str {
+    if base_url.contains('{') {
+        ": set the variables it names, or `baseUrl` in models.json"
+    } else {
+        ""
+    }
+}
+
+/// The headers of a call. What the model's own entry names wins over the wire format's.
+fn headers(request: &Request, wire: &Wire) -> Result<HeaderMap, String> {
+    let model = &request.model;
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(
+        ACCEPT,
+        HeaderValue::from_static(wire.framing.content_type()),
+    );
+    let own = wire.headers(request);
+    let own = own
+        .iter()
+        .map(|(name, value)| (name.as_ref(), value.as_str()));
+    let named = model
+        .headers
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()));
+    if let Some(key) = &request.api_key {
+        let place = wire.key_header(model);
+        let mut value = HeaderValue::from_str(&place.value(key.expose())).map_err(|_| {
+            format!(
+                "the key of `{}` holds characters that no header may have",
+                model.provider
+            )
+        })?;
+        value.set_sensitive(true);
+        headers.insert(HeaderName::from_static(place.name()), value);
+    }
+    for (name, value) in own.chain(named) {
+        let bad = || format!("the header `{name}` of `{}` is not valid", model.provider);
+        let parsed = HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad())?;
+        // What is tried out is a list: a sign-in adds to what the format asks for.
+        let value = match headers.get(&parsed).and_then(|have| have.to_str().ok()) {
+            Some(have) if parsed == "anthropic-beta" => format!("{have},{value}"),
+            _ => value.to_owned(),
+        };
+        let value = HeaderValue::from_str(&value).map_err(|_| bad())?;
+        headers.insert(parsed, value);
+    }
+    Ok(headers)
+}

@@ -1,0 +1,105 @@
+//! Fetches a document whole: a list of models, published data. Bounded in size and time, and what is not a
+//! success is told in the same words as a failed call.
+
+use std::time::Duration;
+
+use reqwest::Url;
+use reqwest::header::{ACCEPT, ETAG, HeaderValue, IF_NONE_MATCH};
+use tokio::time::{Instant, timeout_at};
+
+use super::fault::{self, Peer};
+use super::{HttpOptions, Way, client};
+use crate::provider::Secret;
+use crate::status::TurnStatus;
+
+/// What is fetched, and how much of it.
+#[derive(Debug, Clone)]
+pub struct Fetch<'a> {
+    pub url: &'a str,
+    /// Sent as bearer.
+    pub token: Option<&'a Secret>,
+    /// What came last, by the server's own mark.
+    pub etag: Option<&'a str>,
+    /// Bytes.
+    pub limit: usize,
+    /// For all of it.
+    pub time: Duration,
+}
+
+/// What came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fetched {
+    /// The document is the one that `etag` marks.
+    Unchanged,
+    Whole {
+        body: Vec<u8>,
+        etag: Option<String>,
+    },
+}
+
+impl Fetch<'_> {
+    /// Fetches it, as `peer` when that is no provider.
+    pub(super) async fn from(
+        &self,
+        peer: &Peer,
+        http: &HttpOptions,
+    ) -> Result<Fetched, TurnStatus> {
+        let until = Instant::now() + self.time;
+        let url = Url::parse(self.url).map_err(|error| TurnStatus::ModelError {
+            message: format!("`{}` is no address: {error}", self.url),
+            retryable: false,
+        })?;
+        let (host, local) = (fault::host(&url), fault::is_loopback(&url));
+        let unusable = |reason| TurnStatus::NetworkError {
+            message: reason,
+            retryable: false,
+        };
+        let client = client(http.clone(), Way::to(&url))
+            .await
+            .map_err(unusable)?;
+        let accept = HeaderValue::from_static("application/json");
+        let mut request = client.get(url).header(ACCEPT, accept);
+        if let Some(token) = self.token {
+            request = request.bearer_auth(token.expose());
+        }
+        if let Some(etag) = self.etag {
+            request = request.header(IF_NONE_MATCH, etag);
+        }
+        let late = |_| fault::silence(&host, self.time);
+        let response = timeout_at(until, request.send()).await.map_err(late)?;
+        let mut response = response.map_err(|error| fault::transport(&error, &host, local))?;
+        if response.status() == reqwest::StatusCode::NOT_MODIFIED {
+            return Ok(Fetched::Unchanged);
+        }
+        if !response.status().is_success() {
+            return Err(fault::answered(response, peer, 0, self.token, self.time).await);
+        }
+        let etag = response.headers().get(ETAG);
+        let etag = etag.and_then(|etag| etag.to_str().ok()).map(str::to_owned);
+        let mut body = Vec::new();
+        loop {
+            let chunk = timeout_at(until, response.chunk()).await.map_err(late)?;
+            match chunk.map_err(|error| fault::cut(&error, &host))? {
+                Some(bytes) if body.len() + bytes.len() <= self.limit => {
+                    body.extend_from_slice(&bytes);
+                }
+                Some(_) => {
+                    let message = format!("`{host}` sent more than {} bytes", self.limit);
+                    return Err(TurnStatus::InvalidResponse { message });
+                }
+                None => return Ok(Fetched::Whole { body, etag }),
+            }
+        }
+    }
+
+    /// Fetches it from wherever the address leads.
+    pub async fn run(&self, http: &HttpOptions) -> Result<Fetched, TurnStatus> {
+        let peer = Peer {
+            name: Url::parse(self.url)
+                .map_or_else(|_| self.url.to_owned(), |url| fault::host(&url)),
+            mend: "it wants to know who asks".to_owned(),
+            window: u64::MAX,
+        };
+        self.from(&peer, http).await
+    }
+}

@@ -1,0 +1,394 @@
+//! Every fault a server can have, against a server that has it.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+use super::{HttpOptions, HttpProvider};
+use crate::event::{Delta, StreamEvent};
+use crate::model::Api;
+use crate::provider::{Provider, Request, Secret};
+use crate::status::TurnStatus;
+use crate::wire::testing::{model, request, user};
+
+const KEY: &str = "sk-test-1234567890";
+const STREAM: &str = include_str!("../../../../tests/fixtures/llm/llamacpp-anthropic-text.sse");
+
+/// What the server does after its response was written.
+#[derive(Clone, Copy)]
+enum Then {
+    Close,
+    Hang,
+}
+
+/// A server for one kind of answer; keeps the requests it got.
+struct Server {
+    base: String,
+    requests: Arc<Mutex<Vec<String>>>,
+}
+
+impl Server {
+    async fn start(response: impl Into<Vec<u8>>, then: Then) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let (response, seen) = (response.into(), Arc::clone(&requests));
+        tokio::spawn(async move {
+            while let Ok((mut socket, _)) = listener.accept().await {
+                let asked = read_request(&mut socket).await;
+                seen.lock().unwrap().push(asked);
+                socket.write_all(&response).await.unwrap();
+                if let Then::Hang = then {
+                    std::future::pending::<()>().await;
+                }
+                socket.shutdown().await.ok();
+            }
+        });
+        Self { base, requests }
+    }
+
+    async fn call(&self) -> Vec<StreamEvent> {
+        collect(ask(&self.base)).await
+    }
+
+    async fn status(&self) -> TurnStatus {
+        status(self.call().await)
+    }
+}
+
+async fn read_request(socket: &mut TcpStream) -> String {
+    let mut bytes = Vec::new();
+    let mut buffer = [0; 4096];
+    loop {
+        let count = socket.read(&mut buffer).await.unwrap();
+        bytes.extend_from_slice(&buffer[..count]);
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let whole = text.split_once("\r\n\r\n").is_some_and(|(head, body)| {
+            let length = head
+                .lines()
+                .find_map(|line| line.strip_prefix("content-length: "))
+                .map_or(0, |length| length.parse().unwrap());
+            body.len() >= length
+        });
+        // A TLS client waits for an answer to its first record.
+        if whole || count == 0 || bytes[0] == 0x16 {
+            return text;
+        }
+    }
+}
+
+fn ask(base: &str) -> Request {
+    let mut model = model(Api::AnthropicMessages);
+    model.base_url = base.to_owned();
+    let mut request = request(model, vec![user("hi")]);
+    request.api_key = Some(Secret::new(KEY));
+    request
+}
+
+async fn collect(request: Request) -> Vec<StreamEvent> {
+    collect_with(HttpOptions::default(), request).await
+}
+
+async fn collect_with(options: HttpOptions, request: Request) -> Vec<StreamEvent> {
+    let provider = HttpProvider::new(options);
+    let events: Vec<StreamEvent> = provider.stream(request).collect().await;
+    assert!(!format!("{events:?}").contains(KEY), "{events:?}");
+    events
+}
+
+fn status(events: Vec<StreamEvent>) -> TurnStatus {
+    match events.into_iter().last() {
+        Some(StreamEvent::Failed { status, .. }) => status,
+        other => panic!("not a failure: {other:?}"),
+    }
+}
+
+fn answer(head: &str, body: &str) -> String {
+    let length = body.len();
+    format!("HTTP/1.1 {head}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}")
+}
+
+fn error(kind: &str, message: &str) -> String {
+    json!({"type": "error", "error": {"type": kind, "message": message}}).to_string()
+}
+
+#[tokio::test]
+async fn a_stream_arrives_as_events_and_the_request_as_the_vendor_wants_it() {
+    let server = Server::start(
+        answer("200 OK\r\ncontent-type: text/event-stream", STREAM),
+        Then::Close,
+    )
+    .await;
+    let mut request = ask(&server.base);
+    request.options.trace = true;
+    let model = Arc::make_mut(&mut request.model);
+    model.headers.insert("x-extra".to_owned(), "1".to_owned());
+    let events = collect(request).await;
+    let StreamEvent::Request {
+        bytes,
+        body: Some(body),
+    } = &events[0]
+    else {
+        panic!("{events:?}");
+    };
+    assert_eq!(*bytes, body.len());
+    assert!(matches!(events[1], StreamEvent::Start { .. }));
+    let text: String = events
+        .iter()
+        .filter_map(|event| match event {
+            StreamEvent::Delta(Delta::TextDelta { delta, .. }) => Some(delta.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(text, "How can I assist you today?");
+    assert!(matches!(events.last(), Some(StreamEvent::Done { .. })));
+    let requests = server.requests.lock().unwrap();
+    let (head, sent) = requests[0].split_once("\r\n\r\n").unwrap();
+    for line in [
+        "POST /v1/messages HTTP/1.1",
+        &format!("x-api-key: {KEY}"),
+        "anthropic-version: 2023-06-01",
+        "content-type: application/json",
+        "x-extra: 1",
+    ] {
+        assert!(head.lines().any(|have| have == line), "{line}\n{head}");
+    }
+    assert_eq!(sent, body);
+    assert_eq!(
+        serde_json::from_str::<Value>(sent).unwrap()["model"],
+        "model-1"
+    );
+}
+
+#[tokio::test]
+async fn http_errors_end_in_their_status() {
+    let limited = "429 Too Many\r\nretry-after: 7";
+    let forbidden = "500 Oops\r\nx-should-retry: false";
+    for (head, body, expected) in [
+        (
+            limited,
+            error("rate_limit_error", "slow down"),
+            TurnStatus::RateLimit {
+                message: "`vendor` answered 429: slow down".to_owned(),
+                retry_after_ms: Some(7000),
+            },
+        ),
+        (
+            "429 Too Many",
+            json!({"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}).to_string(),
+            TurnStatus::QuotaExceeded {
+                message: "`vendor` answered 429: You exceeded your current quota".to_owned(),
+            },
+        ),
+        (
+            "500 Oops",
+            error("api_error", "internal"),
+            TurnStatus::ModelError {
+                message: "`vendor` answered 500: internal".to_owned(),
+                retryable: true,
+            },
+        ),
+        (
+            forbidden,
+            error("api_error", "internal"),
+            TurnStatus::ModelError {
+                message: "`vendor` answered 500: internal".to_owned(),
+                retryable: false,
+            },
+        ),
+        (
+            "529 Overloaded",
+            error("overloaded_error", "Overloaded"),
+            TurnStatus::ModelError {
+                message: "`vendor` answered 529: Overloaded".to_owned(),
+                retryable: true,
+            },
+        ),
+        (
+            "401 Unauthorized",
+            error("authentication_error", &format!("bad key {KEY}")),
+            TurnStatus::AuthError {
+                message: "`vendor` answered 401: bad key … (check the key of `vendor`)".to_owned(),
+            },
+        ),
+        (
+            "502 Bad Gateway\r\ncontent-type: text/html",
+            "<html>nginx</html>".to_owned(),
+            TurnStatus::ModelError {
+                message: "`vendor` answered 502: a web page: <html>nginx</html>".to_owned(),
+                retryable: true,
+            },
+        ),
+        (
+            "404 Not Found",
+            String::new(),
+            TurnStatus::ModelError {
+                message: "`vendor` answered 404: no reason given".to_owned(),
+                retryable: false,
+            },
+        ),
+        (
+            "302 Found\r\nlocation: https://login.example/x?y=z",
+            String::new(),
+            TurnStatus::InvalidResponse {
+                message: "`vendor` answered 302, a redirect to `login.example`: check its base URL".to_owned(),
+            },
+        ),
+    ] {
+        let server = Server::start(answer(head, &body), Then::Close).await;
+        assert_eq!(server.status().await, expected);
+    }
+}
+
+#[tokio::test]
+async fn a_success_that_is_no_stream_is_named() {
+    for (head, body, expected) in [
+        (
+            "200 OK\r\ncontent-type: text/html; charset=utf-8",
+            "<html><title>Log in</title></html>",
+            "`vendor` answered with a web page where a stream of events should be: <html><title>Log in</title></html>",
+        ),
+        (
+            "200 OK\r\ncontent-type: application/json",
+            "{\"id\": 1}",
+            "`vendor` answered with JSON where a stream of events should be: {\"id\": 1}",
+        ),
+        (
+            "200 OK",
+            "what is this",
+            "did not answer with a stream of events: what is this",
+        ),
+        ("200 OK", "", "`vendor` sent an empty stream"),
+        (
+            "200 OK\r\ncontent-type: text/event-stream",
+            "data: {\"type\"\n\n",
+            "`vendor` sent something that is not its wire format: {\"type\"",
+        ),
+    ] {
+        let server = Server::start(answer(head, body), Then::Close).await;
+        let status = server.status().await;
+        assert!(
+            matches!(status, TurnStatus::InvalidResponse { .. }),
+            "{status:?}"
+        );
+        assert!(status.message().ends_with(expected), "{status:?}");
+    }
+    let body = error("overloaded_error", "Overloaded");
+    let head = "200 OK\r\ncontent-type: application/json";
+    let server = Server::start(answer(head, &body), Then::Close).await;
+    assert!(matches!(
+        server.status().await,
+        TurnStatus::ModelError {
+            retryable: true,
+            ..
+        }
+    ));
+}
+
+#[tokio::test]
+async fn a_cut_stream_keeps_what_came_and_fails() {
+    let half = &STREAM[..STREAM.find(" assist").unwrap()];
+    let whole = answer("200 OK\r\ncontent-type: text/event-stream", STREAM);
+    // The length promises more than comes; and a body that simply ends.
+    let broken = whole.replace(STREAM, half);
+    let ended = answer("200 OK\r\ncontent-type: text/event-stream", half);
+    for response in [broken, ended] {
+        let server = Server::start(response, Then::Close).await;
+        let events = server.call().await;
+        let text: String = events
+            .iter()
+            .filter_map(|event| match event {
+                StreamEvent::Delta(Delta::TextDelta { delta, .. }) => Some(delta.as_str()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(text, "How can I");
+        assert!(matches!(
+            status(events),
+            TurnStatus::NetworkError {
+                retryable: true,
+                ..
+            } | TurnStatus::InvalidResponse { .. }
+        ));
+    }
+}
+
+#[tokio::test]
+async fn silence_is_a_timeout() {
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
+    for response in [
+        String::new(),
+        head.to_owned(),
+        format!("{head}: keep-alive\n\n"),
+    ] {
+        let server = Server::start(response, Then::Hang).await;
+        let impatient = HttpOptions {
+            idle_timeout: Duration::from_millis(50),
+            ..HttpOptions::default()
+        };
+        let status = status(collect_with(impatient, ask(&server.base)).await);
+        assert!(matches!(status, TurnStatus::Timeout { .. }), "{status:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_or_speaks_no_tls_is_named() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let host = listener.local_addr().unwrap().to_string();
+    drop(listener);
+    let TurnStatus::NetworkError {
+        message,
+        retryable: true,
+    } = status(collect(ask(&format!("http://{host}"))).await)
+    else {
+        panic!("not a network error");
+    };
+    assert!(
+        message.starts_with(&format!("cannot reach `{host}`: ")),
+        "{message}"
+    );
+    assert!(message.ends_with("(is the server running?)"), "{message}");
+
+    let server = Server::start(answer("400 Bad Request", ""), Then::Close).await;
+    let secure = server.base.replace("http:", "https:");
+    let told = status(collect(ask(&secure)).await);
+    assert!(
+        matches!(
+            told,
+            TurnStatus::NetworkError {
+                retryable: false,
+                ..
+            }
+        ),
+        "{told:?}"
+    );
+}
+
+#[tokio::test]
+async fn what_cannot_be_called_is_refused_before_the_network() {
+    let mut unsupported = ask("http://127.0.0.1:9");
+    Arc::make_mut(&mut unsupported.model).api = Api::Scripted;
+    assert_eq!(
+        status(collect(unsupported).await),
+        TurnStatus::ModelError {
+            message: "`vendor/model-1` speaks `scripted`, which is not spoken over HTTP".to_owned(),
+            retryable: false,
+        }
+    );
+    let told = status(collect(ask("ftp://x")).await);
+    assert_eq!(
+        told.message(),
+        "the base URL `ftp://x` of `vendor` is not an http or https address"
+    );
+    let mut bad_key = ask("http://127.0.0.1:9");
+    bad_key.api_key = Some(Secret::new("new\nline"));
+    let told = status(collect(bad_key).await);
+    assert!(
+        told.message().starts_with("the key of `vendor` holds"),
+        "{told:?}"
+    );
+}

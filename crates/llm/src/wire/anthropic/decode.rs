@@ -1,0 +1,350 @@
+//! Reads an answer of Anthropic's Messages.
+//!
+//! Decides on `data.type`, because some proxies drop the `event:` field. Events, deltas and blocks of
+//! unknown type are skipped, as the vendor asks of its clients. An answer is complete when
+//! `message_stop` or a stop reason came; blocks may interleave.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::errors::Fault;
+use crate::event::{Delta, StreamEvent};
+use crate::message::StopReason;
+use crate::model::Model;
+use crate::sse::SseEvent;
+use crate::status::TurnStatus;
+use crate::wire::Decoder;
+use crate::wire::answer::Answer;
+
+#[derive(Debug)]
+pub(super) struct AnthropicDecoder {
+    answer: Answer,
+    open: Vec<OpenBlock>,
+    stop_reason: Option<String>,
+}
+
+/// A block that has begun and not ended.
+#[derive(Debug)]
+struct OpenBlock {
+    /// The server's index.
+    remote: u64,
+    /// Ours; blocks that are skipped have no place.
+    index: usize,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Text,
+    Thinking {
+        signature: String,
+    },
+    Call {
+        raw: String,
+        /// Arguments that came whole, with the start of the block.
+        whole: Option<Value>,
+    },
+}
+
+/// Every event in one shape: fields that do not belong to the type are absent.
+#[derive(Debug, Deserialize)]
+struct Frame {
+    r#type: String,
+    #[serde(default)]
+    index: u64,
+    #[serde(default)]
+    message: Option<Start>,
+    #[serde(default)]
+    content_block: Option<Block>,
+    #[serde(default)]
+    delta: Option<Piece>,
+    #[serde(default)]
+    usage: Option<WireUsage>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Start {
+    #[serde(default)]
+    id: Option<String>,
+    #[serde(default)]
+    usage: Option<WireUsage>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Block {
+    r#type: String,
+    #[serde(default)]
+    text: Option<String>,
+    #[serde(default)]
+    thinking: Option<String>,
+    #[serde(default)]
+    signature: Option<String>,
+    #[serde(default)]
+    data: Option<String>,
+    #[serde(default)]
+    id: Option<String>,
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    input: Option<Value>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Piece {
+    #[serde(default)]
+    text: Option<String>,
+    #[serde(default)]
+    thinking: Option<String>,
+    #[serde(default)]
+    signature: Option<String>,
+    #[serde(default)]
+    partial_json: Option<String>,
+    #[serde(default)]
+    stop_reason: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct WireUsage {
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    cache_creation_input_tokens: Option<u64>,
+    cache_read_input_tokens: Option<u64>,
+    output_tokens_details: Option<OutputDetails>,
+}
+
+#[derive(Debug, Deserialize)]
+struct OutputDetails {
+    thinking_tokens: Option<u64>,
+}
+
+/// The types whose shape matters; any other may look as it likes.
+const KNOWN: &[&str] = &[
+    "message_start",
+    "content_block_start",
+    "content_block_delta",
+    "content_block_stop",
+    "message_delta",
+];
+
+impl AnthropicDecoder {
+    pub(super) fn new(model: &Model) -> Self {
+        Self {
+            answer: Answer::new(model),
+            open: Vec::new(),
+            stop_reason: None,
+        }
+    }
+
+    fn take(&mut self, frame: Frame, data: &str, out: &mut Vec<StreamEvent>) {
+        match frame.r#type.as_str() {
+            "message_start" => self.begin(frame.message, out),
+            "content_block_start" => {
+                if let Some(block) = frame.content_block {
+                    self.answer.start(None, out);
+                    self.open_block(frame.index, block, out);
+                }
+            }
+            "content_block_delta" => {
+                if let Some(piece) = frame.delta {
+                    self.grow_block(frame.index, piece, out);
+                }
+            }
+            "content_block_stop" => {
+                if let Some(at) = self.open.iter().position(|open| open.remote == frame.index) {
+                    let block = self.open.remove(at);
+                    close_block(block, out);
+                }
+            }
+            "message_delta" => {
+                if let Some(usage) = frame.usage {
+                    self.count(&usage, out);
+                }
+                let reason = frame.delta.and_then(|delta| delta.stop_reason);
+                self.stop_reason = reason.or(self.stop_reason.take());
+            }
+            "message_stop" => self.end(out),
+            "error" => self.fail_from(data, out),
+            _ => {}
+        }
+    }
+
+    fn begin(&mut self, message: Option<Start>, out: &mut Vec<StreamEvent>) {
+        let (id, usage) = message.map_or((None, None), |start| (start.id, start.usage));
+        self.answer.start(id, out);
+        if let Some(usage) = usage {
+            self.count(&usage, out);
+        }
+    }
+
+    fn open_block(&mut self, remote: u64, block: Block, out: &mut Vec<StreamEvent>) {
+        let answer = &mut self.answer;
+        let (index, kind) = match block.r#type.as_str() {
+            "text" => {
+                let index = answer.open_text(out);
+                answer.text(index, block.text.unwrap_or_default(), out);
+                (index, Kind::Text)
+            }
+            "thinking" => {
+                let index = answer.open_thinking(out);
+                if let Some(delta) = block.thinking.filter(|text| !text.is_empty()) {
+                    out.push(StreamEvent::Delta(Delta::ThinkingDelta { index, delta }));
+                }
+                let signature = block.signature.unwrap_or_default();
+                (index, Kind::Thinking { signature })
+            }
+            "redacted_thinking" => {
+                answer.hidden_thinking(block.data.unwrap_or_default(), out);
+                return;
+            }
+            "tool_use" => {
+                let id = block
+                    .id
+                    .filter(|id| !id.is_empty())
+                    .unwrap_or_else(|| osier_base::ids::prefixed("call"));
+                let name = block.name.unwrap_or_default();
+                let index = answer.open_call(id, name, out);
+                let whole = block
+                    .input
+                    .filter(|input| input.as_object().is_some_and(|input| !input.is_empty()));
+                let raw = String::new();
+                (index, Kind::Call { raw, whole })
+            }
+            _ => return,
+        };
+        self.open.push(OpenBlock {
+            remote,
+            index,
+            kind,
+        });
+    }
+
+    fn grow_block(&mut self, remote: u64, piece: Piece, out: &mut Vec<StreamEvent>) {
+        let Some(block) = self.open.iter_mut().find(|open| open.remote == remote) else {
+            return;
+        };
+        let index = block.index;
+        match &mut block.kind {
+            Kind::Text => self.answer.text(index, piece.text.unwrap_or_default(), out),
+            Kind::Thinking { signature } => {
+                if let Some(delta) = piece.thinking.filter(|text| !text.is_empty()) {
+                    out.push(StreamEvent::Delta(Delta::ThinkingDelta { index, delta }));
+                }
+                signature.push_str(&piece.signature.unwrap_or_default());
+            }
+            Kind::Call { raw, .. } => {
+                if let Some(delta) = piece.partial_json.filter(|text| !text.is_empty()) {
+                    raw.push_str(&delta);
+                    out.push(StreamEvent::Delta(Delta::ToolcallDelta { index, delta }));
+                }
+            }
+        }
+    }
+
+    /// Counts are cumulative; one that is absent stays as it was.
+    fn count(&mut self, wire: &WireUsage, out: &mut Vec<StreamEvent>) {
+        let usage = &mut self.answer.usage;
+        let details = wire.output_tokens_details.as_ref();
+        for (count, told) in [
+            (&mut usage.input, wire.input_tokens),
+            (&mut usage.output, wire.output_tokens),
+            (&mut usage.cache_write, wire.cache_creation_input_tokens),
+            (&mut usage.cache_read, wire.cache_read_input_tokens),
+            (
+                &mut usage.reasoning,
+                details.and_then(|details| details.thinking_tokens),
+            ),
+        ] {
+            *count = told.unwrap_or(*count);
+        }
+        self.answer.tell_usage(out);
+    }
+
+    fn end(&mut self, out: &mut Vec<StreamEvent>) {
+        for block in std::mem::take(&mut self.open) {
+            close_block(block, out);
+        }
+        match self.stop_reason.as_deref() {
+            Some("model_context_window_exceeded") => self.answer.overflow(out),
+            reason => self.answer.done(stop_reason(reason), out),
+        }
+    }
+
+    fn fail_from(&mut self, data: &str, out: &mut Vec<StreamEvent>) {
+        let body = serde_json::from_str::<Value>(data).unwrap_or_default();
+        let fault = Fault::from_body(&body).unwrap_or_else(|| Fault {
+            message: data.to_owned(),
+            ..Fault::default()
+        });
+        self.answer.fail_with(&fault, out);
+    }
+}
+
+impl Decoder for AnthropicDecoder {
+    fn push(&mut self, event: &SseEvent, out: &mut Vec<StreamEvent>) {
+        if self.answer.ended() || event.data.trim().is_empty() || event.data.trim() == "[DONE]" {
+            return;
+        }
+        match serde_json::from_str::<Frame>(&event.data) {
+            Ok(frame) => self.take(frame, &event.data, out),
+            Err(_) => match serde_json::from_str::<Value>(&event.data) {
+                Ok(body) if Fault::from_body(&body).is_some() => self.fail_from(&event.data, out),
+                Ok(body) if !is_known(&body) => {}
+                _ => self.answer.garbled(&event.data, out),
+            },
+        }
+    }
+
+    fn finish(&mut self, out: &mut Vec<StreamEvent>) {
+        if self.stop_reason.is_some() {
+            self.end(out);
+        } else {
+            self.answer.cut_off(out);
+        }
+    }
+
+    fn fail(&mut self, status: TurnStatus, out: &mut Vec<StreamEvent>) {
+        self.answer.fail(status, out);
+    }
+
+    fn ended(&self) -> bool {
+        self.answer.ended()
+    }
+}
+
+fn is_known(body: &Value) -> bool {
+    match body.get("type").and_then(Value::as_str) {
+        Some(name) => KNOWN.contains(&name),
+        None => !body.is_object(),
+    }
+}
+
+fn close_block(block: OpenBlock, out: &mut Vec<StreamEvent>) {
+    let index = block.index;
+    match block.kind {
+        Kind::Text => out.push(StreamEvent::Delta(Delta::TextEnd {
+            index,
+            signature: None,
+        })),
+        Kind::Thinking { signature } => out.push(StreamEvent::Delta(Delta::ThinkingEnd {
+            index,
+            signature: (!signature.is_empty()).then_some(signature),
+            redacted: false,
+        })),
+        Kind::Call { raw, whole } => {
+            let raw = match whole {
+                Some(whole) if raw.trim().is_empty() => whole.to_string(),
+                _ => raw,
+            };
+            Answer::close_call(index, raw, None, out);
+        }
+    }
+}
+
+fn stop_reason(reason: Option<&str>) -> StopReason {
+    match reason {
+        Some("max_tokens") => StopReason::Length,
+        Some("tool_use") => StopReason::ToolUse,
+        Some("refusal") => StopReason::Refusal,
+        _ => StopReason::Stop,
+    }
+}

@@ -1,0 +1,20 @@
+//! Anthropic's Messages: `POST {base}/v1/messages`, also spoken by llama.cpp, LM Studio and gateways.
+
+mod decode;
+mod request;
+#[cfg(test)]
+mod tests;
+
+use super::Wire;
+use crate::frames::Framing;
+use crate::model::{Api, KeyHeader};
+
+pub(crate) const WIRE: Wire = Wire {
+    api: Api::AnthropicMessages,
+    path: "/v1/messages",
+    framing: Framing::Events,
+    key_header: KeyHeader::XApiKey,
+    own_headers: request::headers,
+    body: request::body,
+    decoder: |model| Box::new(decode::AnthropicDecoder::new(model)),
+};

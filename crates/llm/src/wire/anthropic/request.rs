@@ -1,0 +1,253 @@
+//! Writes a request of Anthropic's Messages.
+//!
+//! The body is the same from turn to turn up to the new messages, but for the cache marks on the last
+//! two user messages, which the vendor does not count as content.
+
+use serde_json::{Map, Value, json};
+
+use crate::handover;
+use crate::message::{AssistantBlock, ContentBlock, Message, ToolResult};
+use crate::model::ThinkingLevel;
+use crate::provider::{Request, ToolChoice, ToolSpec};
+use crate::wire::limit::output_limit;
+use crate::wire::{add_extra, decimal, or_note};
+
+/// What Google calls the version it hosts.
+const VERTEX_VERSION: &str = "vertex-2023-10-16";
+const DEFAULT_VERSION: &str = "2023-06-01";
+/// From this version on, sampling parameters are refused.
+const WITHOUT_SAMPLING: &str = "2026-10-21";
+/// User messages that carry a cache mark: the last, and the one before for the turn that just ended.
+const MARKED_MESSAGES: usize = 2;
+
+pub(super) fn headers(request: &Request) -> Vec<(&'static str, String)> {
+    let mut headers = Vec::new();
+    if !request.model.compat.on_vertex {
+        headers.push(("anthropic-version", version(request).to_owned()));
+    }
+    if matches!(thinking(request), Thinking::Budget(_)) && !request.context.tools.is_empty() {
+        let beta = "interleaved-thinking-2025-05-14".to_owned();
+        headers.push(("anthropic-beta", beta));
+    }
+    headers
+}
+
+pub(super) fn body(request: &Request) -> Value {
+    let marks = !request.model.compat.no_cache_control;
+    let context = &request.context;
+    let thinking = thinking(request);
+    let mut body = Map::new();
+    if request.model.compat.on_vertex {
+        body.insert("anthropic_version".into(), VERTEX_VERSION.into());
+    } else {
+        body.insert("model".into(), request.model.id.clone().into());
+    }
+    body.insert("max_tokens".into(), output_limit(request).into());
+    body.insert("stream".into(), true.into());
+    match thinking {
+        Thinking::Unasked => {}
+        Thinking::Off => {
+            body.insert("thinking".into(), json!({"type": "disabled"}));
+        }
+        Thinking::Adaptive(effort) => {
+            let ask = json!({"type": "adaptive", "display": "summarized"});
+            body.insert("thinking".into(), ask);
+            body.insert("output_config".into(), json!({"effort": effort}));
+        }
+        Thinking::Budget(tokens) => {
+            let ask = json!({"type": "enabled", "budget_tokens": tokens});
+            body.insert("thinking".into(), ask);
+        }
+    }
+    let thinks = matches!(thinking, Thinking::Adaptive(_) | Thinking::Budget(_));
+    if let Some(temperature) = request.options.temperature
+        && !thinks
+        && version(request) < WITHOUT_SAMPLING
+    {
+        body.insert("temperature".into(), decimal(temperature));
+    }
+    if !context.tools.is_empty() {
+        body.insert("tools".into(), tools(&context.tools, marks));
+        // A model that thinks cannot be forced.
+        if request.options.tool_choice == ToolChoice::Required && !thinks {
+            body.insert("tool_choice".into(), json!({"type": "any"}));
+        }
+    }
+    if !context.system_prompt.trim().is_empty() {
+        let mut system = json!({"type": "text", "text": context.system_prompt});
+        mark(&mut system, marks);
+        body.insert("system".into(), Value::Array(vec![system]));
+    }
+    let prepared = handover::prepare(&context.messages, &request.model);
+    add_extra(request, &mut body);
+    body.insert("messages".into(), messages(&prepared, marks));
+    Value::Object(body)
+}
+
+fn version(request: &Request) -> &str {
+    let version = request.model.compat.anthropic_version.as_deref();
+    version.unwrap_or(DEFAULT_VERSION)
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Thinking {
+    /// The model cannot.
+    Unasked,
+    Off,
+    Adaptive(&'static str),
+    Budget(u64),
+}
+
+fn thinking(request: &Request) -> Thinking {
+    let model = &request.model;
+    let level = request.options.thinking;
+    if !model.can_think() {
+        return Thinking::Unasked;
+    }
+    if level == ThinkingLevel::Off {
+        return if model.thinking_levels.contains(&ThinkingLevel::Off)
+            && model.compat.adaptive_thinking
+        {
+            Thinking::Off
+        } else {
+            Thinking::Unasked
+        };
+    }
+    if model.compat.adaptive_thinking {
+        return Thinking::Adaptive(match level {
+            ThinkingLevel::Off | ThinkingLevel::Minimal | ThinkingLevel::Low => "low",
+            ThinkingLevel::Medium => "medium",
+            ThinkingLevel::High => "high",
+            ThinkingLevel::Xhigh => "xhigh",
+            ThinkingLevel::Max => "max",
+        });
+    }
+    let budget: u64 = match level {
+        ThinkingLevel::Off | ThinkingLevel::Minimal => 1024,
+        ThinkingLevel::Low => 4096,
+        ThinkingLevel::Medium => 10_240,
+        ThinkingLevel::High => 20_480,
+        ThinkingLevel::Xhigh => 31_999,
+        ThinkingLevel::Max => 63_999,
+    };
+    // The budget counts against the output limit, and the answer needs room too.
+    match budget.min(output_limit(request).saturating_sub(1024)) {
+        budget @ 1024.. => Thinking::Budget(budget),
+        _ => Thinking::Unasked,
+    }
+}
+
+fn tools(specs: &[ToolSpec], marks: bool) -> Value {
+    let mut tools: Vec<Value> = specs
+        .iter()
+        .map(|spec| {
+            json!({
+                "name": spec.name,
+                "description": spec.description,
+                "input_schema": spec.parameters,
+            })
+        })
+        .collect();
+    if let Some(last) = tools.last_mut() {
+        mark(last, marks);
+    }
+    Value::Array(tools)
+}
+
+fn mark(block: &mut Value, marks: bool) {
+    if marks && let Value::Object(fields) = block {
+        fields.insert("cache_control".into(), json!({"type": "ephemeral"}));
+    }
+}
+
+/// One message as sent: role and blocks.
+struct Sent {
+    role: &'static str,
+    blocks: Vec<Value>,
+}
+
+/// Results of one turn and what the user says after them share one user message, results first.
+fn messages(prepared: &[Message], marks: bool) -> Value {
+    let mut sent: Vec<Sent> = Vec::new();
+    for message in prepared {
+        let (role, blocks) = match message {
+            Message::User(user) => ("user", user.content.iter().map(content).collect()),
+            Message::ToolResult(result) => ("user", vec![tool_result(result)]),
+            Message::Assistant(answer) => ("assistant", answered(&answer.content)),
+        };
+        match sent.last_mut() {
+            _ if blocks.is_empty() => {}
+            Some(last) if last.role == role => last.blocks.extend(blocks),
+            _ => sent.push(Sent { role, blocks }),
+        }
+    }
+    let users = sent.iter_mut().rev().filter(|sent| sent.role == "user");
+    for last in users.take(MARKED_MESSAGES) {
+        if let Some(block) = last.blocks.last_mut() {
+            mark(block, marks);
+        }
+    }
+    sent.into_iter()
+        .map(|sent| json!({"role": sent.role, "content": sent.blocks}))
+        .collect()
+}
+
+fn content(block: &ContentBlock) -> Value {
+    match block {
+        ContentBlock::Text { text } => json!({"type": "text", "text": text}),
+        ContentBlock::Image { data, mime_type } => json!({
+            "type": "image",
+            "source": {"type": "base64", "media_type": mime_type, "data": data},
+        }),
+    }
+}
+
+fn tool_result(result: &ToolResult) -> Value {
+    let content = match result.content.as_slice() {
+        [] => or_note("").into(),
+        [ContentBlock::Text { text }] => Value::from(or_note(text)),
+        blocks => blocks.iter().map(content).collect(),
+    };
+    let mut block = json!({
+        "type": "tool_result",
+        "tool_use_id": result.tool_call_id,
+        "content": content,
+    });
+    if result.is_error {
+        block["is_error"] = true.into();
+    }
+    block
+}
+
+/// The blocks of an answer. None may end with thinking, which one that was interrupted can.
+fn answered(content: &[AssistantBlock]) -> Vec<Value> {
+    let is_said = |block: &AssistantBlock| !matches!(block, AssistantBlock::Thinking { .. });
+    let end = content.iter().rposition(is_said).map_or(0, |last| last + 1);
+    content[..end].iter().filter_map(assistant_block).collect()
+}
+
+/// Thinking that was cut off before its signature came cannot be sent back: `None`.
+fn assistant_block(block: &AssistantBlock) -> Option<Value> {
+    Some(match block {
+        AssistantBlock::Text { text, .. } => json!({"type": "text", "text": text}),
+        AssistantBlock::Thinking {
+            signature: Some(data),
+            redacted: true,
+            ..
+        } => json!({"type": "redacted_thinking", "data": data}),
+        AssistantBlock::Thinking {
+            thinking,
+            signature: Some(signature),
+            redacted: false,
+        } => json!({"type": "thinking", "thinking": thinking, "signature": signature}),
+        AssistantBlock::Thinking {
+            signature: None, ..
+        } => return None,
+        AssistantBlock::ToolCall(call) => json!({
+            "type": "tool_use",
+            "id": call.id,
+            "name": call.name,
+            "input": call.arguments,
+        }),
+    })
+}

@@ -1,0 +1,320 @@
+//! Reads an answer of Converse.
+//!
+//! What an event is stands in its name, not in its data. Only calls say that they begin; text and thinking
+//! begin with their first piece. The answer is complete with `messageStop`; `metadata` follows it.
+
+use serde::Deserialize;
+
+use crate::errors::Fault;
+use crate::event::{Delta, StreamEvent};
+use crate::message::StopReason;
+use crate::model::Model;
+use crate::sse::SseEvent;
+use crate::status::TurnStatus;
+use crate::wire::answer::Answer;
+use crate::wire::{Decoder, or_default};
+use osier_base::ids;
+
+/// The HTTP statuses that exceptions inside a stream stand for.
+const EXCEPTIONS: &[(&str, u16)] = &[
+    ("accessDeniedException", 403),
+    ("internalServerException", 500),
+    ("modelStreamErrorException", 500),
+    ("modelTimeoutException", 408),
+    ("resourceNotFoundException", 404),
+    ("serviceUnavailableException", 503),
+    ("throttlingException", 429),
+    ("validationException", 400),
+];
+
+#[derive(Debug)]
+pub(super) struct BedrockDecoder {
+    answer: Answer,
+    open: Vec<Open>,
+    stop_reason: Option<String>,
+}
+
+/// A block that has begun and not ended.
+#[derive(Debug)]
+struct Open {
+    /// The server's index.
+    remote: u64,
+    index: usize,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Text,
+    Thinking { signature: String },
+    Redacted { data: String },
+    Call { raw: String },
+}
+
+/// Every event in one shape: fields that do not belong to it are absent.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Frame {
+    #[serde(default)]
+    content_block_index: u64,
+    #[serde(default, deserialize_with = "or_default")]
+    start: Start,
+    #[serde(default, deserialize_with = "or_default")]
+    delta: Piece,
+    #[serde(default)]
+    stop_reason: Option<String>,
+    #[serde(default)]
+    usage: Option<WireUsage>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Start {
+    #[serde(default)]
+    tool_use: Option<ToolUse>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ToolUse {
+    #[serde(default)]
+    tool_use_id: String,
+    #[serde(default)]
+    name: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Piece {
+    #[serde(default)]
+    text: Option<String>,
+    #[serde(default)]
+    tool_use: Option<Input>,
+    #[serde(default)]
+    reasoning_content: Option<Reasoning>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Input {
+    #[serde(default)]
+    input: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Reasoning {
+    #[serde(default)]
+    text: Option<String>,
+    #[serde(default)]
+    signature: Option<String>,
+    #[serde(default)]
+    redacted_content: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_field_names, reason = "the names on the wire")]
+struct WireUsage {
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    cache_read_input_tokens: Option<u64>,
+    cache_write_input_tokens: Option<u64>,
+}
+
+impl BedrockDecoder {
+    pub(super) fn new(model: &Model) -> Self {
+        Self {
+            answer: Answer::new(model),
+            open: Vec::new(),
+            stop_reason: None,
+        }
+    }
+
+    fn take(&mut self, name: &str, frame: Frame, out: &mut Vec<StreamEvent>) {
+        self.answer.start(None, out);
+        let remote = frame.content_block_index;
+        match name {
+            "contentBlockStart" => {
+                if let Some(tool) = frame.start.tool_use {
+                    let id = Some(tool.tool_use_id).filter(|id| !id.is_empty());
+                    let id = id.unwrap_or_else(|| ids::prefixed("call"));
+                    let index = self.answer.open_call(id, tool.name, out);
+                    let raw = String::new();
+                    let kind = Kind::Call { raw };
+                    self.open.push(Open {
+                        remote,
+                        index,
+                        kind,
+                    });
+                }
+            }
+            "contentBlockDelta" => self.grow(remote, frame.delta, out),
+            "contentBlockStop" => {
+                if let Some(at) = self.open.iter().position(|open| open.remote == remote) {
+                    close(self.open.remove(at), out);
+                }
+            }
+            "messageStop" => self.stop_reason = frame.stop_reason.or(Some(String::new())),
+            "metadata" => {
+                if let Some(usage) = frame.usage {
+                    self.count(&usage, out);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn grow(&mut self, remote: u64, piece: Piece, out: &mut Vec<StreamEvent>) {
+        let Self { answer, open, .. } = self;
+        let at = open.iter().position(|open| open.remote == remote);
+        let at = at.or_else(|| {
+            let (index, kind) = begin(&piece, answer, out)?;
+            open.push(Open {
+                remote,
+                index,
+                kind,
+            });
+            Some(open.len() - 1)
+        });
+        let Some(block) = at.and_then(|at| open.get_mut(at)) else {
+            return;
+        };
+        let index = block.index;
+        let reasoning = piece.reasoning_content;
+        match &mut block.kind {
+            Kind::Text => answer.text(index, piece.text.unwrap_or_default(), out),
+            Kind::Thinking { signature } => {
+                let Some(reasoning) = reasoning else { return };
+                if let Some(delta) = reasoning.text.filter(|text| !text.is_empty()) {
+                    out.push(StreamEvent::Delta(Delta::ThinkingDelta { index, delta }));
+                }
+                signature.push_str(&reasoning.signature.unwrap_or_default());
+            }
+            Kind::Redacted { data } => {
+                let more = reasoning.and_then(|reasoning| reasoning.redacted_content);
+                data.push_str(&more.unwrap_or_default());
+            }
+            Kind::Call { raw } => {
+                let delta = piece.tool_use.map(|tool| tool.input).unwrap_or_default();
+                if !delta.is_empty() {
+                    raw.push_str(&delta);
+                    out.push(StreamEvent::Delta(Delta::ToolcallDelta { index, delta }));
+                }
+            }
+        }
+    }
+
+    /// The counts are disjoint on the wire too.
+    fn count(&mut self, wire: &WireUsage, out: &mut Vec<StreamEvent>) {
+        let usage = &mut self.answer.usage;
+        usage.input = wire.input_tokens.unwrap_or(0);
+        usage.output = wire.output_tokens.unwrap_or(0);
+        usage.cache_read = wire.cache_read_input_tokens.unwrap_or(0);
+        usage.cache_write = wire.cache_write_input_tokens.unwrap_or(0);
+        self.answer.tell_usage(out);
+    }
+
+    fn end(&mut self, reason: &str, out: &mut Vec<StreamEvent>) {
+        for block in std::mem::take(&mut self.open) {
+            close(block, out);
+        }
+        match reason {
+            "model_context_window_exceeded" => self.answer.overflow(out),
+            "max_tokens" => self.answer.done(StopReason::Length, out),
+            "tool_use" => self.answer.done(StopReason::ToolUse, out),
+            "guardrail_intervened" | "content_filtered" => {
+                self.answer.done(StopReason::Refusal, out);
+            }
+            "malformed_model_output" | "malformed_tool_use" => {
+                let message = format!("the model's answer was not usable ({reason})");
+                let retryable = true;
+                self.answer
+                    .fail(TurnStatus::ModelError { message, retryable }, out);
+            }
+            _ => self.answer.done(StopReason::Stop, out),
+        }
+    }
+
+    fn fail_from(&mut self, name: &str, data: &str, out: &mut Vec<StreamEvent>) {
+        let body = serde_json::from_str(data).unwrap_or_default();
+        let told = Fault::from_body(&body).unwrap_or_else(|| Fault {
+            message: data.to_owned(),
+            ..Fault::default()
+        });
+        let known = EXCEPTIONS.iter().find(|(known, _)| *known == name);
+        let fault = Fault {
+            status: known.map(|(_, status)| *status).or(told.status),
+            code: name.to_owned(),
+            ..told
+        };
+        self.answer.fail_with(&fault, out);
+    }
+}
+
+impl Decoder for BedrockDecoder {
+    fn push(&mut self, event: &SseEvent, out: &mut Vec<StreamEvent>) {
+        let data = event.data.trim();
+        let name = event.event.as_deref().unwrap_or_default();
+        if self.answer.ended() || data.is_empty() {
+            return;
+        }
+        if name.ends_with("Exception") || name.ends_with("Error") {
+            return self.fail_from(name, data, out);
+        }
+        match serde_json::from_str::<Frame>(data) {
+            Ok(frame) => self.take(name, frame, out),
+            Err(_) => self.answer.garbled(data, out),
+        }
+    }
+
+    fn finish(&mut self, out: &mut Vec<StreamEvent>) {
+        match self.stop_reason.take() {
+            Some(reason) => self.end(&reason, out),
+            None => self.answer.cut_off(out),
+        }
+    }
+
+    fn fail(&mut self, status: TurnStatus, out: &mut Vec<StreamEvent>) {
+        self.answer.fail(status, out);
+    }
+
+    fn ended(&self) -> bool {
+        self.answer.ended()
+    }
+}
+
+/// Opens the block that a first piece belongs to.
+fn begin(piece: &Piece, answer: &mut Answer, out: &mut Vec<StreamEvent>) -> Option<(usize, Kind)> {
+    if piece.text.is_some() {
+        return Some((answer.open_text(out), Kind::Text));
+    }
+    let reasoning = piece.reasoning_content.as_ref()?;
+    let index = answer.open_thinking(out);
+    let kind = if reasoning.redacted_content.is_some() {
+        let data = String::new();
+        Kind::Redacted { data }
+    } else {
+        let signature = String::new();
+        Kind::Thinking { signature }
+    };
+    Some((index, kind))
+}
+
+fn close(block: Open, out: &mut Vec<StreamEvent>) {
+    let index = block.index;
+    let thought = |signature: String, redacted| Delta::ThinkingEnd {
+        index,
+        signature: (!signature.is_empty()).then_some(signature),
+        redacted,
+    };
+    let end = match block.kind {
+        Kind::Call { raw } => return Answer::close_call(index, raw, None, out),
+        Kind::Text => Delta::TextEnd {
+            index,
+            signature: None,
+        },
+        Kind::Thinking { signature } => thought(signature, false),
+        Kind::Redacted { data } => thought(data, true),
+    };
+    out.push(StreamEvent::Delta(end));
+}

@@ -1,0 +1,20 @@
+//! Amazon Bedrock's Converse: `POST {base}/model/{model}/converse-stream`, called with a Bedrock API key.
+
+mod decode;
+mod request;
+#[cfg(test)]
+pub(super) mod tests;
+
+use super::Wire;
+use crate::frames::Framing;
+use crate::model::{Api, KeyHeader};
+
+pub(crate) const WIRE: Wire = Wire {
+    api: Api::BedrockConverse,
+    path: "/model/{model}/converse-stream",
+    framing: Framing::AwsEvents,
+    key_header: KeyHeader::Bearer,
+    own_headers: |_| Vec::new(),
+    body: request::body,
+    decoder: |model| Box::new(decode::BedrockDecoder::new(model)),
+};

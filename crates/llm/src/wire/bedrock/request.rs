@@ -1,0 +1,175 @@
+//! Writes a request of Converse. Everything that grows comes last, but for the cache points on the last two
+//! user messages, which the vendor does not count as content.
+
+use serde_json::{Map, Value, json};
+
+use crate::handover;
+use crate::message::{AssistantBlock, ContentBlock, Message, ToolResult};
+use crate::model::ThinkingLevel;
+use crate::provider::{Request, ToolChoice, ToolSpec};
+use crate::wire::limit::output_limit;
+use crate::wire::{add_extra, decimal, or_note};
+
+/// User messages that carry a cache point: the last, and the one before for the turn that just ended.
+const MARKED_MESSAGES: usize = 2;
+
+pub(super) fn body(request: &Request) -> Value {
+    let context = &request.context;
+    let marks = request.model.compat.cache_control;
+    let thinking = thinking(request);
+    let mut body = Map::new();
+    let mut limits = json!({"maxTokens": output_limit(request)});
+    if let (Some(temperature), None) = (request.options.temperature, &thinking) {
+        limits["temperature"] = decimal(temperature);
+    }
+    body.insert("inferenceConfig".into(), limits);
+    let thinks = thinking.is_some();
+    if let Some(fields) = thinking {
+        body.insert("additionalModelRequestFields".into(), fields);
+    }
+    if !context.tools.is_empty() {
+        let mut tools: Vec<Value> = context.tools.iter().map(tool).collect();
+        mark(&mut tools, marks && !request.model.compat.unmarked_tools);
+        let mut config = json!({ "tools": tools });
+        // A model that thinks cannot be forced.
+        if request.options.tool_choice == ToolChoice::Required && !thinks {
+            config["toolChoice"] = json!({"any": {}});
+        }
+        body.insert("toolConfig".into(), config);
+    }
+    if !context.system_prompt.trim().is_empty() {
+        let mut system = vec![json!({"text": context.system_prompt})];
+        mark(&mut system, marks);
+        body.insert("system".into(), system.into());
+    }
+    add_extra(request, &mut body);
+    body.insert("messages".into(), messages(request, marks));
+    Value::Object(body)
+}
+
+/// The fields of Anthropic's models; others think as they like.
+fn thinking(request: &Request) -> Option<Value> {
+    let compat = &request.model.compat;
+    let level = request.options.thinking;
+    if level == ThinkingLevel::Off || !request.model.can_think() {
+        return None;
+    }
+    if compat.adaptive_thinking {
+        let effort = compat.effort(level.max(ThinkingLevel::Low));
+        return Some(json!({
+            "thinking": {"type": "adaptive", "display": "summarized"},
+            "output_config": {"effort": effort},
+        }));
+    }
+    let budget = match level {
+        ThinkingLevel::Off | ThinkingLevel::Minimal => 1024,
+        ThinkingLevel::Low => 4096,
+        ThinkingLevel::Medium => 10_240,
+        _ => 20_480,
+    };
+    let budget: u64 = output_limit(request).saturating_sub(1024).min(budget);
+    (compat.thinking_budget && budget >= 1024)
+        .then(|| json!({"thinking": {"type": "enabled", "budget_tokens": budget}}))
+}
+
+fn tool(spec: &ToolSpec) -> Value {
+    json!({"toolSpec": {
+        "name": spec.name,
+        "description": spec.description,
+        "inputSchema": {"json": spec.parameters},
+    }})
+}
+
+fn mark(list: &mut Vec<Value>, marks: bool) {
+    if marks {
+        list.push(json!({"cachePoint": {"type": "default"}}));
+    }
+}
+
+/// Results of one turn and what the user says after them share one user message, results first.
+fn messages(request: &Request, marks: bool) -> Value {
+    let mut sent: Vec<(&str, Vec<Value>)> = Vec::new();
+    for message in handover::prepare(&request.context.messages, &request.model) {
+        let (role, blocks) = match &message {
+            Message::User(user) => ("user", user.content.iter().map(content).collect()),
+            Message::ToolResult(result) => ("user", vec![tool_result(result)]),
+            Message::Assistant(answer) => ("assistant", answered(&answer.content)),
+        };
+        match sent.last_mut() {
+            _ if blocks.is_empty() => {}
+            Some((last, have)) if *last == role => have.extend(blocks),
+            _ => sent.push((role, blocks)),
+        }
+    }
+    let takes_mark = |blocks: &[Value]| {
+        let results = blocks.iter().any(|block| block.get("toolResult").is_some());
+        !(results && request.model.compat.unmarked_tools)
+    };
+    let users = sent
+        .iter_mut()
+        .rev()
+        .filter(|(role, blocks)| *role == "user" && takes_mark(blocks));
+    for (_, blocks) in users.take(MARKED_MESSAGES) {
+        mark(blocks, marks);
+    }
+    sent.into_iter()
+        .map(|(role, blocks)| json!({"role": role, "content": blocks}))
+        .collect()
+}
+
+fn content(block: &ContentBlock) -> Value {
+    match block {
+        ContentBlock::Text { text } => json!({ "text": text }),
+        ContentBlock::Image { data, mime_type } => {
+            let format = mime_type.strip_prefix("image/").unwrap_or("png");
+            json!({"image": {"format": format, "source": {"bytes": data}}})
+        }
+    }
+}
+
+fn tool_result(result: &ToolResult) -> Value {
+    let blocks: Vec<Value> = match result.content.as_slice() {
+        [] => vec![json!({"text": or_note("")})],
+        [ContentBlock::Text { text }] => vec![json!({"text": or_note(text)})],
+        blocks => blocks.iter().map(content).collect(),
+    };
+    let mut sent = json!({"toolUseId": result.tool_call_id, "content": blocks});
+    if result.is_error {
+        sent["status"] = "error".into();
+    }
+    json!({ "toolResult": sent })
+}
+
+/// The blocks of an answer. None may end with thinking, which one that was interrupted can.
+fn answered(content: &[AssistantBlock]) -> Vec<Value> {
+    let is_said = |block: &AssistantBlock| !matches!(block, AssistantBlock::Thinking { .. });
+    let end = content.iter().rposition(is_said).map_or(0, |last| last + 1);
+    content[..end].iter().filter_map(block).collect()
+}
+
+/// Thinking that was cut off before its signature came cannot be sent back: `None`.
+fn block(block: &AssistantBlock) -> Option<Value> {
+    Some(match block {
+        AssistantBlock::Text { text, .. } => json!({ "text": text }),
+        AssistantBlock::Thinking {
+            signature: Some(data),
+            redacted: true,
+            ..
+        } => json!({"reasoningContent": {"redactedContent": data}}),
+        AssistantBlock::Thinking {
+            thinking,
+            signature: Some(signature),
+            redacted: false,
+        } => {
+            json!({"reasoningContent": {"reasoningText": {"text": thinking, "signature": signature}}})
+        }
+        AssistantBlock::Thinking {
+            signature: None, ..
+        } => return None,
+        AssistantBlock::ToolCall(call) => json!({"toolUse": {
+            "toolUseId": call.id,
+            "name": call.name,
+            "input": call.arguments,
+        }}),
+    })
+}

@@ -1,0 +1,243 @@
+//! Reads an answer of Gemini.
+//!
+//! There is no last event: the answer is complete when a finish reason came and the body ended well.
+//! Parts of the same kind are one block, whose signed stretches are remembered; calls come whole.
+
+use serde_json::Value;
+
+use super::MADE_UP;
+use super::frame::{Candidate, Feedback, Frame, FunctionCall, Part};
+use super::marks::Marks;
+use crate::errors::Fault;
+use crate::event::{Delta, StreamEvent};
+use crate::message::StopReason;
+use crate::model::Model;
+use crate::sse::SseEvent;
+use crate::status::TurnStatus;
+use crate::wire::Decoder;
+use crate::wire::answer::Answer;
+use osier_base::ids;
+
+/// Reasons that are a filter's, not the model's.
+const FILTERS: &[&str] = &[
+    "SAFETY",
+    "RECITATION",
+    "LANGUAGE",
+    "BLOCKLIST",
+    "PROHIBITED_CONTENT",
+    "SPII",
+    "IMAGE_SAFETY",
+    "IMAGE_PROHIBITED_CONTENT",
+    "IMAGE_RECITATION",
+    "MODEL_ARMOR",
+];
+
+/// Reasons that mean the model stumbled: the same request may well succeed.
+const STUMBLES: &[&str] = &[
+    "MALFORMED_FUNCTION_CALL",
+    "MALFORMED_RESPONSE",
+    "UNEXPECTED_TOOL_CALL",
+    "TOO_MANY_TOOL_CALLS",
+    "MISSING_THOUGHT_SIGNATURE",
+    "OTHER",
+];
+
+#[derive(Debug)]
+pub(super) struct GoogleDecoder {
+    answer: Answer,
+    open: Option<Open>,
+    finish: Option<Finish>,
+}
+
+/// The block that is growing.
+#[derive(Debug)]
+struct Open {
+    index: usize,
+    thought: bool,
+    /// Bytes so far.
+    length: usize,
+    marks: Marks,
+}
+
+#[derive(Debug)]
+struct Finish {
+    reason: String,
+    message: Option<String>,
+}
+
+impl GoogleDecoder {
+    pub(super) fn new(model: &Model) -> Self {
+        Self {
+            answer: Answer::new(model),
+            open: None,
+            finish: None,
+        }
+    }
+
+    fn take(&mut self, frame: Frame, out: &mut Vec<StreamEvent>) {
+        self.answer.start(frame.response_id, out);
+        if let Some(usage) = frame.usage_metadata {
+            self.answer.usage = usage.disjoint();
+            self.answer.tell_usage(out);
+        }
+        for candidate in frame.candidates {
+            // Only one answer is asked for.
+            if candidate.index.unwrap_or(0) == 0 {
+                self.take_candidate(candidate, out);
+            }
+        }
+        if let Some(feedback) = frame.prompt_feedback {
+            self.take_feedback(feedback, out);
+        }
+    }
+
+    fn take_candidate(&mut self, candidate: Candidate, out: &mut Vec<StreamEvent>) {
+        for part in candidate.content.parts {
+            self.take_part(part, out);
+        }
+        if let Some(reason) = candidate.finish_reason.filter(|reason| !reason.is_empty()) {
+            let message = candidate.finish_message;
+            self.finish = Some(Finish { reason, message });
+        }
+    }
+
+    fn take_part(&mut self, part: Part, out: &mut Vec<StreamEvent>) {
+        if let Some(call) = part.function_call {
+            self.close(out);
+            self.call(call, part.thought_signature, out);
+            return;
+        }
+        let text = part.text.unwrap_or_default();
+        let signature = part.thought_signature.filter(|text| !text.is_empty());
+        if text.is_empty() && signature.is_none() {
+            return;
+        }
+        // A signature without text belongs to what came before it.
+        let same = |open: &Open| open.thought == part.thought || text.is_empty();
+        if !self.open.as_ref().is_some_and(same) {
+            self.close(out);
+            self.open_block(part.thought, out);
+        }
+        if let Some(open) = &mut self.open {
+            if let Some(signature) = signature {
+                open.marks.add(open.length, text.len(), signature);
+            }
+            open.length += text.len();
+            let index = open.index;
+            if open.thought && !text.is_empty() {
+                let delta = text;
+                out.push(StreamEvent::Delta(Delta::ThinkingDelta { index, delta }));
+            } else {
+                self.answer.text(index, text, out);
+            }
+        }
+    }
+
+    fn open_block(&mut self, thought: bool, out: &mut Vec<StreamEvent>) {
+        let index = if thought {
+            self.answer.open_thinking(out)
+        } else {
+            self.answer.open_text(out)
+        };
+        self.open = Some(Open {
+            index,
+            thought,
+            length: 0,
+            marks: Marks::default(),
+        });
+    }
+
+    fn close(&mut self, out: &mut Vec<StreamEvent>) {
+        let Some(open) = self.open.take() else {
+            return;
+        };
+        let (index, signature) = (open.index, open.marks.write());
+        let end = if open.thought {
+            Delta::ThinkingEnd {
+                index,
+                signature,
+                redacted: false,
+            }
+        } else {
+            Delta::TextEnd { index, signature }
+        };
+        out.push(StreamEvent::Delta(end));
+    }
+
+    fn call(&mut self, call: FunctionCall, signature: Option<String>, out: &mut Vec<StreamEvent>) {
+        let id = call.id.filter(|id| !id.is_empty());
+        let id = id.unwrap_or_else(|| ids::prefixed(MADE_UP));
+        let name = call.name.unwrap_or_default();
+        let index = self.answer.open_call(id, name, out);
+        let arguments = call.args.filter(|args| !args.is_null());
+        let raw = arguments.map_or_else(|| "{}".to_owned(), |args| args.to_string());
+        out.push(StreamEvent::Delta(Delta::ToolcallDelta {
+            index,
+            delta: raw.clone(),
+        }));
+        Answer::close_call(index, raw, signature, out);
+    }
+
+    /// The prompt was refused before any answer began.
+    fn take_feedback(&mut self, feedback: Feedback, out: &mut Vec<StreamEvent>) {
+        if let Some(reason) = feedback.block_reason {
+            let told = feedback.block_reason_message;
+            let told = told.map_or_else(String::new, |text| format!(": {text}"));
+            let message = format!("the prompt was refused ({reason}){told}");
+            let retryable = false;
+            self.answer
+                .fail(TurnStatus::ModelError { message, retryable }, out);
+        }
+    }
+
+    fn end(&mut self, finish: &Finish, out: &mut Vec<StreamEvent>) {
+        self.close(out);
+        match finish.reason.as_str() {
+            "MAX_TOKENS" => self.answer.done(StopReason::Length, out),
+            reason if FILTERS.contains(&reason) => self.answer.done(StopReason::Refusal, out),
+            reason if STUMBLES.contains(&reason) => {
+                let told = finish.message.as_deref();
+                let told = told.map_or_else(String::new, |text| format!(": {text}"));
+                let message = format!("the model's answer was not usable ({reason}){told}");
+                let retryable = true;
+                self.answer
+                    .fail(TurnStatus::ModelError { message, retryable }, out);
+            }
+            _ => self.answer.done(StopReason::Stop, out),
+        }
+    }
+}
+
+impl Decoder for GoogleDecoder {
+    fn push(&mut self, event: &SseEvent, out: &mut Vec<StreamEvent>) {
+        let data = event.data.trim();
+        if self.answer.ended() || data.is_empty() || data == "[DONE]" {
+            return;
+        }
+        let Ok(body) = serde_json::from_str::<Value>(data) else {
+            return self.answer.garbled(data, out);
+        };
+        if let Some(fault) = Fault::from_body(&body) {
+            return self.answer.fail_with(&fault, out);
+        }
+        match serde_json::from_value::<Frame>(body) {
+            Ok(frame) => self.take(frame, out),
+            Err(_) => self.answer.garbled(data, out),
+        }
+    }
+
+    fn finish(&mut self, out: &mut Vec<StreamEvent>) {
+        match self.finish.take() {
+            Some(finish) => self.end(&finish, out),
+            None => self.answer.cut_off(out),
+        }
+    }
+
+    fn fail(&mut self, status: TurnStatus, out: &mut Vec<StreamEvent>) {
+        self.answer.fail(status, out);
+    }
+
+    fn ended(&self) -> bool {
+        self.answer.ended()
+    }
+}

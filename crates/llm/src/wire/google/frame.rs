@@ -1,0 +1,101 @@
+//! One chunk of a Gemini stream: a whole response that holds what is new.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::usage::Usage;
+use crate::wire::or_default;
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Frame {
+    #[serde(default, deserialize_with = "or_default")]
+    pub candidates: Vec<Candidate>,
+    #[serde(default)]
+    pub usage_metadata: Option<WireUsage>,
+    #[serde(default)]
+    pub response_id: Option<String>,
+    #[serde(default)]
+    pub prompt_feedback: Option<Feedback>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Candidate {
+    #[serde(default)]
+    pub index: Option<u64>,
+    #[serde(default, deserialize_with = "or_default")]
+    pub content: Content,
+    #[serde(default)]
+    pub finish_reason: Option<String>,
+    #[serde(default)]
+    pub finish_message: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Content {
+    #[serde(default, deserialize_with = "or_default")]
+    pub parts: Vec<Part>,
+}
+
+/// Parts of other kinds (images, code that was run) have none of the fields that are read.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Part {
+    #[serde(default)]
+    pub text: Option<String>,
+    #[serde(default, deserialize_with = "or_default")]
+    pub thought: bool,
+    #[serde(default)]
+    pub thought_signature: Option<String>,
+    #[serde(default)]
+    pub function_call: Option<FunctionCall>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct FunctionCall {
+    #[serde(default)]
+    pub id: Option<String>,
+    #[serde(default)]
+    pub name: Option<String>,
+    /// The arguments object; absent when there are none.
+    #[serde(default)]
+    pub args: Option<Value>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Feedback {
+    #[serde(default)]
+    pub block_reason: Option<String>,
+    #[serde(default)]
+    pub block_reason_message: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_field_names, reason = "the names on the wire")]
+pub(super) struct WireUsage {
+    prompt_token_count: Option<u64>,
+    cached_content_token_count: Option<u64>,
+    candidates_token_count: Option<u64>,
+    thoughts_token_count: Option<u64>,
+    tool_use_prompt_token_count: Option<u64>,
+}
+
+impl WireUsage {
+    /// The disjoint counts: on the wire the prompt includes what the cache gave, and thoughts stand
+    /// beside the answer.
+    pub(super) fn disjoint(&self) -> Usage {
+        let prompt = self.prompt_token_count.unwrap_or(0);
+        let cache_read = self.cached_content_token_count.unwrap_or(0).min(prompt);
+        let reasoning = self.thoughts_token_count.unwrap_or(0);
+        Usage {
+            input: prompt - cache_read + self.tool_use_prompt_token_count.unwrap_or(0),
+            output: self.candidates_token_count.unwrap_or(0) + reasoning,
+            cache_read,
+            reasoning,
+            ..Usage::default()
+        }
+    }
+}

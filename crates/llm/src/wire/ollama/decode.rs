@@ -1,0 +1,189 @@
+//! Reads an answer of Ollama.
+//!
+//! Every line holds what is new; the one with `done` is the last and tells the tokens. Calls come whole,
+//! with the arguments as an object and most often without an id.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::errors::Fault;
+use crate::event::{Delta, StreamEvent};
+use crate::message::StopReason;
+use crate::model::Model;
+use crate::sse::SseEvent;
+use crate::status::TurnStatus;
+use crate::wire::answer::Answer;
+use crate::wire::{Decoder, or_default};
+use osier_base::ids;
+
+#[derive(Debug)]
+pub(super) struct OllamaDecoder {
+    answer: Answer,
+    open: Option<Open>,
+}
+
+/// The block that is growing.
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    index: usize,
+    thought: bool,
+}
+
+#[derive(Debug, Deserialize)]
+struct Frame {
+    #[serde(default, deserialize_with = "or_default")]
+    message: Piece,
+    #[serde(default)]
+    done: bool,
+    #[serde(default)]
+    done_reason: Option<String>,
+    #[serde(default)]
+    prompt_eval_count: Option<u64>,
+    #[serde(default)]
+    eval_count: Option<u64>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Piece {
+    #[serde(default)]
+    content: Option<String>,
+    #[serde(default)]
+    thinking: Option<String>,
+    #[serde(default, deserialize_with = "or_default")]
+    tool_calls: Vec<Call>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Call {
+    #[serde(default)]
+    id: Option<String>,
+    function: Function,
+}
+
+#[derive(Debug, Deserialize)]
+struct Function {
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    arguments: Value,
+}
+
+impl OllamaDecoder {
+    pub(super) fn new(model: &Model) -> Self {
+        Self {
+            answer: Answer::new(model),
+            open: None,
+        }
+    }
+
+    fn take(&mut self, frame: Frame, out: &mut Vec<StreamEvent>) {
+        self.answer.start(None, out);
+        self.grow(frame.message.thinking, true, out);
+        self.grow(frame.message.content, false, out);
+        for call in frame.message.tool_calls {
+            self.close(out);
+            self.call(call, out);
+        }
+        if frame.done {
+            let usage = &mut self.answer.usage;
+            usage.input = frame.prompt_eval_count.unwrap_or(0);
+            usage.output = frame.eval_count.unwrap_or(0);
+            self.close(out);
+            let reason = match frame.done_reason.as_deref() {
+                Some("length") => StopReason::Length,
+                _ => StopReason::Stop,
+            };
+            self.answer.done(reason, out);
+        }
+    }
+
+    fn grow(&mut self, text: Option<String>, thought: bool, out: &mut Vec<StreamEvent>) {
+        let Some(delta) = text.filter(|text| !text.is_empty()) else {
+            return;
+        };
+        let open = match self.open {
+            Some(open) if open.thought == thought => open,
+            _ => {
+                self.close(out);
+                let index = if thought {
+                    self.answer.open_thinking(out)
+                } else {
+                    self.answer.open_text(out)
+                };
+                Open { index, thought }
+            }
+        };
+        self.open = Some(open);
+        let index = open.index;
+        if thought {
+            out.push(StreamEvent::Delta(Delta::ThinkingDelta { index, delta }));
+        } else {
+            self.answer.text(index, delta, out);
+        }
+    }
+
+    fn close(&mut self, out: &mut Vec<StreamEvent>) {
+        let Some(Open { index, thought }) = self.open.take() else {
+            return;
+        };
+        let signature = None;
+        out.push(StreamEvent::Delta(if thought {
+            Delta::ThinkingEnd {
+                index,
+                signature,
+                redacted: false,
+            }
+        } else {
+            Delta::TextEnd { index, signature }
+        }));
+    }
+
+    fn call(&mut self, call: Call, out: &mut Vec<StreamEvent>) {
+        let id = call.id.filter(|id| !id.is_empty());
+        let id = id.unwrap_or_else(|| ids::prefixed("call"));
+        let index = self.answer.open_call(id, call.function.name, out);
+        let raw = match call.function.arguments {
+            Value::Null => "{}".to_owned(),
+            // Some versions and proxies write the object as text.
+            Value::String(text) => text,
+            whole => whole.to_string(),
+        };
+        let delta = raw.clone();
+        out.push(StreamEvent::Delta(Delta::ToolcallDelta { index, delta }));
+        Answer::close_call(index, raw, None, out);
+    }
+}
+
+impl Decoder for OllamaDecoder {
+    fn push(&mut self, event: &SseEvent, out: &mut Vec<StreamEvent>) {
+        let data = event.data.trim();
+        if self.answer.ended() || data.is_empty() {
+            return;
+        }
+        let Ok(body) = serde_json::from_str::<Value>(data) else {
+            return self.answer.garbled(data, out);
+        };
+        // `message` alone is the answer, not the text of an error.
+        if body.get("error").is_some()
+            && let Some(fault) = Fault::from_body(&body)
+        {
+            return self.answer.fail_with(&fault, out);
+        }
+        match serde_json::from_value::<Frame>(body) {
+            Ok(frame) => self.take(frame, out),
+            Err(_) => self.answer.garbled(data, out),
+        }
+    }
+
+    fn finish(&mut self, out: &mut Vec<StreamEvent>) {
+        self.answer.cut_off(out);
+    }
+
+    fn fail(&mut self, status: TurnStatus, out: &mut Vec<StreamEvent>) {
+        self.answer.fail(status, out);
+    }
+
+    fn ended(&self) -> bool {
+        self.answer.ended()
+    }
+}

@@ -1,0 +1,300 @@
+//! Reads an answer of Chat Completions.
+//!
+//! An answer is complete when a finish reason or `[DONE]` came; usage follows the finish reason, so the
+//! end is told with `[DONE]` or the end of the body.
+
+use serde_json::Value;
+
+use super::calls::Calls;
+use super::frame::{CallPiece, Choice, Content, Frame, Piece, WireUsage};
+use crate::errors::Fault;
+use crate::event::{Delta, StreamEvent};
+use crate::message::StopReason;
+use crate::model::Model;
+use crate::sse::SseEvent;
+use crate::status::TurnStatus;
+use crate::wire::Decoder;
+use crate::wire::answer::Answer;
+
+#[derive(Debug)]
+pub(super) struct ChatDecoder {
+    answer: Answer,
+    open: Open,
+    calls: Calls,
+    /// OpenRouter's reasoning blocks, merged, as they must be sent back.
+    details: Vec<Value>,
+    /// Mistral's signature of the thinking that grows.
+    signature: Option<String>,
+    finish_reason: Option<String>,
+    /// A part of the answer came, so that `[DONE]` ends something.
+    spoke: bool,
+}
+
+/// The text or thinking block that is growing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Open {
+    Nothing,
+    Text(usize),
+    Thinking(usize),
+}
+
+impl ChatDecoder {
+    pub(super) fn new(model: &Model) -> Self {
+        Self {
+            answer: Answer::new(model),
+            open: Open::Nothing,
+            calls: Calls::default(),
+            details: Vec::new(),
+            signature: None,
+            finish_reason: None,
+            spoke: false,
+        }
+    }
+
+    fn take(&mut self, frame: Frame, data: &str, out: &mut Vec<StreamEvent>) {
+        let error = frame.error.filter(|error| !error.is_null());
+        let groq_error = frame.x_groq.as_ref().and_then(|groq| groq.error.clone());
+        if let Some(error) = error.or(groq_error) {
+            let body = serde_json::json!({ "error": error });
+            self.fail_from(&body, data, out);
+            return;
+        }
+        self.answer.start(frame.id, out);
+        let mut usage = frame.usage.or(frame.x_groq.and_then(|groq| groq.usage));
+        for choice in frame.choices {
+            // Only one answer is asked for.
+            if choice.index.unwrap_or(0) == 0 {
+                usage = self.take_choice(choice, out).or(usage);
+            }
+        }
+        if let Some(usage) = usage {
+            self.answer.usage = usage.disjoint();
+            self.answer.vendor_cost = usage.cost.or(self.answer.vendor_cost);
+            self.answer.tell_usage(out);
+        }
+    }
+
+    fn take_choice(&mut self, choice: Choice, out: &mut Vec<StreamEvent>) -> Option<WireUsage> {
+        self.grow(choice.delta, out);
+        if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
+            self.spoke = true;
+            self.finish_reason = Some(reason);
+        }
+        choice.usage
+    }
+
+    fn grow(&mut self, piece: Piece, out: &mut Vec<StreamEvent>) {
+        merge_details(&mut self.details, piece.reasoning_details);
+        let thinking = [
+            piece.reasoning_content,
+            piece.reasoning,
+            piece.reasoning_text,
+        ];
+        // Some servers send the same text under two names.
+        if let Some(thinking) = thinking.into_iter().flatten().find(|text| !text.is_empty()) {
+            self.think(thinking, out);
+        }
+        match piece.content {
+            Some(Content::Text(text)) => self.say(text, out),
+            Some(Content::Parts(parts)) => {
+                for part in parts {
+                    if let Some(thinking) = part.thinking {
+                        self.think(thinking.text(), out);
+                        self.signature = part.signature.or(self.signature.take());
+                    }
+                    self.say(part.text.unwrap_or_default(), out);
+                }
+            }
+            None => {}
+        }
+        self.say(piece.refusal.unwrap_or_default(), out);
+        let old = piece.function_call.map(|function| CallPiece {
+            index: Some(0),
+            function,
+            ..CallPiece::default()
+        });
+        for call in piece.tool_calls.into_iter().chain(old) {
+            self.spoke = true;
+            self.close(out);
+            self.calls.push(call, &mut self.answer, out);
+        }
+    }
+
+    fn say(&mut self, delta: String, out: &mut Vec<StreamEvent>) {
+        if delta.is_empty() {
+            return;
+        }
+        self.spoke = true;
+        let index = if let Open::Text(index) = self.open {
+            index
+        } else {
+            self.close(out);
+            self.answer.open_text(out)
+        };
+        self.open = Open::Text(index);
+        self.answer.text(index, delta, out);
+    }
+
+    fn think(&mut self, delta: String, out: &mut Vec<StreamEvent>) {
+        if delta.is_empty() {
+            return;
+        }
+        self.spoke = true;
+        let index = if let Open::Thinking(index) = self.open {
+            index
+        } else {
+            self.close(out);
+            self.answer.open_thinking(out)
+        };
+        self.open = Open::Thinking(index);
+        out.push(StreamEvent::Delta(Delta::ThinkingDelta { index, delta }));
+    }
+
+    /// Ends the growing block.
+    fn close(&mut self, out: &mut Vec<StreamEvent>) {
+        let end = match std::mem::replace(&mut self.open, Open::Nothing) {
+            Open::Nothing => return,
+            Open::Text(index) => Delta::TextEnd {
+                index,
+                signature: None,
+            },
+            Open::Thinking(index) => Delta::ThinkingEnd {
+                index,
+                signature: self.signature.take().or(self.take_details()),
+                redacted: false,
+            },
+        };
+        out.push(StreamEvent::Delta(end));
+    }
+
+    fn take_details(&mut self) -> Option<String> {
+        let details = std::mem::take(&mut self.details);
+        (!details.is_empty()).then(|| Value::Array(details).to_string())
+    }
+
+    fn end(&mut self, out: &mut Vec<StreamEvent>) {
+        self.close(out);
+        if let Some(details) = self.take_details() {
+            self.answer.hidden_thinking(details, out);
+        }
+        self.calls.finish(&mut self.answer, out);
+        match self.finish_reason.as_deref().unwrap_or("stop") {
+            "model_context_window_exceeded" | "model_length" => self.answer.overflow(out),
+            "error" => self.answer.fail(
+                TurnStatus::ModelError {
+                    message: "the server ended the answer with an error".to_owned(),
+                    retryable: true,
+                },
+                out,
+            ),
+            "network_error" => self.answer.fail(
+                TurnStatus::NetworkError {
+                    message: "the server lost the connection to the model".to_owned(),
+                    retryable: true,
+                },
+                out,
+            ),
+            reason => self.answer.done(stop_reason(reason), out),
+        }
+    }
+
+    fn fail_from(&mut self, body: &Value, data: &str, out: &mut Vec<StreamEvent>) {
+        let fault = Fault::from_body(body).unwrap_or_else(|| Fault {
+            message: data.to_owned(),
+            ..Fault::default()
+        });
+        self.answer.fail_with(&fault, out);
+    }
+}
+
+impl Decoder for ChatDecoder {
+    fn push(&mut self, event: &SseEvent, out: &mut Vec<StreamEvent>) {
+        let data = event.data.trim();
+        if self.answer.ended() || data.is_empty() {
+            return;
+        }
+        if data == "[DONE]" {
+            if self.spoke {
+                self.end(out);
+            } else {
+                self.answer.cut_off(out);
+            }
+            return;
+        }
+        match serde_json::from_str::<Frame>(data) {
+            Ok(frame) if is_chunk(&frame) => self.take(frame, data, out),
+            _ => match serde_json::from_str::<Value>(data) {
+                Ok(body) if Fault::from_body(&body).is_some() => self.fail_from(&body, data, out),
+                // A chunk that carries no choice: filter results, or a kind no one has told of yet.
+                Ok(Value::Object(body)) if is_empty(body.get("choices")) => {}
+                _ => self.answer.garbled(data, out),
+            },
+        }
+    }
+
+    fn finish(&mut self, out: &mut Vec<StreamEvent>) {
+        if self.finish_reason.is_some() {
+            self.end(out);
+        } else {
+            self.answer.cut_off(out);
+        }
+    }
+
+    fn fail(&mut self, status: TurnStatus, out: &mut Vec<StreamEvent>) {
+        self.answer.fail(status, out);
+    }
+
+    fn ended(&self) -> bool {
+        self.answer.ended()
+    }
+}
+
+/// Whether any of the fields that this format is made of was there.
+fn is_chunk(frame: &Frame) -> bool {
+    !frame.choices.is_empty()
+        || frame.usage.is_some()
+        || frame.x_groq.is_some()
+        || frame.error.is_some()
+}
+
+fn is_empty(choices: Option<&Value>) -> bool {
+    choices.is_none_or(|choices| choices.as_array().is_none_or(Vec::is_empty))
+}
+
+/// Joins fragments of one reasoning block: same type and index, texts appended, the rest taken over.
+fn merge_details(details: &mut Vec<Value>, pieces: Vec<Value>) {
+    for piece in pieces {
+        let same = details.last().is_some_and(|last| {
+            last["type"] == piece["type"]
+                && last["index"] == piece["index"]
+                && piece["type"] != "reasoning.encrypted"
+        });
+        match (details.last_mut(), piece) {
+            (Some(Value::Object(last)), Value::Object(piece)) if same => {
+                for (key, value) in piece {
+                    match (last.get_mut(&key), value) {
+                        (Some(Value::String(text)), Value::String(more))
+                            if matches!(key.as_str(), "text" | "summary") =>
+                        {
+                            text.push_str(&more);
+                        }
+                        (_, Value::Null) => {}
+                        (_, value) => {
+                            last.insert(key, value);
+                        }
+                    }
+                }
+            }
+            (_, piece) => details.push(piece),
+        }
+    }
+}
+
+fn stop_reason(reason: &str) -> StopReason {
+    match reason {
+        "length" | "max_tokens" => StopReason::Length,
+        "tool_calls" | "function_call" => StopReason::ToolUse,
+        "content_filter" => StopReason::Refusal,
+        _ => StopReason::Stop,
+    }
+}

@@ -1,0 +1,182 @@
+//! One chunk of a Chat Completions stream, in every shape that servers send.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::usage::Usage;
+use crate::wire::or_default;
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Frame {
+    #[serde(default)]
+    pub id: Option<String>,
+    #[serde(default, deserialize_with = "or_default")]
+    pub choices: Vec<Choice>,
+    #[serde(default)]
+    pub usage: Option<WireUsage>,
+    /// Groq's place for usage and errors.
+    #[serde(default)]
+    pub x_groq: Option<Groq>,
+    #[serde(default)]
+    pub error: Option<Value>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Groq {
+    #[serde(default)]
+    pub usage: Option<WireUsage>,
+    #[serde(default)]
+    pub error: Option<Value>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Choice {
+    #[serde(default)]
+    pub index: Option<u64>,
+    #[serde(default, deserialize_with = "or_default")]
+    pub delta: Piece,
+    #[serde(default)]
+    pub finish_reason: Option<String>,
+    /// Moonshot's place for usage.
+    #[serde(default)]
+    pub usage: Option<WireUsage>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Piece {
+    #[serde(default)]
+    pub content: Option<Content>,
+    #[serde(default)]
+    pub refusal: Option<String>,
+    #[serde(default)]
+    pub reasoning_content: Option<String>,
+    #[serde(default)]
+    pub reasoning: Option<String>,
+    #[serde(default)]
+    pub reasoning_text: Option<String>,
+    #[serde(default, deserialize_with = "or_default")]
+    pub reasoning_details: Vec<Value>,
+    #[serde(default, deserialize_with = "or_default")]
+    pub tool_calls: Vec<CallPiece>,
+    /// The form before tools, which a few servers still send.
+    #[serde(default)]
+    pub function_call: Option<Function>,
+}
+
+/// Text, or Mistral's list of text and thinking parts.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Content {
+    Text(String),
+    Parts(Vec<Part>),
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Part {
+    #[serde(default)]
+    pub text: Option<String>,
+    #[serde(default)]
+    pub thinking: Option<Thinking>,
+    /// Of the thinking; returned unchanged.
+    #[serde(default)]
+    pub signature: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Thinking {
+    Text(String),
+    Parts(Vec<Part>),
+}
+
+impl Thinking {
+    pub(super) fn text(self) -> String {
+        match self {
+            Self::Text(text) => text,
+            Self::Parts(parts) => parts.into_iter().filter_map(|part| part.text).collect(),
+        }
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct CallPiece {
+    #[serde(default)]
+    pub index: Option<u64>,
+    #[serde(default)]
+    pub id: Option<String>,
+    #[serde(default, deserialize_with = "or_default")]
+    pub function: Function,
+    /// Gemini's signatures on its compatible endpoint; returned unchanged.
+    #[serde(default)]
+    pub extra_content: Option<Value>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Function {
+    #[serde(default)]
+    pub name: Option<String>,
+    /// JSON text, or on some servers the object itself.
+    #[serde(default)]
+    pub arguments: Option<Value>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct WireUsage {
+    prompt_tokens: Option<u64>,
+    completion_tokens: Option<u64>,
+    total_tokens: Option<u64>,
+    prompt_tokens_details: Option<PromptDetails>,
+    completion_tokens_details: Option<CompletionDetails>,
+    /// DeepSeek's name.
+    prompt_cache_hit_tokens: Option<u64>,
+    /// Kimi's name.
+    cached_tokens: Option<u64>,
+    /// OpenRouter: dollars.
+    pub cost: Option<f64>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct PromptDetails {
+    cached_tokens: Option<u64>,
+    cache_write_tokens: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+struct CompletionDetails {
+    reasoning_tokens: Option<u64>,
+}
+
+impl WireUsage {
+    /// The disjoint counts: on the wire the prompt includes what the cache gave and took.
+    pub(super) fn disjoint(&self) -> Usage {
+        let none = PromptDetails::default();
+        let details = self.prompt_tokens_details.as_ref().unwrap_or(&none);
+        let prompt = self.prompt_tokens.unwrap_or(0);
+        let told = [
+            details.cached_tokens,
+            self.prompt_cache_hit_tokens,
+            self.cached_tokens,
+        ];
+        let cache_read = told.into_iter().flatten().max().unwrap_or(0).min(prompt);
+        let cache_write = details
+            .cache_write_tokens
+            .unwrap_or(0)
+            .min(prompt - cache_read);
+        let completion = self.completion_tokens.unwrap_or(0);
+        let reasoning = self
+            .completion_tokens_details
+            .as_ref()
+            .and_then(|details| details.reasoning_tokens)
+            .unwrap_or(0);
+        // Some servers count thinking beside the completion; the total gives them away.
+        let apart = reasoning > 0 && self.total_tokens == Some(prompt + completion + reasoning);
+        Usage {
+            input: prompt - cache_read - cache_write,
+            output: completion + if apart { reasoning } else { 0 },
+            cache_read,
+            cache_write,
+            reasoning,
+            ..Usage::default()
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Reads an answer of Responses.
+//!
+//! Decides on `data.type`, because some proxies drop the `event:` field; unknown events and items are
+//! skipped. An answer is complete only with `response.completed` or `response.incomplete`, which repeat
+//! all of it: what the stream left out (encrypted reasoning on Azure, everything on servers that do not
+//! really stream) is taken from there.
+
+use serde_json::{Value, json};
+
+use super::frame::{Frame, Response};
+use super::item::Items;
+use crate::errors::Fault;
+use crate::event::StreamEvent;
+use crate::message::StopReason;
+use crate::model::Model;
+use crate::sse::SseEvent;
+use crate::status::TurnStatus;
+use crate::wire::Decoder;
+use crate::wire::answer::Answer;
+
+#[derive(Debug)]
+pub(super) struct ResponsesDecoder {
+    answer: Answer,
+    items: Items,
+    refused: bool,
+}
+
+/// What an event means to this decoder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Begin,
+    Open,
+    Say,
+    Refuse,
+    Think,
+    Argue,
+    Argued,
+    Settle,
+    Complete,
+    Incomplete,
+    Fail,
+}
+
+/// The events that are read.
+const STEPS: &[(&str, Step)] = &[
+    ("response.created", Step::Begin),
+    ("response.queued", Step::Begin),
+    ("response.in_progress", Step::Begin),
+    ("response.output_item.added", Step::Open),
+    ("response.output_text.delta", Step::Say),
+    ("response.refusal.delta", Step::Refuse),
+    ("response.reasoning_summary_text.delta", Step::Think),
+    ("response.reasoning_text.delta", Step::Think),
+    ("response.function_call_arguments.delta", Step::Argue),
+    ("response.custom_tool_call_input.delta", Step::Argue),
+    ("response.function_call_arguments.done", Step::Argued),
+    ("response.custom_tool_call_input.done", Step::Argued),
+    ("response.output_item.done", Step::Settle),
+    ("response.completed", Step::Complete),
+    ("response.incomplete", Step::Incomplete),
+    ("response.failed", Step::Fail),
+    ("response.cancelled", Step::Fail),
+    ("error", Step::Fail),
+];
+
+impl ResponsesDecoder {
+    pub(super) fn new(model: &Model) -> Self {
+        Self {
+            answer: Answer::new(model),
+            items: Items::default(),
+            refused: false,
+        }
+    }
+
+    fn take(&mut self, step: Step, mut frame: Frame, out: &mut Vec<StreamEvent>) {
+        let id = frame
+            .response
+            .as_ref()
+            .and_then(|response| response.id.clone());
+        self.answer.start(id, out);
+        let delta = frame.delta.take().unwrap_or_default();
+        let Self { answer, items, .. } = self;
+        match step {
+            Step::Begin | Step::Fail => {}
+            Step::Open => {
+                if let Some(item) = frame.item {
+                    items.open(frame.output_index, &item.fields, answer, out);
+                }
+            }
+            Step::Say => items
+                .of(&frame, "message", answer, out)
+                .say(delta, answer, out),
+            Step::Refuse => {
+                self.refused = true;
+                items
+                    .of(&frame, "message", answer, out)
+                    .say(delta, answer, out);
+            }
+            Step::Think => items
+                .of(&frame, "reasoning", answer, out)
+                .think(&frame, delta, out),
+            Step::Argue => {
+                if let Some(call) = items.call(&frame) {
+                    call.argue(delta, out);
+                }
+            }
+            Step::Argued => {
+                let whole = frame.arguments.as_deref().or(frame.input.as_deref());
+                if let (Some(call), Some(whole)) = (items.call(&frame), whole) {
+                    call.argued(whole, out);
+                }
+            }
+            Step::Settle => {
+                if let Some(item) = frame.item {
+                    self.refused |= item.fields.refuses();
+                    items.settle(frame.output_index, &item, true, answer, out);
+                }
+            }
+            Step::Complete => self.end(frame.response, StopReason::Stop, out),
+            Step::Incomplete => self.end(frame.response, StopReason::Length, out),
+        }
+    }
+
+    fn end(
+        &mut self,
+        response: Option<Response>,
+        mut reason: StopReason,
+        out: &mut Vec<StreamEvent>,
+    ) {
+        if let Some(response) = response {
+            let nothing_streamed = self.items.is_empty();
+            for (place, item) in response.output.iter().enumerate() {
+                self.refused |= item.fields.refuses();
+                let place = u64::try_from(place).ok();
+                let answer = &mut self.answer;
+                self.items
+                    .settle(place, item, nothing_streamed, answer, out);
+            }
+            if let Some(usage) = response.usage {
+                self.answer.usage = usage.disjoint();
+                self.answer.vendor_cost = usage.cost;
+            }
+            let told = response
+                .incomplete_details
+                .and_then(|details| details.reason);
+            self.refused |= told.as_deref() == Some("content_filter");
+        }
+        self.items.finish(out);
+        if self.refused {
+            reason = StopReason::Refusal;
+        }
+        self.answer.done(reason, out);
+    }
+
+    /// An `error` event, or a response that failed.
+    fn fail_from(&mut self, body: &Value, data: &str, out: &mut Vec<StreamEvent>) {
+        let error = body
+            .pointer("/response/error")
+            .filter(|error| !error.is_null());
+        let fault = match error {
+            Some(error) => Fault::from_body(&json!({ "error": error })),
+            None => Fault::from_body(body),
+        };
+        match fault {
+            Some(fault) => self.answer.fail_with(&fault, out),
+            None => self.answer.garbled(data, out),
+        }
+    }
+}
+
+impl Decoder for ResponsesDecoder {
+    fn push(&mut self, event: &SseEvent, out: &mut Vec<StreamEvent>) {
+        let data = event.data.trim();
+        if self.answer.ended() || data.is_empty() || data == "[DONE]" {
+            return;
+        }
+        let Ok(body) = serde_json::from_str::<Value>(data) else {
+            return self.answer.garbled(data, out);
+        };
+        let name = body.get("type").and_then(Value::as_str);
+        match name.and_then(step) {
+            Some(Step::Fail) => self.fail_from(&body, data, out),
+            Some(step) => match serde_json::from_value::<Frame>(body) {
+                Ok(frame) => self.take(step, frame, out),
+                Err(_) => self.answer.garbled(data, out),
+            },
+            None if Fault::from_body(&body).is_some() && name.is_none() => {
+                self.fail_from(&body, data, out);
+            }
+            None if body.is_object() => {}
+            None => self.answer.garbled(data, out),
+        }
+    }
+
+    fn finish(&mut self, out: &mut Vec<StreamEvent>) {
+        self.answer.cut_off(out);
+    }
+
+    fn fail(&mut self, status: TurnStatus, out: &mut Vec<StreamEvent>) {
+        self.answer.fail(status, out);
+    }
+
+    fn ended(&self) -> bool {
+        self.answer.ended()
+    }
+}
+
+fn step(name: &str) -> Option<Step> {
+    let known = STEPS.iter().find(|(known, _)| *known == name);
+    known.map(|(_, step)| *step)
+}

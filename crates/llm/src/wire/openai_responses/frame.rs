@@ -1,0 +1,190 @@
+//! One event of a Responses stream. Fields that do not belong to its type are absent.
+
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+use crate::usage::Usage;
+use crate::wire::or_default;
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Frame {
+    pub r#type: String,
+    /// Absent on llama.cpp.
+    #[serde(default)]
+    pub output_index: Option<u64>,
+    /// Some routers encrypt it anew in every event.
+    #[serde(default)]
+    pub item_id: Option<String>,
+    #[serde(default)]
+    pub content_index: Option<u64>,
+    #[serde(default)]
+    pub summary_index: Option<u64>,
+    #[serde(default)]
+    pub delta: Option<String>,
+    #[serde(default)]
+    pub arguments: Option<String>,
+    #[serde(default)]
+    pub input: Option<String>,
+    #[serde(default)]
+    pub item: Option<Item>,
+    #[serde(default)]
+    pub response: Option<Response>,
+}
+
+/// One output item. `raw` is all of it, because reasoning is sent back as it came.
+#[derive(Debug)]
+pub(super) struct Item {
+    pub fields: ItemFields,
+    pub raw: Value,
+}
+
+/// The items that are read; vendors' own tools have others.
+const READ: &[&str] = &["message", "reasoning", "function_call", "custom_tool_call"];
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct ItemFields {
+    pub r#type: String,
+    #[serde(default)]
+    pub id: Option<String>,
+    #[serde(default)]
+    pub call_id: Option<String>,
+    #[serde(default)]
+    pub name: Option<String>,
+    /// JSON text.
+    #[serde(default)]
+    pub arguments: Option<String>,
+    /// The text of a freeform call.
+    #[serde(default)]
+    pub input: Option<String>,
+    /// `commentary` or `final_answer`.
+    #[serde(default)]
+    pub phase: Option<String>,
+    #[serde(default, deserialize_with = "or_default")]
+    pub content: Vec<Part>,
+    #[serde(default, deserialize_with = "or_default")]
+    pub summary: Vec<Part>,
+    #[serde(default)]
+    pub encrypted_content: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Part {
+    #[serde(default)]
+    pub text: Option<String>,
+    #[serde(default)]
+    pub refusal: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Response {
+    #[serde(default)]
+    pub id: Option<String>,
+    #[serde(default, deserialize_with = "or_default")]
+    pub output: Vec<Item>,
+    #[serde(default)]
+    pub usage: Option<WireUsage>,
+    #[serde(default)]
+    pub incomplete_details: Option<Incomplete>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Incomplete {
+    #[serde(default)]
+    pub reason: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct WireUsage {
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    input_tokens_details: Option<InputDetails>,
+    output_tokens_details: Option<OutputDetails>,
+    /// Routers: dollars.
+    pub cost: Option<f64>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct InputDetails {
+    cached_tokens: Option<u64>,
+    cache_write_tokens: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+struct OutputDetails {
+    reasoning_tokens: Option<u64>,
+}
+
+impl WireUsage {
+    /// The disjoint counts: on the wire the input includes what the cache gave and took.
+    pub(super) fn disjoint(&self) -> Usage {
+        let none = InputDetails::default();
+        let details = self.input_tokens_details.as_ref().unwrap_or(&none);
+        let input = self.input_tokens.unwrap_or(0);
+        let cache_read = details.cached_tokens.unwrap_or(0).min(input);
+        let cache_write = details.cache_write_tokens.unwrap_or(0);
+        let cache_write = cache_write.min(input - cache_read);
+        let reasoning = self.output_tokens_details.as_ref();
+        Usage {
+            input: input - cache_read - cache_write,
+            output: self.output_tokens.unwrap_or(0),
+            cache_read,
+            cache_write,
+            reasoning: reasoning
+                .and_then(|details| details.reasoning_tokens)
+                .unwrap_or(0),
+            ..Usage::default()
+        }
+    }
+}
+
+impl ItemFields {
+    /// What a message says, refusals included.
+    pub(super) fn said(&self) -> String {
+        let parts = self.content.iter();
+        parts
+            .filter_map(|part| part.text.as_deref().or(part.refusal.as_deref()))
+            .collect()
+    }
+
+    pub(super) fn refuses(&self) -> bool {
+        self.content.iter().any(|part| part.refusal.is_some())
+    }
+
+    /// What can be read of the reasoning: its summary, else its text.
+    pub(super) fn thought(&self) -> String {
+        let parts = if self.summary.is_empty() {
+            &self.content
+        } else {
+            &self.summary
+        };
+        let texts: Vec<&str> = parts
+            .iter()
+            .filter_map(|part| part.text.as_deref())
+            .collect();
+        texts.join("\n\n")
+    }
+
+    /// Whether the server can read this reasoning again: nothing of it is kept under its id.
+    pub(super) fn is_replayable(&self) -> bool {
+        let sealed = self.encrypted_content.as_deref();
+        let readable = |part: &Part| part.text.as_ref().is_some_and(|text| !text.is_empty());
+        sealed.is_some_and(|text| !text.is_empty()) || self.content.iter().any(readable)
+    }
+}
+
+impl<'de> Deserialize<'de> for Item {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Value::deserialize(deserializer)?;
+        let kind = raw.get("type").and_then(Value::as_str).unwrap_or_default();
+        let fields = match ItemFields::deserialize(&raw) {
+            Ok(fields) => fields,
+            // The shape of what is skipped does not matter.
+            Err(_) if !READ.contains(&kind) => ItemFields {
+                r#type: kind.to_owned(),
+                ..ItemFields::default()
+            },
+            Err(error) => return Err(serde::de::Error::custom(error)),
+        };
+        Ok(Self { fields, raw })
+    }
+}

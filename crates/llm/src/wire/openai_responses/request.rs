@@ -1,0 +1,153 @@
+//! Writes a request of Responses. Everything that grows comes last, so that the text of one turn's body
+//! begins with the text of the turn before.
+//!
+//! Nothing is stored on the server, so items are sent without the ids they had there: the server would
+//! look them up, and hold them against items that were left out. Reasoning is sent back as it came, right
+//! before the item it led to; reasoning that led to nothing, because the answer was cut off, is left out.
+
+use serde_json::{Map, Value, json};
+
+use crate::handover;
+use crate::message::{AssistantBlock, AssistantMessage, ContentBlock, Message, ToolResult};
+use crate::model::ThinkingLevel;
+use crate::provider::{Request, ToolChoice, ToolSpec};
+use crate::wire::limit::output_limit;
+use crate::wire::{add_extra, cache_key, decimal, or_note};
+
+/// The smallest limit the vendor takes.
+const LEAST_OUTPUT: u64 = 16;
+
+pub(super) fn body(request: &Request) -> Value {
+    let options = &request.options;
+    let context = &request.context;
+    let mut body = Map::new();
+    body.insert("model".into(), request.model.id.clone().into());
+    body.insert("stream".into(), true.into());
+    body.insert("store".into(), false.into());
+    let limit = output_limit(request).max(LEAST_OUTPUT);
+    body.insert("max_output_tokens".into(), limit.into());
+    if let Some(temperature) = options.temperature {
+        body.insert("temperature".into(), decimal(temperature));
+    }
+    if let Some(key) = cache_key(request) {
+        body.insert("prompt_cache_key".into(), key.into());
+    }
+    ask_for_thinking(request, &mut body);
+    if !context.system_prompt.trim().is_empty() {
+        body.insert("instructions".into(), context.system_prompt.clone().into());
+    }
+    if !context.tools.is_empty() {
+        body.insert("tools".into(), context.tools.iter().map(tool).collect());
+        body.insert("parallel_tool_calls".into(), true.into());
+        if options.tool_choice == ToolChoice::Required {
+            body.insert("tool_choice".into(), "required".into());
+        }
+    }
+    add_extra(request, &mut body);
+    body.insert("input".into(), input(request).into());
+    Value::Object(body)
+}
+
+fn ask_for_thinking(request: &Request, body: &mut Map<String, Value>) {
+    let model = &request.model;
+    if !model.can_think() {
+        return;
+    }
+    body.insert("include".into(), json!(["reasoning.encrypted_content"]));
+    let asked = match request.options.thinking {
+        ThinkingLevel::Off if model.compat.silent_off => return,
+        ThinkingLevel::Off if !model.thinking_levels.contains(&ThinkingLevel::Off) => return,
+        ThinkingLevel::Off => json!({"effort": model.compat.effort(ThinkingLevel::Off)}),
+        level => json!({"effort": model.compat.effort(level), "summary": "auto"}),
+    };
+    body.insert("reasoning".into(), asked);
+}
+
+/// Not strict: that would demand schemas of one certain form.
+fn tool(spec: &ToolSpec) -> Value {
+    json!({
+        "type": "function",
+        "name": spec.name,
+        "description": spec.description,
+        "parameters": spec.parameters,
+        "strict": false,
+    })
+}
+
+fn input(request: &Request) -> Vec<Value> {
+    let mut sent = Vec::new();
+    for message in handover::prepare(&request.context.messages, &request.model) {
+        match message {
+            Message::User(user) => sent.push(json!({
+                "type": "message",
+                "role": "user",
+                "content": user.content.iter().map(part).collect::<Value>(),
+            })),
+            Message::Assistant(answer) => add_answer(&answer, &mut sent),
+            Message::ToolResult(result) => sent.push(json!({
+                "type": "function_call_output",
+                "call_id": result.tool_call_id,
+                "output": output(&result),
+            })),
+        }
+    }
+    sent
+}
+
+fn part(block: &ContentBlock) -> Value {
+    match block {
+        ContentBlock::Text { text } => json!({"type": "input_text", "text": text}),
+        ContentBlock::Image { data, mime_type } => json!({
+            "type": "input_image",
+            "detail": "auto",
+            "image_url": format!("data:{mime_type};base64,{data}"),
+        }),
+    }
+}
+
+/// Text alone as text, which every server takes.
+fn output(result: &ToolResult) -> Value {
+    let is_image = |block: &ContentBlock| matches!(block, ContentBlock::Image { .. });
+    if result.content.iter().any(is_image) {
+        return result.content.iter().map(part).collect();
+    }
+    let texts = result.content.iter().filter_map(ContentBlock::as_text);
+    or_note(&texts.collect::<Vec<_>>().join("\n")).into()
+}
+
+fn add_answer(answer: &AssistantMessage, sent: &mut Vec<Value>) {
+    let mut reasoning = Vec::new();
+    for block in &answer.content {
+        let item = match block {
+            AssistantBlock::Thinking { signature, .. } => {
+                let item = signature.as_deref().map(serde_json::from_str::<Value>);
+                reasoning.extend(item.and_then(Result::ok));
+                continue;
+            }
+            AssistantBlock::Text { text, signature } => said(text, signature.as_deref()),
+            AssistantBlock::ToolCall(call) => json!({
+                "type": "function_call",
+                "call_id": call.id,
+                "name": call.name,
+                "arguments": call.arguments.to_string(),
+            }),
+        };
+        sent.append(&mut reasoning);
+        sent.push(item);
+    }
+}
+
+fn said(text: &str, signature: Option<&str>) -> Value {
+    let mut item = json!({
+        "type": "message",
+        "role": "assistant",
+        "content": [{"type": "output_text", "text": text, "annotations": []}],
+    });
+    let kept = signature.and_then(|text| serde_json::from_str::<Value>(text).ok());
+    if let Some(Value::String(phase)) =
+        kept.and_then(|mut kept| Some(kept.get_mut("phase")?.take()))
+    {
+        item["phase"] = phase.into();
+    }
+    item
+}

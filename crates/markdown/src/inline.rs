@@ -1,0 +1,265 @@
+//! The text of a paragraph as spans: emphasis, links, and what bare text hides: URLs and footnote marks.
+
+use std::sync::Arc;
+
+use osier_term::face::{Emphasis, Face, Token};
+use osier_term::row::Span;
+
+/// Collects the spans of one paragraph, heading or cell.
+#[derive(Debug, Default)]
+pub(super) struct Inline {
+    spans: Vec<Span>,
+    bold: usize,
+    italic: usize,
+    strike: usize,
+    link: Option<Link>,
+    /// Description of the image that is open.
+    image: Option<(Arc<str>, String)>,
+}
+
+#[derive(Debug)]
+struct Link {
+    destination: Arc<str>,
+    /// The first span of its text.
+    start: usize,
+}
+
+impl Inline {
+    pub(super) fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+
+    pub(super) fn emphasise(&mut self, emphasis: Emphasis, on: bool) {
+        let count = match emphasis {
+            Emphasis::BOLD => &mut self.bold,
+            Emphasis::ITALIC => &mut self.italic,
+            _ => &mut self.strike,
+        };
+        *count = if on {
+            *count + 1
+        } else {
+            count.saturating_sub(1)
+        };
+    }
+
+    /// Text as it was written; `base` is what text is in this block.
+    pub(super) fn text(&mut self, text: &str, base: Face) {
+        if let Some((_, alt)) = &mut self.image {
+            alt.push_str(text);
+            return;
+        }
+        let token = if self.link.is_some() {
+            Token::Link
+        } else {
+            base.token
+        };
+        self.push(text, Face { token, ..base });
+    }
+
+    pub(super) fn code(&mut self, code: &str, base: Face) {
+        if let Some((_, alt)) = &mut self.image {
+            alt.push_str(code);
+            return;
+        }
+        self.push(
+            code,
+            Face {
+                token: Token::Code,
+                ..base
+            },
+        );
+    }
+
+    fn push(&mut self, text: &str, mut face: Face) {
+        let link = self.link.as_ref();
+        for (on, emphasis) in [
+            (self.bold > 0, Emphasis::BOLD),
+            (self.italic > 0, Emphasis::ITALIC),
+            (self.strike > 0, Emphasis::STRIKE),
+            (link.is_some(), Emphasis::UNDERLINE),
+        ] {
+            if on {
+                face = face.emphasised(emphasis);
+            }
+        }
+        let text = text.replace(['\n', '\r'], " ");
+        if text.is_empty() {
+            return;
+        }
+        let link = link.map(|link| link.destination.clone());
+        if let Some(last) = self.spans.last_mut()
+            && last.face == face
+            && last.link == link
+        {
+            let mut joined = std::mem::take(&mut last.text).into_string();
+            joined.push_str(&text);
+            last.text = joined.into();
+            return;
+        }
+        self.spans.push(Span {
+            text: text.into(),
+            face,
+            link,
+        });
+    }
+
+    pub(super) fn open_link(&mut self, destination: &str) {
+        self.link = Some(Link {
+            destination: destination.into(),
+            start: self.spans.len(),
+        });
+    }
+
+    /// Ends a link; its destination follows when the text does not say it and it fits into `room`.
+    pub(super) fn close_link(&mut self, room: usize) {
+        let Some(link) = self.link.take() else {
+            return;
+        };
+        let spans = self.spans.get(link.start..).unwrap_or_default();
+        let text: String = spans.iter().map(|span| &*span.text).collect();
+        let destination = &*link.destination;
+        let shown = format!(" ({destination})");
+        if !says(&text, destination) && osier_base::text::width(&shown) <= room {
+            self.spans.push(Span {
+                text: shown.into(),
+                face: Token::Muted.into(),
+                link: Some(link.destination),
+            });
+        }
+    }
+
+    pub(super) fn open_image(&mut self, destination: &str) {
+        if self.image.is_none() {
+            self.image = Some((destination.into(), String::new()));
+        }
+    }
+
+    /// Ends a picture: a sign, what is said of it, and where it is when that fits into `room`.
+    pub(super) fn close_image(&mut self, room: usize) {
+        let Some((destination, alt)) = self.image.take() else {
+            return;
+        };
+        // A picture that the text brings along has no address to speak of.
+        let is_within = destination.starts_with("data:");
+        let name = match (alt.trim(), is_within) {
+            ("", true) => "picture",
+            ("", false) => &*destination,
+            (alt, _) => alt,
+        };
+        let mut span = Span::new(format!("▣ {name}"), Token::Muted);
+        if !is_within {
+            span.face = Face::from(Token::Link).emphasised(Emphasis::UNDERLINE);
+            span.link = Some(Arc::clone(&destination));
+        }
+        self.spans.push(span);
+        let shown = format!(" ({destination})");
+        if !is_within && name != &*destination && osier_base::text::width(&shown) <= room {
+            self.spans.push(Span {
+                text: shown.into(),
+                face: Token::Muted.into(),
+                link: Some(destination),
+            });
+        }
+    }
+
+    /// The finished spans, with bare URLs and footnote marks made links.
+    pub(super) fn take(&mut self) -> Vec<Span> {
+        let mut marked = Vec::with_capacity(self.spans.len());
+        for span in self.spans.drain(..) {
+            if span.link.is_some() || span.face.token == Token::Code {
+                marked.push(span);
+            } else {
+                mark(&span, &mut marked);
+            }
+        }
+        if let Some(link) = &mut self.link {
+            link.start = 0;
+        }
+        marked
+    }
+}
+
+/// Whether the text of a link already tells where it leads.
+fn says(text: &str, destination: &str) -> bool {
+    let bare = |url: &str| {
+        let url = url.trim().trim_end_matches('/');
+        let url = url.strip_prefix("mailto:").unwrap_or(url);
+        let url = url.strip_prefix("https://").unwrap_or(url);
+        url.strip_prefix("http://").unwrap_or(url).to_owned()
+    };
+    destination.is_empty() || bare(text) == bare(destination)
+}
+
+/// Splits a span at the URLs and footnote marks in it.
+fn mark(span: &Span, out: &mut Vec<Span>) {
+    let text = &*span.text;
+    let mut plain = 0;
+    let mut at = 0;
+    while let Some(found) = text[at..].find(['h', '[']) {
+        let start = at + found;
+        let (length, link) = match special(&text[start..]) {
+            Some(special) if starts_word(&text[..start]) || text[start..].starts_with('[') => {
+                special
+            }
+            _ => {
+                at = start + 1;
+                continue;
+            }
+        };
+        if plain < start {
+            out.push(Span::new(&text[plain..start], span.face));
+        }
+        let mut face = Face {
+            token: Token::Link,
+            ..span.face
+        };
+        if link.is_some() {
+            face = face.emphasised(Emphasis::UNDERLINE);
+        }
+        out.push(Span {
+            text: text[start..start + length].into(),
+            face,
+            link,
+        });
+        at = start + length;
+        plain = at;
+    }
+    if plain < text.len() {
+        out.push(Span::new(&text[plain..], span.face));
+    }
+}
+
+fn starts_word(before: &str) -> bool {
+    !before.ends_with(char::is_alphanumeric)
+}
+
+/// Bytes of the URL or footnote mark at the start of `text`, and where it leads.
+fn special(text: &str) -> Option<(usize, Option<Arc<str>>)> {
+    if let Some(label) = text.strip_prefix("[^") {
+        let end = label.find(|char: char| char == ']' || char.is_whitespace())?;
+        return (end > 0 && label[end..].starts_with(']')).then_some((end + 3, None));
+    }
+    let scheme = ["https://", "http://"]
+        .iter()
+        .find(|scheme| text.starts_with(**scheme))?;
+    let end = text
+        .find(|char: char| {
+            char.is_whitespace() || char.is_control() || matches!(char, '<' | '>' | '"' | '`')
+        })
+        .unwrap_or(text.len());
+    let mut url = &text[..end];
+    // Punctuation behind a URL belongs to the sentence; a bracket when it was opened outside.
+    while let Some(last) = url.chars().next_back() {
+        let stray = match last {
+            '.' | ',' | ';' | ':' | '!' | '?' | '\'' | '*' | '_' | '~' => true,
+            ')' => url.matches(')').count() > url.matches('(').count(),
+            ']' => url.matches(']').count() > url.matches('[').count(),
+            _ => false,
+        };
+        if !stray {
+            break;
+        }
+        url = &url[..url.len() - last.len_utf8()];
+    }
+    (url.len() > scheme.len()).then(|| (url.len(), Some(url.into())))
+}

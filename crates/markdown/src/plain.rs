@@ -1,0 +1,139 @@
+//! Markdown without its marks: for a line that stands for a text, and for what a text names.
+
+use pulldown_cmark::{Event, Parser, Tag, TagEnd};
+
+use super::render::options;
+use osier_base::text::head_bytes;
+
+/// Bytes of a text in which its first line stands.
+const HEAD: usize = 4 * 1024;
+
+/// The first block of a text that says something, on one line and without its marks: of a code block the
+/// first line, of a table the header.
+pub fn first_line(source: &str) -> String {
+    let head = head_bytes(source, HEAD);
+    let mut line = String::new();
+    for event in Parser::new_ext(head, options()) {
+        match event {
+            Event::Text(text)
+            | Event::Code(text)
+            | Event::InlineMath(text)
+            | Event::DisplayMath(text)
+            | Event::Html(text)
+            | Event::InlineHtml(text) => line.push_str(&text),
+            Event::SoftBreak | Event::HardBreak => line.push(' '),
+            Event::TaskListMarker(is_done) => line.push_str(if is_done { "☑ " } else { "☐ " }),
+            Event::End(TagEnd::TableCell) => line.push_str(" · "),
+            // An item ends behind the items in it.
+            Event::End(end) if ends_block(end) || (is_nested(end) && !line.is_empty()) => {
+                if !line.trim().is_empty() {
+                    break;
+                }
+                line.clear();
+            }
+            Event::Start(Tag::List(_) | Tag::BlockQuote(_)) if !line.trim().is_empty() => break,
+            _ => {}
+        }
+    }
+    let line = line.trim().trim_end_matches('·').trim_end();
+    let first = line.lines().find(|line| !line.trim().is_empty());
+    first.unwrap_or_default().trim().to_owned()
+}
+
+fn ends_block(end: TagEnd) -> bool {
+    matches!(
+        end,
+        TagEnd::Paragraph
+            | TagEnd::Heading(_)
+            | TagEnd::CodeBlock
+            | TagEnd::TableHead
+            | TagEnd::HtmlBlock
+    )
+}
+
+fn is_nested(end: TagEnd) -> bool {
+    matches!(end, TagEnd::Item | TagEnd::DefinitionListDefinition)
+}
+
+/// A picture that a text names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Image {
+    /// What is said of it.
+    pub alt: String,
+    /// As it is written: a path, an address, or the picture itself.
+    pub destination: String,
+}
+
+/// The pictures that a text names, at most `most`.
+pub fn images(source: &str, most: usize) -> Vec<Image> {
+    let mut images = Vec::new();
+    if !source.contains("![") {
+        return images;
+    }
+    let mut open: Option<Image> = None;
+    for event in Parser::new_ext(source, options()) {
+        match (event, &mut open) {
+            (Event::Start(Tag::Image { dest_url, .. }), None) => {
+                open = Some(Image {
+                    alt: String::new(),
+                    destination: dest_url.into_string(),
+                });
+            }
+            (Event::Text(text) | Event::Code(text), Some(image)) => image.alt.push_str(&text),
+            (Event::End(TagEnd::Image), _) => images.extend(open.take()),
+            _ => {}
+        }
+        if images.len() == most {
+            break;
+        }
+    }
+    images
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_what_the_text_begins_with() {
+        for (source, expected) in [
+            ("The **bold** and `code`.\n\nMore.", "The bold and code."),
+            ("# A *heading*\ntext", "A heading"),
+            ("\n\n- [x] one\n- two", "☑ one"),
+            ("- one\n  - inner", "one"),
+            ("1. one\n2. two", "one"),
+            ("> quoted\n> on", "quoted on"),
+            ("```sh\n\nls -l\nrm\n```", "ls -l"),
+            ("| a | b |\n|---|---|\n| 1 | 2 |", "a · b"),
+            (
+                "see [the page](https://e.org/x) and ![a cat](cat.png)",
+                "see the page and a cat",
+            ),
+            ("one\ntwo", "one two"),
+            ("a $x^2$ b", "a x^2 b"),
+            ("---\n\ntext", "text"),
+            ("a * b * c", "a * b * c"),
+            ("", ""),
+        ] {
+            assert_eq!(first_line(source), expected, "{source:?}");
+        }
+    }
+
+    #[test]
+    fn pictures_are_found_with_what_is_said_of_them() {
+        let source =
+            "![one `a`](a.png) and\n\n- ![](<b c.png>)\n\n`![no](c.png)`\n\n![d][d]\n\n[d]: d.png";
+        let image = |alt: &str, destination: &str| Image {
+            alt: alt.into(),
+            destination: destination.into(),
+        };
+        let expected = [
+            image("one a", "a.png"),
+            image("", "b c.png"),
+            image("d", "d.png"),
+        ];
+        assert_eq!(images(source, 9), expected);
+        assert_eq!(images(source, 1), expected[..1]);
+        assert_eq!(images("a ! [b](c.png)", 9), []);
+    }
+}

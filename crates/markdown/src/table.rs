@@ -1,0 +1,307 @@
+//! Tables: box rules, aligned columns, cells that wrap when the table is too wide, and a list of
+//! `header: value` lines when even that does not fit.
+
+use pulldown_cmark::Alignment;
+
+use osier_base::text;
+use osier_term::face::{Emphasis, Token};
+use osier_term::row::{Row, Span};
+use osier_term::wrap::{Wrap, clusters};
+
+/// The narrowest that a column with longer text gets.
+const MIN_COLUMN: usize = 6;
+
+/// The lines of one cell.
+pub(super) type Cell = Vec<Vec<Span>>;
+
+/// A table as it was parsed. The first row is the header.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    pub(super) alignments: Vec<Alignment>,
+    pub(super) rows: Vec<Vec<Cell>>,
+}
+
+impl Table {
+    /// Appends the table's rows, each behind `prefix`; as a box where one is wanted and fits.
+    pub(super) fn rows(&self, prefix: &[Span], (width, boxed): (usize, bool), out: &mut Vec<Row>) {
+        let Some((header, body)) = self.rows.split_first() else {
+            return;
+        };
+        let mut needs = Needs::new(self.alignments.len());
+        self.rows.iter().for_each(|row| needs.add(row));
+        let columns = boxed.then(|| needs.columns(room(prefix, width))).flatten();
+        let grid = Grid {
+            alignments: &self.alignments,
+            header,
+            columns: columns.as_deref(),
+            prefix,
+            width,
+        };
+        let mut tall = grid.header(body.is_empty(), out);
+        for (index, row) in body.iter().enumerate() {
+            tall = grid.row(index, row, tall, out);
+        }
+        grid.end(out);
+    }
+}
+
+/// Columns of a row beside its prefix.
+pub(super) fn room(prefix: &[Span], width: usize) -> usize {
+    let decoration: usize = prefix.iter().map(|span| text::width(&span.text)).sum();
+    width.saturating_sub(decoration)
+}
+
+/// The lines that a row takes when nothing in it wraps.
+pub(super) fn lines(row: &[Cell]) -> usize {
+    row.iter().map(Vec::len).max().unwrap_or(1).max(1)
+}
+
+/// What the cells of a table need, column by column.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Needs {
+    /// Nothing wraps.
+    natural: Vec<usize>,
+    /// No word is broken.
+    least: Vec<usize>,
+}
+
+impl Needs {
+    pub(super) fn new(columns: usize) -> Self {
+        Self {
+            natural: vec![1; columns],
+            least: vec![1; columns],
+        }
+    }
+
+    pub(super) fn add(&mut self, row: &[Cell]) {
+        let needs = self.natural.iter_mut().zip(&mut self.least);
+        for (cell, (natural, least)) in row.iter().zip(needs) {
+            for line in cell {
+                let widths = line.iter().map(|span| text::width(&span.text));
+                *natural = (*natural).max(widths.sum());
+                *least = (*least).max(longest_word(line));
+            }
+        }
+    }
+
+    /// Whether nothing wraps in columns so wide.
+    pub(super) fn fit(&self, columns: &[usize]) -> bool {
+        let mut needs = self.natural.iter().zip(columns);
+        needs.all(|(natural, width)| natural <= width)
+    }
+
+    /// Widths of the columns, or `None` when the table cannot be drawn in `room` columns.
+    pub(super) fn columns(&self, room: usize) -> Option<Vec<usize>> {
+        let room = room.checked_sub(3 * self.natural.len() + 1)?;
+        let total: usize = self.natural.iter().sum();
+        if total <= room {
+            return Some(self.natural.clone());
+        }
+        // Words stay whole while there is room for that.
+        let mut least = self.least.clone();
+        if least.iter().sum::<usize>() > room {
+            for width in &mut least {
+                *width = (*width).min(MIN_COLUMN);
+            }
+        }
+        shrink(self.natural.clone(), &least, room)
+    }
+}
+
+/// How the rows of a table are drawn: in a box whose columns are so wide, or as lines.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Grid<'a> {
+    pub(super) alignments: &'a [Alignment],
+    pub(super) header: &'a [Cell],
+    pub(super) columns: Option<&'a [usize]>,
+    pub(super) prefix: &'a [Span],
+    pub(super) width: usize,
+}
+
+impl Grid<'_> {
+    /// Appends the header, `alone` when there is no other row; says whether it took more than one line.
+    pub(super) fn header(&self, alone: bool, out: &mut Vec<Row>) -> bool {
+        let start = out.len();
+        let tall = if let Some(columns) = self.columns {
+            out.push(rule(columns, ["┌", "┬", "┐"]));
+            self.boxed(self.header, columns, true, out)
+        } else {
+            let cells = self.header.iter().filter(|_| alone);
+            cells.for_each(|cell| self.line(&joined(cell), out));
+            false
+        };
+        self.prefixed(start, out);
+        tall
+    }
+
+    /// Appends a row of the body and what parts it from the row above, which was `tall`.
+    pub(super) fn row(&self, index: usize, row: &[Cell], tall: bool, out: &mut Vec<Row>) -> bool {
+        let start = out.len();
+        let is_tall = if let Some(columns) = self.columns {
+            // Rows of several lines are told apart by rules.
+            if index == 0 || tall || lines(row) > 1 {
+                out.push(rule(columns, ["├", "┼", "┤"]));
+            }
+            self.boxed(row, columns, false, out)
+        } else {
+            if index > 0 {
+                out.push(Row::default());
+            }
+            self.listed(row, out);
+            false
+        };
+        self.prefixed(start, out);
+        is_tall
+    }
+
+    /// Appends what is below the last row.
+    pub(super) fn end(&self, out: &mut Vec<Row>) {
+        let start = out.len();
+        if let Some(columns) = self.columns {
+            out.push(rule(columns, ["└", "┴", "┘"]));
+        }
+        self.prefixed(start, out);
+    }
+
+    fn prefixed(&self, start: usize, out: &mut [Row]) {
+        let decoration = self.width - room(self.prefix, self.width);
+        for row in out[start..].iter_mut().filter(|_| !self.prefix.is_empty()) {
+            row.spans.splice(0..0, self.prefix.iter().cloned());
+            row.decoration += decoration as u16;
+        }
+    }
+
+    /// One row of cells; says whether it took more than one line.
+    fn boxed(&self, row: &[Cell], columns: &[usize], header: bool, out: &mut Vec<Row>) -> bool {
+        let cells: Vec<Vec<Row>> = columns
+            .iter()
+            .enumerate()
+            .map(|(column, width)| lay_out(row.get(column), *width, header))
+            .collect();
+        let height = cells.iter().map(Vec::len).max().unwrap_or(1);
+        for line in 0..height {
+            let mut shown = Row {
+                decoration: 2,
+                ..Row::default()
+            };
+            for (column, width) in columns.iter().enumerate() {
+                shown.push(if column == 0 { "│ " } else { " │ " }, Token::TableBorder);
+                let cell = cells[column].get(line);
+                let free = width.saturating_sub(cell.map_or(0, Row::width));
+                let left = match self.alignments[column] {
+                    Alignment::Right => free,
+                    Alignment::Center => free / 2,
+                    Alignment::Left | Alignment::None => 0,
+                };
+                pad(&mut shown, left);
+                shown
+                    .spans
+                    .extend(cell.into_iter().flat_map(|row| row.spans.iter().cloned()));
+                pad(&mut shown, free - left);
+            }
+            shown.push(" │", Token::TableBorder);
+            out.push(shown);
+        }
+        height > 1
+    }
+
+    /// `header: value` lines.
+    fn listed(&self, row: &[Cell], out: &mut Vec<Row>) {
+        for (column, cell) in row.iter().enumerate() {
+            let header = self.header.get(column);
+            let mut line = header.map(|cell| bold(joined(cell))).unwrap_or_default();
+            line.push(Span::new(": ", Token::Muted));
+            line.extend(joined(cell));
+            self.line(&line, out);
+        }
+    }
+
+    fn line(&self, line: &[Span], out: &mut Vec<Row>) {
+        let rest = [Span::new("  ", Token::Text)];
+        Wrap::new(room(self.prefix, self.width))
+            .hanging(&[], &rest)
+            .line(line, out);
+    }
+}
+
+/// Takes columns from the widest until the sum fits.
+fn shrink(mut widths: Vec<usize>, least: &[usize], room: usize) -> Option<Vec<usize>> {
+    let least_sum: usize = least.iter().sum();
+    if least_sum > room {
+        return None;
+    }
+    let mut total: usize = widths.iter().sum();
+    while total > room {
+        let widest = (0..widths.len())
+            .filter(|column| widths[*column] > least[*column])
+            .max_by_key(|column| widths[*column])?;
+        let level = (0..widths.len())
+            .filter(|column| *column != widest && widths[*column] > least[*column])
+            .map(|column| widths[column])
+            .max()
+            .unwrap_or(0);
+        let target = level.saturating_sub(1).max(least[widest]);
+        let cut = (widths[widest] - target.min(widths[widest] - 1)).min(total - room);
+        widths[widest] -= cut;
+        total -= cut;
+    }
+    Some(widths)
+}
+
+fn longest_word(line: &[Span]) -> usize {
+    let mut longest = 0;
+    let mut word = 0;
+    for (_, cluster, width) in line.iter().flat_map(|span| clusters(&span.text)) {
+        word = if cluster == " " { 0 } else { word + width };
+        longest = longest.max(word);
+    }
+    longest
+}
+
+fn lay_out(cell: Option<&Cell>, width: usize, header: bool) -> Vec<Row> {
+    let wrap = Wrap {
+        trim: true,
+        ..Wrap::new(width)
+    };
+    let mut rows = Vec::new();
+    for line in cell.into_iter().flatten() {
+        if header {
+            wrap.line(&bold(line.clone()), &mut rows);
+        } else {
+            wrap.line(line, &mut rows);
+        }
+    }
+    rows
+}
+
+fn bold(mut line: Vec<Span>) -> Vec<Span> {
+    for span in &mut line {
+        span.face = span.face.emphasised(Emphasis::BOLD);
+    }
+    line
+}
+
+fn joined(cell: &Cell) -> Vec<Span> {
+    let mut line = Vec::new();
+    for (index, spans) in cell.iter().enumerate() {
+        if index > 0 {
+            line.push(Span::new(" ", Token::Text));
+        }
+        line.extend(spans.iter().cloned());
+    }
+    line
+}
+
+fn pad(row: &mut Row, columns: usize) {
+    if columns > 0 {
+        row.push(" ".repeat(columns), Token::Text);
+    }
+}
+
+fn rule(columns: &[usize], [left, middle, right]: [&str; 3]) -> Row {
+    let bars: Vec<String> = columns.iter().map(|width| "─".repeat(width + 2)).collect();
+    let text = format!("{left}{}{right}", bars.join(middle));
+    let mut row = Row::plain(text, Token::TableBorder);
+    row.decoration = row.width() as u16;
+    row
+}

@@ -1,0 +1,302 @@
+//! A table that is a block of its own. What its columns need is known row by row, and rows are built only for
+//! what is shown, so that a table of any length costs its new rows and what is on the screen.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use pulldown_cmark::Alignment;
+
+use super::containers::{Container, inner_line};
+use super::render::{self, Context};
+use super::table::{Cell, Grid, Needs, lines, room};
+use super::unit::{Resolver, Shown};
+use osier_term::row::{Row, Span};
+
+/// Bytes of an open table up to which a cell that changes the columns lays all rows out again. A longer one
+/// keeps its columns until it is complete.
+pub(super) const ADAPTS: usize = 32 * 1024;
+/// Rows that are parsed together.
+const BATCH: usize = 64;
+/// Rows on each side of what was drawn last whose layout is kept.
+const KEPT: usize = 64;
+
+#[derive(Debug, Clone)]
+pub(super) struct TableBlock {
+    containers: Vec<Container>,
+    context: Option<Context>,
+    prefix: Vec<Span>,
+    /// The header and the line below it, without the marks of containers.
+    head: String,
+    /// Byte ranges of the body's lines in the document.
+    pub(super) lines: Vec<Range<u32>>,
+    /// No more rows will come.
+    pub(super) closed: bool,
+    /// References that nothing defined yet.
+    pub(super) unresolved: Vec<String>,
+    /// All below is for this width.
+    width: usize,
+    alignments: Vec<Alignment>,
+    header: Vec<Cell>,
+    needs: Needs,
+    columns: Option<Vec<usize>>,
+    /// What is known of each row of the body.
+    marks: Vec<Mark>,
+    /// Rows of the header, and whether it is tall.
+    top: (usize, bool),
+    /// The body's rows that have their place.
+    placed: usize,
+    kept: BTreeMap<usize, Vec<Row>>,
+}
+
+/// A row of the body.
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    /// Lines that it takes when nothing wraps.
+    lines: u16,
+    /// It takes more than one line.
+    tall: bool,
+    /// Where its screen rows end, counted from below the header.
+    end: u32,
+}
+
+impl TableBlock {
+    /// The table whose header and line below it are `head`; `None` when they are none to the parser.
+    pub(super) fn new(
+        containers: &[Container],
+        context: Option<&Context>,
+        head: &str,
+    ) -> Option<Self> {
+        let lines = head.lines().map(|line| inner_line(containers, line));
+        let head = lines.collect::<Vec<Cow<'_, str>>>().join("\n") + "\n";
+        render::table(&head, context, usize::MAX, |_| None)?;
+        Some(Self {
+            containers: containers.to_vec(),
+            context: context.cloned(),
+            prefix: context.map(Context::spans).unwrap_or_default(),
+            head,
+            lines: Vec::new(),
+            closed: false,
+            unresolved: Vec::new(),
+            width: 0,
+            alignments: Vec::new(),
+            header: Vec::new(),
+            needs: Needs::default(),
+            columns: None,
+            marks: Vec::new(),
+            top: (0, false),
+            placed: 0,
+            kept: BTreeMap::new(),
+        })
+    }
+
+    pub(super) fn invalidate(&mut self) {
+        self.width = 0;
+    }
+
+    /// Screen rows at `width`.
+    pub(super) fn height(&mut self, width: usize, shown: &Shown<'_>) -> usize {
+        if self.width != width {
+            self.begin(width, shown);
+        }
+        self.measure(shown);
+        self.place(shown);
+        self.top.0 + self.body_end(self.placed) + self.bottom()
+    }
+
+    fn bottom(&self) -> usize {
+        usize::from(self.columns.is_some())
+    }
+
+    /// Where the screen rows of the first `rows` of the body end.
+    fn body_end(&self, rows: usize) -> usize {
+        rows.checked_sub(1)
+            .map_or(0, |last| self.marks[last].end as usize)
+    }
+
+    fn begin(&mut self, width: usize, shown: &Shown<'_>) {
+        self.width = width;
+        self.unresolved.clear();
+        self.marks.clear();
+        let mut resolver = Resolver::new(shown);
+        let table = render::table(&self.head, self.context.as_ref(), width, |label| {
+            resolver.find(label)
+        });
+        let table = table.unwrap_or_default();
+        self.unresolved = resolver.unresolved;
+        self.needs = Needs::new(table.alignments.len());
+        self.alignments = table.alignments;
+        self.header = table.rows.into_iter().next().unwrap_or_default();
+        self.needs.add(&self.header);
+        self.columns = self.fitting(shown);
+        self.lay_again();
+    }
+
+    /// The widths of the columns; `None` when there is no box.
+    fn fitting(&self, shown: &Shown<'_>) -> Option<Vec<usize>> {
+        if shown.linear {
+            return None;
+        }
+        self.needs.columns(room(&self.prefix, self.width))
+    }
+
+    /// Forgets the places of all rows.
+    fn lay_again(&mut self) {
+        self.placed = 0;
+        self.kept.clear();
+        let mut rows = Vec::new();
+        let tall = self.grid().header(self.lines.is_empty(), &mut rows);
+        self.top = (rows.len(), tall);
+    }
+
+    /// Finds out what new rows need, and whether that changes the columns.
+    fn measure(&mut self, shown: &Shown<'_>) {
+        let known = self.marks.len();
+        while self.marks.len() < self.lines.len() {
+            let first = self.marks.len();
+            let rows = self.parse(first..self.lines.len().min(first + BATCH), shown);
+            for row in rows {
+                self.needs.add(&row);
+                self.marks.push(Mark {
+                    lines: lines(&row).min(usize::from(u16::MAX)) as u16,
+                    tall: false,
+                    end: 0,
+                });
+            }
+        }
+        let bytes = self.lines.last().map_or(0, |line| line.end)
+            - self.lines.first().map_or(0, |line| line.start);
+        let adapts = self.closed || bytes as usize <= ADAPTS || known == 0;
+        let columns = self.fitting(shown);
+        // Without a box the header stands alone only while there is no other row.
+        let is_first = self.columns.is_none() && known == 0 && !self.marks.is_empty();
+        if adapts && columns != self.columns || is_first {
+            self.columns = columns;
+            self.lay_again();
+        }
+    }
+
+    /// Finds the places of the rows that have none.
+    fn place(&mut self, shown: &Shown<'_>) {
+        let fits = self
+            .columns
+            .as_ref()
+            .is_some_and(|columns| self.needs.fit(columns));
+        let mut tall = self
+            .placed
+            .checked_sub(1)
+            .map_or(self.top.1, |last| self.marks[last].tall);
+        let mut end = self.body_end(self.placed);
+        while fits && self.placed < self.marks.len() {
+            let mark = &mut self.marks[self.placed];
+            let ruled = self.placed == 0 || tall || mark.lines > 1;
+            end += usize::from(ruled) + usize::from(mark.lines);
+            tall = mark.lines > 1;
+            mark.tall = tall;
+            mark.end = end as u32;
+            self.placed += 1;
+        }
+        let mut rows = Vec::new();
+        while self.placed < self.marks.len() {
+            let first = self.placed;
+            let cells = self.parse(first..self.marks.len().min(first + BATCH), shown);
+            for row in cells {
+                rows.clear();
+                tall = self.grid().row(self.placed, &row, tall, &mut rows);
+                end += rows.len();
+                let mark = &mut self.marks[self.placed];
+                mark.tall = tall;
+                mark.end = end as u32;
+                self.placed += 1;
+            }
+        }
+    }
+
+    /// Appends a range of the screen rows that `height` counted.
+    pub(super) fn rows(&mut self, range: Range<usize>, shown: &Shown<'_>, out: &mut Vec<Row>) {
+        let start = out.len();
+        let mut skip = range.start;
+        if range.start < self.top.0 {
+            self.grid().header(self.lines.is_empty(), out);
+        } else {
+            skip -= self.top.0;
+        }
+        let below = |row: usize| row.saturating_sub(self.top.0);
+        let first = self
+            .marks
+            .partition_point(|mark| mark.end as usize <= below(range.start));
+        let behind = self
+            .marks
+            .partition_point(|mark| (mark.end as usize) < below(range.end));
+        let last = (behind + 1).min(self.marks.len());
+        if range.start >= self.top.0 {
+            skip -= self.body_end(first);
+        }
+        self.keep(first..last.max(first), shown);
+        for index in first..last {
+            out.extend_from_slice(self.kept.get(&index).map_or(&[], Vec::as_slice));
+        }
+        self.grid().end(out);
+        out.drain(start..(start + skip).min(out.len()));
+        out.truncate(start + range.len());
+    }
+
+    /// Lays the rows of the body out that are not kept, and lets go of those far away.
+    fn keep(&mut self, wanted: Range<usize>, shown: &Shown<'_>) {
+        let near = wanted.start.saturating_sub(KEPT)..wanted.end + KEPT;
+        self.kept.retain(|index, _| near.contains(index));
+        let mut index = wanted.start;
+        while index < wanted.end {
+            if self.kept.contains_key(&index) {
+                index += 1;
+                continue;
+            }
+            let behind = (index..wanted.end).find(|index| self.kept.contains_key(index));
+            let missing = index..behind.unwrap_or(wanted.end).min(index + BATCH);
+            let cells = self.parse(missing.clone(), shown);
+            for (index, row) in missing.clone().zip(cells) {
+                let tall = index
+                    .checked_sub(1)
+                    .map_or(self.top.1, |above| self.marks[above].tall);
+                let mut rows = Vec::new();
+                self.grid().row(index, &row, tall, &mut rows);
+                self.kept.insert(index, rows);
+            }
+            index = missing.end;
+        }
+    }
+
+    fn grid(&self) -> Grid<'_> {
+        Grid {
+            alignments: &self.alignments,
+            header: &self.header,
+            columns: self.columns.as_deref(),
+            prefix: &self.prefix,
+            width: self.width,
+        }
+    }
+
+    /// The cells of some rows of the body, as many as `range` has.
+    fn parse(&mut self, range: Range<usize>, shown: &Shown<'_>) -> Vec<Vec<Cell>> {
+        let mut source = self.head.clone();
+        for line in &self.lines[range.clone()] {
+            let line = &shown.document[line.start as usize..line.end as usize];
+            source.push_str(&inner_line(&self.containers, line));
+            source.push('\n');
+        }
+        shown.laid.set(shown.laid.get() + source.len());
+        let mut resolver = Resolver::new(shown);
+        let table = render::table(&source, self.context.as_ref(), self.width, |label| {
+            resolver.find(label)
+        });
+        for label in resolver.unresolved {
+            if !self.unresolved.contains(&label) {
+                self.unresolved.push(label);
+            }
+        }
+        let mut rows = table.unwrap_or_default().rows;
+        rows.resize(range.len() + 1, Vec::new());
+        rows.remove(0);
+        rows
+    }
+}

@@ -1,0 +1,201 @@
+//! Our side of a connection: what a server may ask of us and tell us.
+
+#![expect(
+    deprecated,
+    reason = "servers of the versions before 2026-07-28 still ask for roots and sampling, and send logs"
+)]
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rmcp::ClientHandler;
+use rmcp::model::{
+    ClientCapabilities, ClientConfig, CreateMessageRequestParams, CreateMessageResult,
+    ElicitRequestParams, ElicitResult, ElicitationCapability, ErrorCode, ErrorData,
+    FormElicitationCapability, Implementation, ListRootsResult, LoggingMessageNotificationParam,
+    ProgressNotificationParam, ProgressToken, Root, RootsCapabilities, UrlElicitationCapability,
+};
+use rmcp::service::{NotificationContext, RequestContext, RoleClient};
+use tokio::sync::{Mutex, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use super::elicitation;
+use super::log::ServerLog;
+use osier_base::percent;
+use osier_protocol::questions::Questions;
+
+/// A list of the server that has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Changed {
+    Tools,
+    Prompts,
+    Resources,
+}
+
+/// How far a request is.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Progress {
+    pub done: f64,
+    pub total: Option<f64>,
+    pub message: Option<String>,
+}
+
+/// Requests whose progress somebody follows. A request is sent while this is locked, so that its first
+/// notice cannot come before it is entered.
+pub(super) type Followed = Arc<Mutex<HashMap<ProgressToken, mpsc::UnboundedSender<Progress>>>>;
+
+/// Questions that wait for the person.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Asking(Arc<AtomicUsize>);
+
+impl Asking {
+    pub(super) fn is_any(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > 0
+    }
+
+    /// Counts one until the guard goes.
+    fn begin(&self) -> AskingGuard {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        AskingGuard(Arc::clone(&self.0))
+    }
+}
+
+/// One question that waits.
+#[derive(Debug)]
+struct AskingGuard(Arc<AtomicUsize>);
+
+impl Drop for AskingGuard {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The handler of one connection.
+#[derive(Debug, Clone)]
+pub(super) struct Client {
+    pub server: String,
+    pub cwd: PathBuf,
+    pub questions: Questions,
+    pub changed: mpsc::UnboundedSender<Changed>,
+    /// Told when a request is refused for want of a sign-in: what the server says of it.
+    pub refused: mpsc::UnboundedSender<String>,
+    pub followed: Followed,
+    pub asking: Asking,
+    pub log: Arc<ServerLog>,
+}
+
+impl Client {
+    /// The directory we work in.
+    pub(super) fn roots(&self) -> ListRootsResult {
+        let name = self.cwd.file_name().unwrap_or(self.cwd.as_os_str());
+        let mut root = Root::new(file_uri(&self.cwd));
+        root.name = Some(name.to_string_lossy().into_owned());
+        ListRootsResult::new(vec![root])
+    }
+
+    pub(super) async fn elicit(
+        &self,
+        params: ElicitRequestParams,
+        cancel: &CancellationToken,
+    ) -> ElicitResult {
+        let _asking = self.asking.begin();
+        elicitation::ask(&self.questions, &self.server, params, cancel).await
+    }
+
+    fn note(&self, changed: Changed) {
+        // Whoever keeps the lists may have ended.
+        let _ = self.changed.send(changed);
+    }
+}
+
+/// `file:///path`, with what an address cannot hold written as `%20`.
+fn file_uri(path: &std::path::Path) -> String {
+    use std::os::unix::ffi::OsStrExt as _;
+    format!("file://{}", percent::path(path.as_os_str().as_bytes()))
+}
+
+impl ClientHandler for Client {
+    fn get_info(&self) -> ClientConfig {
+        let mut capabilities = ClientCapabilities::default();
+        capabilities.roots = Some(RootsCapabilities::default());
+        let elicitation = ElicitationCapability::new()
+            .with_form(FormElicitationCapability::default())
+            .with_url(UrlElicitationCapability::default());
+        capabilities.elicitation = Some(elicitation);
+        let me = Implementation::new("osier", env!("CARGO_PKG_VERSION"));
+        ClientConfig::new(capabilities, me)
+    }
+
+    async fn create_message(
+        &self,
+        _params: CreateMessageRequestParams,
+        _context: RequestContext<RoleClient>,
+    ) -> Result<CreateMessageResult, ErrorData> {
+        let message = "this client lends its model to no server: sampling is not offered";
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None))
+    }
+
+    async fn list_roots(
+        &self,
+        _context: RequestContext<RoleClient>,
+    ) -> Result<ListRootsResult, ErrorData> {
+        Ok(self.roots())
+    }
+
+    async fn create_elicitation(
+        &self,
+        params: ElicitRequestParams,
+        context: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        Ok(self.elicit(params, &context.ct).await)
+    }
+
+    async fn on_progress(
+        &self,
+        params: ProgressNotificationParam,
+        _context: NotificationContext<RoleClient>,
+    ) {
+        let followed = self.followed.lock().await;
+        if let Some(follower) = followed.get(&params.progress_token) {
+            // The request may have just ended.
+            let _ = follower.send(Progress {
+                done: params.progress,
+                total: params.total,
+                message: params.message,
+            });
+        }
+    }
+
+    async fn on_logging_message(
+        &self,
+        params: LoggingMessageNotificationParam,
+        _context: NotificationContext<RoleClient>,
+    ) {
+        self.log.line("log", &params.data.to_string());
+    }
+
+    async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.note(Changed::Tools);
+    }
+
+    async fn on_prompt_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.note(Changed::Prompts);
+    }
+
+    async fn on_resource_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.note(Changed::Resources);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_becomes_an_address() {
+        let uri = file_uri(std::path::Path::new("/a b/ä"));
+        assert_eq!(uri, "file:///a%20b/%C3%A4");
+    }
+}

@@ -1,0 +1,570 @@
+//! `mcp.json`: which servers there are and how each is reached. Three files are read, the nearest last:
+//! the user's, the project's `.mcp.json`, the project's `.osier/mcp.json`. Whatever is wrong costs only
+//! the server it is in.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use globset::{Glob, GlobSet, GlobSetBuilder};
+use serde_json::{Map, Value};
+
+use super::expand::expand;
+use osier_base::problem::{Problem, nearest};
+
+/// Time a request may take without a sign of life when the file says nothing.
+const REQUEST_TIMEOUT: Duration = Duration::from_mins(1);
+/// Time a server has to answer its first request. `npx` may have to fetch the program first.
+const START_TIMEOUT: Duration = Duration::from_mins(1);
+/// Largest file that is read.
+const FILE_LIMIT: u64 = 4 * 1024 * 1024;
+
+/// What a server's entry may say.
+const KEYS: &[&str] = &[
+    "type",
+    "command",
+    "args",
+    "env",
+    "cwd",
+    "url",
+    "headers",
+    "disabled",
+    "enabled",
+    "tools",
+    "enabledTools",
+    "disabledTools",
+    "timeout",
+    "startTimeout",
+    "oauth",
+    "description",
+];
+
+/// One server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServerConfig {
+    pub name: String,
+    /// The file that names it.
+    pub file: PathBuf,
+    pub launch: Launch,
+    /// The command or address as the file writes it, variables and all: what people are shown.
+    pub shown: String,
+    pub disabled: bool,
+    /// Longest silence of a request.
+    pub timeout: Duration,
+    pub start_timeout: Duration,
+    pub tools: ToolFilter,
+}
+
+impl ServerConfig {
+    /// A server that no file names: whoever drives osier has handed it over for a session.
+    pub fn given(name: &str, launch: Launch) -> Self {
+        let shown = match &launch {
+            Launch::Command { program, args, .. } => {
+                let words = std::iter::once(program).chain(args);
+                words.cloned().collect::<Vec<_>>().join(" ")
+            }
+            Launch::Url { url, .. } => url.clone(),
+        };
+        Self {
+            name: name.to_owned(),
+            file: PathBuf::new(),
+            launch,
+            shown,
+            disabled: false,
+            timeout: REQUEST_TIMEOUT,
+            start_timeout: START_TIMEOUT,
+            tools: ToolFilter::default(),
+        }
+    }
+}
+
+/// How a server is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Launch {
+    Command {
+        program: String,
+        args: Vec<String>,
+        env: BTreeMap<String, String>,
+        cwd: Option<PathBuf>,
+    },
+    Url {
+        url: String,
+        headers: BTreeMap<String, String>,
+        /// Client id for servers that know their clients beforehand.
+        client_id: Option<String>,
+        client_secret: Option<String>,
+        scopes: Vec<String>,
+    },
+}
+
+impl Launch {
+    pub fn is_url(&self) -> bool {
+        matches!(self, Self::Url { .. })
+    }
+}
+
+/// Which tools of a server are offered: patterns over its own names.
+#[derive(Debug, Clone, Default)]
+pub struct ToolFilter {
+    /// All when not set.
+    allow: Option<GlobSet>,
+    deny: GlobSet,
+    /// What both were made of.
+    patterns: (Option<Vec<String>>, Vec<String>),
+}
+
+impl PartialEq for ToolFilter {
+    fn eq(&self, other: &Self) -> bool {
+        self.patterns == other.patterns
+    }
+}
+
+impl ToolFilter {
+    pub fn new(allow: Option<&[String]>, deny: &[String]) -> Result<Self, String> {
+        let patterns = (allow.map(<[String]>::to_vec), deny.to_vec());
+        let allow = allow.map(glob_set).transpose()?;
+        let deny = glob_set(deny)?;
+        Ok(Self {
+            allow,
+            deny,
+            patterns,
+        })
+    }
+
+    pub fn allows(&self, tool: &str) -> bool {
+        let allowed = self.allow.as_ref().is_none_or(|allow| allow.is_match(tool));
+        allowed && !self.deny.is_match(tool)
+    }
+
+    /// Whether the person has chosen the tools by name.
+    pub fn is_chosen(&self) -> bool {
+        self.allow.is_some()
+    }
+}
+
+fn glob_set(patterns: &[String]) -> Result<GlobSet, String> {
+    let mut builder = GlobSetBuilder::new();
+    for pattern in patterns {
+        builder.add(Glob::new(pattern).map_err(|error| error.to_string())?);
+    }
+    builder.build().map_err(|error| error.to_string())
+}
+
+/// Everything the files say.
+#[derive(Debug, Default)]
+pub struct Servers {
+    /// By name.
+    pub servers: BTreeMap<String, ServerConfig>,
+    pub problems: Vec<Problem>,
+}
+
+/// Reads the files at `paths`; of two entries with one name that of the later file counts. Files that
+/// are not there are no problem. Blocks.
+pub fn load(paths: &[PathBuf], environment: &BTreeMap<String, String>) -> Servers {
+    let mut all = Servers::default();
+    for path in paths {
+        let text = match read(path) {
+            Ok(Some(text)) => text,
+            Ok(None) => continue,
+            Err(message) => {
+                let hint = "its servers are left out";
+                all.problems.push(Problem::of_file(path, message, hint));
+                continue;
+            }
+        };
+        let read = parse(path, &text, environment);
+        all.servers.extend(read.servers);
+        all.problems.extend(read.problems);
+    }
+    all
+}
+
+fn read(path: &Path) -> Result<Option<String>, String> {
+    match std::fs::metadata(path) {
+        Ok(metadata) if metadata.len() > FILE_LIMIT => {
+            return Err(format!("has {} bytes, which is too much", metadata.len()));
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        _ => {}
+    }
+    let text = std::fs::read_to_string(path);
+    text.map(Some)
+        .map_err(|error| format!("cannot be read: {error}"))
+}
+
+/// Reads `text`, which stands at `path`.
+pub fn parse(path: &Path, text: &str, environment: &BTreeMap<String, String>) -> Servers {
+    let mut all = Servers::default();
+    let root = match serde_json::from_str::<Value>(text) {
+        Ok(root) => root,
+        Err(error) => {
+            let hint = "its servers are left out until it is mended";
+            let mut problem = Problem::of_file(path, message_of(&error), hint);
+            (problem.line, problem.column) = (Some(error.line()), Some(error.column()));
+            all.problems.push(problem);
+            return all;
+        }
+    };
+    // Some write the servers without the object around them.
+    let servers = root.get("mcpServers").or_else(|| root.get("servers"));
+    let Some(servers) = servers.and_then(Value::as_object) else {
+        let hint = "write {\"mcpServers\": {\"NAME\": {\"command\": …}}}";
+        let problem = Problem::of_file(path, "`mcpServers` is no object", hint);
+        all.problems.push(problem.at(text, 0));
+        return all;
+    };
+    for (name, entry) in servers {
+        let mut reader = Reader {
+            path,
+            text,
+            name,
+            environment,
+            problems: &mut all.problems,
+        };
+        if let Some(server) = reader.server(entry) {
+            all.servers.insert(name.clone(), server);
+        }
+    }
+    all
+}
+
+/// `npx -y server`, or the address, as the entry has it.
+fn shown(entry: &Map<String, Value>) -> String {
+    let words = ["url", "command", "args"]
+        .into_iter()
+        .filter_map(|key| entry.get(key));
+    let words = words.flat_map(|value| match value {
+        Value::Array(values) => values.iter().filter_map(Value::as_str).collect(),
+        value => value.as_str().into_iter().collect::<Vec<_>>(),
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// The message without the place, which is told apart.
+fn message_of(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    let end = message.find(" at line ").unwrap_or(message.len());
+    message[..end].to_owned()
+}
+
+/// Reads the entry of one server.
+struct Reader<'a> {
+    path: &'a Path,
+    text: &'a str,
+    name: &'a str,
+    environment: &'a BTreeMap<String, String>,
+    problems: &'a mut Vec<Problem>,
+}
+
+impl Reader<'_> {
+    fn server(&mut self, entry: &Value) -> Option<ServerConfig> {
+        let Some(entry) = entry.as_object() else {
+            self.fault(
+                None,
+                "is no object",
+                "write {\"command\": …} or {\"url\": …}",
+            );
+            return None;
+        };
+        if self.name.is_empty() || self.name.contains(char::is_whitespace) {
+            self.fault(
+                None,
+                "has a name with spaces or none",
+                "name it in one word",
+            );
+            return None;
+        }
+        for key in entry.keys().filter(|key| !KEYS.contains(&key.as_str())) {
+            let hint = match nearest(key, KEYS.iter().copied()) {
+                Some(known) => format!("did you mean `{known}`?"),
+                None => format!("known are {}", KEYS.join(", ")),
+            };
+            self.fault(Some(key), &format!("has an unknown key `{key}`"), &hint);
+        }
+        let launch = self.launch(entry)?;
+        let disabled = entry.get("disabled").and_then(Value::as_bool) == Some(true)
+            || entry.get("enabled").and_then(Value::as_bool) == Some(false);
+        Some(ServerConfig {
+            name: self.name.to_owned(),
+            file: self.path.to_owned(),
+            launch,
+            shown: shown(entry),
+            disabled,
+            timeout: self.seconds(entry, "timeout", REQUEST_TIMEOUT),
+            start_timeout: self.seconds(entry, "startTimeout", START_TIMEOUT),
+            tools: self.filter(entry),
+        })
+    }
+
+    fn launch(&mut self, entry: &Map<String, Value>) -> Option<Launch> {
+        let kind = entry.get("type").and_then(Value::as_str);
+        match (entry.contains_key("command"), entry.contains_key("url")) {
+            (true, true) => {
+                let hint = "keep the one that is meant";
+                self.fault(Some("url"), "has a `command` and a `url`", hint);
+                None
+            }
+            (false, false) => {
+                let hint = "give the program to start, or the address";
+                self.fault(None, "has neither `command` nor `url`", hint);
+                None
+            }
+            (true, false) => {
+                let program = self.text(entry, "command")?;
+                Some(Launch::Command {
+                    program,
+                    args: self.texts(entry, "args")?.unwrap_or_default(),
+                    env: self.table(entry, "env")?,
+                    cwd: if entry.contains_key("cwd") {
+                        Some(self.text(entry, "cwd")?.into())
+                    } else {
+                        None
+                    },
+                })
+            }
+            (false, true) if kind == Some("sse") => {
+                let hint = "servers of the HTTP+SSE protocol of 2024 are not spoken to: use the streamable HTTP address, often `/mcp`";
+                self.fault(Some("type"), "is of the type `sse`", hint);
+                None
+            }
+            (false, true) => self.url(entry),
+        }
+    }
+
+    fn url(&mut self, entry: &Map<String, Value>) -> Option<Launch> {
+        let url = self.text(entry, "url")?;
+        if !url.starts_with("https://") && !url.starts_with("http://") {
+            let hint = "it begins with https:// or http://";
+            self.fault(Some("url"), &format!("has the address `{url}`"), hint);
+            return None;
+        }
+        let oauth = entry.get("oauth").and_then(Value::as_object);
+        let oauth = oauth.cloned().unwrap_or_default();
+        let optional = |reader: &mut Self, key: &str| {
+            if oauth.contains_key(key) {
+                reader.text(&oauth, key).map(Some)
+            } else {
+                Some(None)
+            }
+        };
+        Some(Launch::Url {
+            url,
+            headers: self.table(entry, "headers")?,
+            client_id: optional(self, "clientId")?,
+            client_secret: optional(self, "clientSecret")?,
+            scopes: self.texts(&oauth, "scopes")?.unwrap_or_default(),
+        })
+    }
+
+    fn filter(&mut self, entry: &Map<String, Value>) -> ToolFilter {
+        let mut list = |key: &str| self.texts(entry, key).flatten();
+        let allow = list("tools").or_else(|| list("enabledTools"));
+        let deny = list("disabledTools").unwrap_or_default();
+        match ToolFilter::new(allow.as_deref(), &deny) {
+            Ok(filter) => filter,
+            Err(error) => {
+                let hint = "all its tools are offered until it is mended";
+                self.fault(Some("tools"), &error, hint);
+                ToolFilter::default()
+            }
+        }
+    }
+
+    /// Seconds; as milliseconds when the number is that large, as others write it.
+    fn seconds(&mut self, entry: &Map<String, Value>, key: &str, default: Duration) -> Duration {
+        match entry.get(key) {
+            None => default,
+            Some(value) => match value.as_f64() {
+                Some(number) if number >= 1000.0 => Duration::from_secs_f64(number / 1000.0),
+                Some(number) if number > 0.0 => Duration::from_secs_f64(number),
+                _ => {
+                    let hint = "it is a number of seconds";
+                    self.fault(Some(key), &format!("has the {key} `{value}`"), hint);
+                    default
+                }
+            },
+        }
+    }
+
+    fn text(&mut self, entry: &Map<String, Value>, key: &str) -> Option<String> {
+        match entry.get(key).and_then(Value::as_str) {
+            Some(text) if !text.is_empty() => self.expanded(key, text),
+            _ => {
+                self.fault(
+                    Some(key),
+                    &format!("has no text in `{key}`"),
+                    "it is left out",
+                );
+                None
+            }
+        }
+    }
+
+    /// `None` is a fault that was told; `Some(None)` a list that is not there.
+    #[expect(clippy::option_option, reason = "a fault and an absence differ")]
+    fn texts(&mut self, entry: &Map<String, Value>, key: &str) -> Option<Option<Vec<String>>> {
+        let Some(value) = entry.get(key) else {
+            return Some(None);
+        };
+        let texts: Option<Vec<&str>> = value
+            .as_array()
+            .and_then(|values| values.iter().map(Value::as_str).collect());
+        let Some(texts) = texts else {
+            let hint = "it is left out";
+            self.fault(Some(key), &format!("has no list of texts in `{key}`"), hint);
+            return None;
+        };
+        let texts: Option<Vec<String>> = texts
+            .into_iter()
+            .map(|text| self.expanded(key, text))
+            .collect();
+        texts.map(Some)
+    }
+
+    fn table(&mut self, entry: &Map<String, Value>, key: &str) -> Option<BTreeMap<String, String>> {
+        let Some(value) = entry.get(key) else {
+            return Some(BTreeMap::new());
+        };
+        let Some(table) = value.as_object() else {
+            let hint = "it is left out";
+            self.fault(Some(key), &format!("has no object in `{key}`"), hint);
+            return None;
+        };
+        let mut texts = BTreeMap::new();
+        for (name, value) in table {
+            let text = match value {
+                Value::String(text) => self.expanded(name, text)?,
+                Value::Number(_) | Value::Bool(_) => value.to_string(),
+                _ => {
+                    let message = format!("has no text in `{key}.{name}`");
+                    self.fault(Some(name), &message, "it is left out");
+                    return None;
+                }
+            };
+            texts.insert(name.clone(), text);
+        }
+        Some(texts)
+    }
+
+    fn expanded(&mut self, key: &str, text: &str) -> Option<String> {
+        match expand(text, self.environment) {
+            Ok(text) => Some(text),
+            Err(missing) => {
+                let message = format!("needs the variable `{missing}`, which is not set");
+                let hint = "set it, or write ${NAME:-default}; until then it is left out";
+                self.fault(Some(key), &message, hint);
+                None
+            }
+        }
+    }
+
+    /// Notes a fault at the entry, or at a key of it.
+    fn fault(&mut self, key: Option<&str>, message: &str, hint: &str) {
+        let entry = place_of(self.text, self.name, 0);
+        let place = key.map_or(entry, |key| place_of(self.text, key, entry).max(entry));
+        let message = format!("the server `{}` {message}", self.name);
+        let problem = Problem::of_file(self.path, message, hint);
+        self.problems.push(problem.at(self.text, place));
+    }
+}
+
+/// Where the key `name` stands in `text`, from byte `from` on.
+fn place_of(text: &str, name: &str, from: usize) -> usize {
+    let quoted = Value::from(name).to_string();
+    let mut places = text[from..].match_indices(&quoted).map(|(at, _)| from + at);
+    let is_key = |at: &usize| text[at + quoted.len()..].trim_start().starts_with(':');
+    places.find(is_key).unwrap_or(from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> (Servers, Vec<String>) {
+        let environment = BTreeMap::from([("TOKEN".to_owned(), "secret".to_owned())]);
+        let servers = parse(Path::new("mcp.json"), text, &environment);
+        let problems = servers.problems.iter().map(ToString::to_string).collect();
+        (servers, problems)
+    }
+
+    #[test]
+    fn servers_are_read_as_everyone_writes_them() {
+        let (servers, problems) = read(
+            r#"{"mcpServers": {
+  "files": {"command": "npx", "args": ["-y", "x"], "env": {"A": "${TOKEN}", "N": 1}, "timeout": 5,
+            "tools": ["read_*"], "disabledTools": ["read_secret"]},
+  "web": {"type": "http", "url": "https://h/mcp", "headers": {"X": "Bearer ${TOKEN}"}, "disabled": true}
+}}"#,
+        );
+        assert_eq!(problems, [""; 0]);
+        let files = &servers.servers["files"];
+        let expected = Launch::Command {
+            program: "npx".into(),
+            args: vec!["-y".into(), "x".into()],
+            env: BTreeMap::from([("A".into(), "secret".into()), ("N".into(), "1".into())]),
+            cwd: None,
+        };
+        assert_eq!(files.launch, expected);
+        assert_eq!(files.timeout, Duration::from_secs(5));
+        let offered =
+            ["read_file", "read_secret", "write_file"].map(|name| files.tools.allows(name));
+        assert_eq!(offered, [true, false, false]);
+        let web = &servers.servers["web"];
+        assert!(web.disabled && web.launch.is_url());
+        assert_eq!(
+            (web.shown.as_str(), files.shown.as_str()),
+            ("https://h/mcp", "npx -y x")
+        );
+        let Launch::Url { headers, .. } = &web.launch else {
+            panic!("a url");
+        };
+        assert_eq!(headers["X"], "Bearer secret");
+    }
+
+    #[test]
+    fn each_fault_is_one_line_with_its_place_and_the_rest_works() {
+        let (servers, problems) = read(
+            r#"{"mcpServers": {
+  "good": {"command": "x"},
+  "odd": {"command": "x", "arg": []},
+  "none": {},
+  "both": {"command": "x", "url": "https://h"},
+  "old": {"type": "sse", "url": "https://h/sse"},
+  "unset": {"command": "x", "env": {"K": "${NOT_SET}"}},
+  "shape": {"command": "x", "args": "y"},
+  "list": []
+}}"#,
+        );
+        let names: Vec<&str> = servers.servers.keys().map(String::as_str).collect();
+        assert_eq!(names, ["good", "odd"]);
+        assert_eq!(
+            problems,
+            [
+                "mcp.json:3:27: the server `odd` has an unknown key `arg`; did you mean `args`?",
+                "mcp.json:4:3: the server `none` has neither `command` nor `url`; give the program to start, or the address",
+                "mcp.json:5:28: the server `both` has a `command` and a `url`; keep the one that is meant",
+                "mcp.json:6:11: the server `old` is of the type `sse`; servers of the HTTP+SSE protocol of 2024 are not spoken to: use the streamable HTTP address, often `/mcp`",
+                "mcp.json:7:37: the server `unset` needs the variable `NOT_SET`, which is not set; set it, or write ${NAME:-default}; until then it is left out",
+                "mcp.json:8:29: the server `shape` has no list of texts in `args`; it is left out",
+                "mcp.json:9:3: the server `list` is no object; write {\"command\": …} or {\"url\": …}",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_broken_file_is_one_line() {
+        let (servers, problems) = read("{\"mcpServers\": {\n  \"a\": {\"command\": }\n}}");
+        assert!(servers.servers.is_empty());
+        assert_eq!(
+            problems,
+            ["mcp.json:2:20: expected value; its servers are left out until it is mended"]
+        );
+        let (_, problems) = read("[]");
+        assert_eq!(
+            problems,
+            [
+                "mcp.json:1:1: `mcpServers` is no object; write {\"mcpServers\": {\"NAME\": {\"command\": …}}}"
+            ]
+        );
+    }
+}

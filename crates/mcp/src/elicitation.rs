@@ -1,0 +1,142 @@
+//! What a server asks the person: a form, or to go to an address. It becomes a question; what it says
+//! is untrusted.
+
+use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use osier_base::text;
+use osier_protocol::questions::{Answer, Question, QuestionKind, Questions};
+
+/// Longest message that is shown.
+const MESSAGE_LIMIT: usize = 2000;
+
+/// Asks the person on behalf of `server`.
+pub(super) async fn ask(
+    questions: &Questions,
+    server: &str,
+    params: ElicitRequestParams,
+    cancel: &CancellationToken,
+) -> ElicitResult {
+    let (message, kind, schema) = match params {
+        ElicitRequestParams::FormElicitationParams {
+            message,
+            requested_schema,
+            ..
+        } => {
+            let schema = serde_json::to_value(requested_schema).unwrap_or_default();
+            let kind = QuestionKind::Form {
+                schema: schema.clone(),
+            };
+            (message, kind, schema)
+        }
+        ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
+            if !url.starts_with("https://") && !url.starts_with("http://") {
+                return ElicitResult::new(ElicitationAction::Decline);
+            }
+            (message, QuestionKind::Visit { url }, Value::Null)
+        }
+        _ => return ElicitResult::new(ElicitationAction::Decline),
+    };
+    let question = Question {
+        id: String::new(),
+        origin: format!("the MCP server `{server}`"),
+        title: text::single_line(text::head_bytes(&message, MESSAGE_LIMIT)),
+        subject: None,
+        kind,
+    };
+    match questions.ask(question, cancel).await {
+        Answer::Values { values } => {
+            let content = Value::Object(with_defaults(values, &schema));
+            ElicitResult::new(ElicitationAction::Accept).with_content(content)
+        }
+        Answer::Yes => ElicitResult::new(ElicitationAction::Accept),
+        Answer::Refuse { .. } => ElicitResult::new(ElicitationAction::Decline),
+        _ => ElicitResult::new(ElicitationAction::Cancel),
+    }
+}
+
+/// Fields the person left alone get the default that the schema gives them.
+fn with_defaults(mut values: Map<String, Value>, schema: &Value) -> Map<String, Value> {
+    let fields = schema.get("properties").and_then(Value::as_object);
+    for (name, field) in fields.into_iter().flatten() {
+        if let Some(default) = field.get("default")
+            && !values.contains_key(name)
+        {
+            values.insert(name.clone(), default.clone());
+        }
+    }
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use osier_protocol::questions::Request;
+
+    async fn answered(params: Value, answer: Answer) -> (Question, Value) {
+        let params: ElicitRequestParams = serde_json::from_value(params).unwrap();
+        let (questions, mut requests) = Questions::new();
+        let cancel = CancellationToken::new();
+        let asking = ask(&questions, "shop", params, &cancel);
+        let answering = async {
+            match requests.recv().await {
+                Some(Request::Ask { question, reply }) => {
+                    reply.send(answer).unwrap();
+                    *question
+                }
+                other => panic!("{other:?}"),
+            }
+        };
+        let (result, question) = tokio::join!(asking, answering);
+        (question, serde_json::to_value(result).unwrap())
+    }
+
+    fn form() -> Value {
+        json!({"mode": "form", "message": "Which\nsize?", "requestedSchema": {
+            "type": "object",
+            "properties": {
+                "size": {"type": "string", "default": "m"},
+                "count": {"type": "integer"}
+            },
+            "required": ["count"]
+        }})
+    }
+
+    #[tokio::test]
+    async fn a_form_is_asked_and_its_defaults_are_filled_in() {
+        let values = json!({"count": 2}).as_object().unwrap().clone();
+        let (question, result) = answered(form(), Answer::Values { values }).await;
+        assert_eq!(question.origin, "the MCP server `shop`");
+        assert_eq!(question.title, "Which⏎size?");
+        assert!(matches!(question.kind, QuestionKind::Form { .. }));
+        let expected = json!({"action": "accept", "content": {"count": 2, "size": "m"}});
+        assert_eq!(result, expected);
+    }
+
+    #[tokio::test]
+    async fn a_refusal_and_a_dismissal_differ() {
+        let refused = answered(form(), Answer::Refuse { reason: None }).await.1;
+        assert_eq!(refused, json!({"action": "decline"}));
+        let dismissed = answered(form(), Answer::Dismissed).await.1;
+        assert_eq!(dismissed, json!({"action": "cancel"}));
+    }
+
+    #[tokio::test]
+    async fn an_address_is_visited_when_it_is_one() {
+        let url =
+            |url: &str| json!({"mode": "url", "message": "Pay", "url": url, "elicitationId": "1"});
+        let (question, result) = answered(url("https://pay"), Answer::Yes).await;
+        let visit = QuestionKind::Visit {
+            url: "https://pay".into(),
+        };
+        assert_eq!(question.kind, visit);
+        assert_eq!(result, json!({"action": "accept"}));
+        let params = serde_json::from_value(url("javascript:x")).unwrap();
+        let (questions, _requests) = Questions::new();
+        let result = ask(&questions, "shop", params, &CancellationToken::new()).await;
+        assert_eq!(result.action, ElicitationAction::Decline);
+    }
+}

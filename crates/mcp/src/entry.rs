@@ -1,0 +1,206 @@
+//! One server as its session keeps it: what is known of it, and which of its tools are offered.
+
+use std::sync::Arc;
+
+use globset::GlobSet;
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::task::AbortOnDropHandle;
+
+use super::config::ServerConfig;
+use super::lists::Lists;
+use super::log::ServerLog;
+use super::manager::Known;
+use super::server::Command;
+use super::status::{ServerInfo, ServerState};
+use super::tools::{Link, ServerTool, TOOL_LIMIT};
+use osier_agent::{Severity, Tool};
+
+/// A word for the person.
+type Notice = Option<(Severity, String)>;
+
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub config: Arc<ServerConfig>,
+    pub info: ServerInfo,
+    link: Arc<Link>,
+    commands: mpsc::UnboundedSender<Command>,
+    _task: AbortOnDropHandle<()>,
+    tools: Vec<Arc<ServerTool>>,
+    /// It was there once, so that its end is news.
+    was_ready: bool,
+}
+
+impl Entry {
+    pub(super) fn new(
+        config: Arc<ServerConfig>,
+        (link, log): (Arc<Link>, &ServerLog),
+        commands: mpsc::UnboundedSender<Command>,
+        task: AbortOnDropHandle<()>,
+    ) -> Self {
+        let info = ServerInfo {
+            name: config.name.clone(),
+            state: if config.disabled {
+                ServerState::Disabled
+            } else {
+                ServerState::Starting
+            },
+            shown: config.shown.clone(),
+            file: config.file.display().to_string(),
+            remote: config.launch.is_url(),
+            error: None,
+            log: log.path().display().to_string(),
+            version: None,
+            protocol: None,
+            tools: Vec::new(),
+            hidden_tools: 0,
+            resources: Vec::new(),
+            prompts: Vec::new(),
+        };
+        Self {
+            config,
+            info,
+            link,
+            commands,
+            _task: task,
+            tools: Vec::new(),
+            was_ready: false,
+        }
+    }
+
+    pub(super) fn command(&self, command: Command) {
+        // The task lives as long as this entry.
+        let _ = self.commands.send(command);
+    }
+
+    pub(super) fn commands(&self) -> mpsc::UnboundedSender<Command> {
+        self.commands.clone()
+    }
+
+    pub(super) fn known(&self) -> Known {
+        Known {
+            link: Arc::clone(&self.link),
+            timeout: self.config.timeout,
+            info: self.info.clone(),
+        }
+    }
+
+    /// The tools the agent gets. Those of a server that is being started again stay, so that the list
+    /// changes as seldom as can be.
+    pub(super) fn offered(&self) -> Vec<Arc<dyn Tool>> {
+        let gone = matches!(
+            self.info.state,
+            ServerState::Disabled | ServerState::Failed | ServerState::NeedsLogin
+        );
+        if gone {
+            return Vec::new();
+        }
+        let tools = self.tools.iter();
+        tools
+            .map(|tool| Arc::clone(tool) as Arc<dyn Tool>)
+            .collect()
+    }
+
+    pub(super) fn take_state(&mut self, state: ServerState, error: Option<String>) -> Notice {
+        let before = std::mem::replace(&mut self.info.state, state);
+        let name = &self.info.name;
+        let why = error.clone().unwrap_or_default();
+        let log = &self.info.log;
+        let notice = match state {
+            ServerState::Failed => {
+                let text = format!("the MCP server `{name}` is not there: {why}; its log is {log}");
+                Some((Severity::Warning, text))
+            }
+            ServerState::NeedsLogin if before != state => {
+                let text = format!("the MCP server `{name}` wants a sign-in: `/mcp login {name}`");
+                Some((Severity::Warning, text))
+            }
+            ServerState::Waiting { .. } if self.was_ready => {
+                let text =
+                    format!("the MCP server `{name}` ended and is started again; its log is {log}");
+                Some((Severity::Warning, text))
+            }
+            _ => None,
+        };
+        match state {
+            // What went wrong last stays readable while it is tried again.
+            ServerState::Starting => {}
+            _ => self.info.error = error,
+        }
+        self.was_ready = state == ServerState::Ready;
+        notice
+    }
+
+    pub(super) fn take_lists(&mut self, lists: Lists, wanted: Option<&GlobSet>) -> Notice {
+        if lists.version.is_some() {
+            self.info.version = lists.version;
+        }
+        if lists.protocol.is_some() {
+            self.info.protocol = lists.protocol;
+        }
+        if let Some(resources) = lists.resources {
+            self.info.resources = resources;
+        }
+        if let Some(prompts) = lists.prompts {
+            self.info.prompts = prompts;
+        }
+        lists.tools.and_then(|tools| self.take_tools(tools, wanted))
+    }
+
+    fn take_tools(&mut self, listed: Vec<Arc<ServerTool>>, wanted: Option<&GlobSet>) -> Notice {
+        let total = listed.len();
+        let is_wanted = |tool: &Arc<ServerTool>| {
+            self.config.tools.allows(&tool.tool)
+                && wanted.is_none_or(|wanted| wanted.is_match(&tool.spec().name))
+        };
+        let mut tools: Vec<Arc<ServerTool>> = listed.into_iter().filter(is_wanted).collect();
+        let chosen = self.config.tools.is_chosen() || wanted.is_some();
+        let surplus = tools.len().saturating_sub(TOOL_LIMIT);
+        if !chosen {
+            tools.truncate(TOOL_LIMIT);
+        }
+        // One that has not changed stays the same, so that nothing that depends on it is made anew.
+        let known = std::mem::take(&mut self.tools);
+        for tool in &mut tools {
+            let same = |known: &&Arc<ServerTool>| {
+                known.spec() == tool.spec() && known.hints() == tool.hints()
+            };
+            if let Some(known) = known.iter().find(same) {
+                *tool = Arc::clone(known);
+            }
+        }
+        self.info.tools = tools.iter().map(|tool| tool.spec().name.clone()).collect();
+        self.info.hidden_tools = total - tools.len();
+        let name = &self.info.name;
+        let cut: Vec<String> = tools
+            .iter()
+            .filter(|tool| !known.iter().any(|known| Arc::ptr_eq(known, tool)))
+            .filter_map(|tool| Some(format!("`{}` without {}", tool.tool, tool.cut?)))
+            .collect();
+        self.tools = tools;
+        if surplus > 0 && !chosen {
+            let text = format!(
+                "the MCP server `{name}` lists {total} tools, and the first {TOOL_LIMIT} are offered: name those you want under `tools` in {}",
+                self.info.file
+            );
+            return Some((Severity::Warning, text));
+        }
+        let few = cut.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
+        let more = match cut.len() {
+            0 => return None,
+            1..=3 => String::new(),
+            all => format!(" and {} more", all - 3),
+        };
+        let text = format!(
+            "tools of the MCP server `{name}` are too long and are offered shorter: {few}{more}"
+        );
+        Some((Severity::Warning, text))
+    }
+
+    /// Ends the server and waits until it is gone.
+    pub(super) async fn end(self) {
+        let (done, ended) = oneshot::channel();
+        if self.commands.send(Command::End(done)).is_ok() {
+            let _ = ended.await;
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! The log of one server: what it wrote to its standard error, what it said that was no message, and
+//! with `--trace-mcp` every message both ways. Bounded: a full file becomes the old one.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use osier_base::text;
+
+/// Bytes after which a new file is begun.
+const LIMIT: u64 = 5 * 1024 * 1024;
+/// Bytes of one line.
+const LINE_LIMIT: usize = 16 * 1024;
+
+/// A log. Failing to write never fails the server.
+#[derive(Debug)]
+pub(super) struct ServerLog {
+    path: PathBuf,
+    open: Mutex<Option<Open>>,
+}
+
+#[derive(Debug)]
+struct Open {
+    file: File,
+    length: u64,
+}
+
+impl ServerLog {
+    /// The log of `server` in `folder`. The file is made with its first line.
+    pub(super) fn new(folder: &Path, server: &str) -> Self {
+        let allowed = |char: char| char.is_alphanumeric() || matches!(char, '-' | '_' | '.');
+        let name = server
+            .chars()
+            .map(|char| if allowed(char) { char } else { '_' });
+        let name: String = name.collect();
+        Self {
+            path: folder.join(format!("mcp-{name}.log")),
+            open: Mutex::default(),
+        }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes one line: `2026-11-21T10:00:00Z stderr: text`.
+    pub(super) fn line(&self, kind: &str, text: &str) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if open.as_ref().is_none_or(|open| open.length > LIMIT) {
+            *open = self.begin().ok();
+        }
+        let Some(log) = open.as_mut() else { return };
+        let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ");
+        let text = text::sanitize(text::head_bytes(text.trim_end(), LINE_LIMIT)).into_owned();
+        let line = format!("{now} {kind}: {text}\n");
+        if log.file.write_all(line.as_bytes()).is_ok() {
+            log.length += line.len() as u64;
+        }
+    }
+
+    fn begin(&self) -> std::io::Result<Open> {
+        if let Some(folder) = self.path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        let length = std::fs::metadata(&self.path).map_or(0, |metadata| metadata.len());
+        if length > LIMIT {
+            std::fs::rename(&self.path, self.path.with_extension("log.old"))?;
+        }
+        let mut options = OpenOptions::new();
+        let file = options
+            .create(true)
+            .append(true)
+            .mode(0o600)
+            .open(&self.path)?;
+        let length = file.metadata()?.len();
+        Ok(Open { file, length })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_clean_and_the_file_is_bounded() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = ServerLog::new(folder.path(), "a/b");
+        assert_eq!(log.path(), folder.path().join("mcp-a_b.log"));
+        log.line("stderr", "\x1b[31mred\x1b[0m\n");
+        let text = std::fs::read_to_string(log.path()).unwrap();
+        assert_eq!(text.split_once(' ').unwrap().1, "stderr: red\n");
+        for _ in 0..1000 {
+            log.line("stderr", &"x".repeat(20_000));
+        }
+        let lengths = ["mcp-a_b.log", "mcp-a_b.log.old"]
+            .map(|name| std::fs::metadata(folder.path().join(name)).unwrap().len());
+        assert!(
+            lengths.iter().all(|length| *length <= LIMIT + 20_000),
+            "{lengths:?}"
+        );
+    }
+}

@@ -1,0 +1,470 @@
+//! The servers of one session: which there are, how each is doing, and the tools they give to the agent.
+//! One task owns them. It starts when it is told to, beside everything else, so that no prompt waits for
+//! a server; dropping the handle ends every server.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use globset::GlobSet;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio_util::task::AbortOnDropHandle;
+
+use super::client::Client;
+use super::config::{self, Servers};
+use super::entry::Entry;
+use super::log::ServerLog;
+use super::login::Logins;
+use super::server::{Command, Said, ServerTask};
+use super::status::{ServerAction, ServerInfo};
+use super::tools::Link;
+use osier_agent::{Severity, ToolSet, ToolSource};
+use osier_base::problem::Problem;
+use osier_protocol::questions::{Answer, Question, QuestionKind, Questions};
+use osier_tools::Workspace;
+
+/// Time all servers together have to end.
+const END_TIME: Duration = Duration::from_secs(4);
+/// Time a person has to sign in.
+const LOGIN_TIME: Duration = Duration::from_mins(15);
+
+/// What the servers of a session start with.
+#[derive(Debug, Clone)]
+pub struct McpSetup {
+    /// The files that name them, the nearest last.
+    pub files: Vec<PathBuf>,
+    /// Servers that no file names; they count before those of the files.
+    pub given: Vec<config::ServerConfig>,
+    pub environment: Arc<BTreeMap<String, String>>,
+    pub cwd: PathBuf,
+    /// Folder of the logs.
+    pub logs: PathBuf,
+    pub logins: Logins,
+    pub questions: Questions,
+    pub workspace: Arc<Workspace>,
+    /// Which tools are wanted, by their names here; all when not set.
+    pub wanted: Option<GlobSet>,
+    /// Only the server of this name, when set.
+    pub only: Option<String>,
+    /// Keep every message in the logs.
+    pub trace: bool,
+}
+
+/// What the servers tell their session.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Told {
+    /// How they are.
+    Servers(Vec<ServerInfo>),
+    /// Their tools changed: the agent should be asked to look.
+    Tools,
+    Notice {
+        severity: Severity,
+        text: String,
+    },
+}
+
+/// The servers of one session. Cheap to clone; when the last handle goes they end.
+#[derive(Debug, Clone)]
+pub struct Mcp {
+    shared: Arc<Shared>,
+    orders: mpsc::UnboundedSender<Order>,
+    settled: watch::Receiver<bool>,
+    _task: Arc<AbortOnDropHandle<()>>,
+}
+
+/// What others read at any time.
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    tools: Mutex<ToolSet>,
+    /// By name.
+    pub(super) known: Mutex<BTreeMap<String, Known>>,
+}
+
+/// What mentions need of a server.
+#[derive(Debug, Clone)]
+pub(super) struct Known {
+    pub link: Arc<Link>,
+    pub timeout: Duration,
+    pub info: ServerInfo,
+}
+
+#[derive(Debug)]
+enum Order {
+    Act(String, ServerAction),
+    List,
+    Load(Vec<PathBuf>),
+    SignedIn(String, Result<(), String>),
+    End(oneshot::Sender<()>),
+}
+
+impl Mcp {
+    /// Starts every server of the files, in parallel, and goes on at once.
+    pub fn start(setup: McpSetup, told: mpsc::UnboundedSender<Told>) -> Self {
+        let shared = Arc::new(Shared::default());
+        let (orders, ordered) = mpsc::unbounded_channel();
+        let (settle, settled) = watch::channel(false);
+        let (say, said) = mpsc::unbounded_channel();
+        let keeper = Keeper {
+            setup,
+            shared: Arc::clone(&shared),
+            entries: Vec::new(),
+            told,
+            say,
+            orders: orders.downgrade(),
+            settle,
+        };
+        let task = tokio::spawn(keeper.run(ordered, said));
+        Self {
+            shared,
+            orders,
+            settled,
+            _task: Arc::new(AbortOnDropHandle::new(task)),
+        }
+    }
+
+    /// Does something with the server `name`; a name that is none's is told as a notice.
+    pub fn act(&self, name: &str, action: ServerAction) {
+        // The task lives as long as a handle.
+        let _ = self.orders.send(Order::Act(name.to_owned(), action));
+    }
+
+    /// Answered by `Told::Servers`.
+    pub fn list(&self) {
+        let _ = self.orders.send(Order::List);
+    }
+
+    /// Reads `files` in place of those read before. A server that is new starts, one that is configured
+    /// otherwise starts anew, one that is gone ends.
+    pub fn load(&self, files: Vec<PathBuf>) {
+        let _ = self.orders.send(Order::Load(files));
+    }
+
+    /// Waits until no server is starting any more, at most `limit`.
+    pub async fn settled(&self, limit: Duration) {
+        let mut settled = self.settled.clone();
+        let over = settled.wait_for(|settled| *settled);
+        let _ = tokio::time::timeout(limit, over).await;
+    }
+
+    /// Ends every server, politely.
+    pub async fn end(&self) {
+        let (done, ended) = oneshot::channel();
+        if self.orders.send(Order::End(done)).is_ok() {
+            let _ = tokio::time::timeout(END_TIME, ended).await;
+        }
+    }
+
+    pub(super) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// How the servers are now.
+    pub fn servers(&self) -> Vec<ServerInfo> {
+        let known = self.shared.known.lock();
+        let known = known.unwrap_or_else(PoisonError::into_inner);
+        known.values().map(|known| known.info.clone()).collect()
+    }
+}
+
+impl ToolSource for Mcp {
+    fn tools(&self) -> ToolSet {
+        let tools = self.shared.tools.lock();
+        tools.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// The task's state.
+struct Keeper {
+    setup: McpSetup,
+    shared: Arc<Shared>,
+    /// By name.
+    entries: Vec<Entry>,
+    told: mpsc::UnboundedSender<Told>,
+    say: mpsc::UnboundedSender<(String, Said)>,
+    orders: mpsc::WeakUnboundedSender<Order>,
+    settle: watch::Sender<bool>,
+}
+
+impl Keeper {
+    async fn run(
+        mut self,
+        mut orders: mpsc::UnboundedReceiver<Order>,
+        mut said: mpsc::UnboundedReceiver<(String, Said)>,
+    ) {
+        self.load().await;
+        loop {
+            tokio::select! {
+                order = orders.recv() => match order {
+                    None => return,
+                    Some(Order::End(done)) => {
+                        self.end().await;
+                        let _ = done.send(());
+                        return;
+                    }
+                    Some(Order::Load(files)) => {
+                        self.setup.files = files;
+                        self.load().await;
+                    }
+                    Some(order) => self.obey(order),
+                },
+                Some((name, news)) = said.recv() => self.hear(&name, news),
+            }
+        }
+    }
+
+    /// Makes the servers those of the files.
+    async fn load(&mut self) {
+        let (files, environment) = (
+            self.setup.files.clone(),
+            Arc::clone(&self.setup.environment),
+        );
+        let read = tokio::task::spawn_blocking(move || config::load(&files, &environment));
+        let Servers {
+            mut servers,
+            problems,
+        } = read.await.unwrap_or_default();
+        let given = self.setup.given.iter().cloned();
+        servers.extend(given.map(|server| (server.name.clone(), server)));
+        self.report(&problems);
+        self.entries
+            .retain(|entry| servers.get(&entry.info.name) == Some(&*entry.config));
+        for (name, config) in servers {
+            let is_wanted = self.setup.only.as_ref().is_none_or(|only| *only == name);
+            let runs = self.entries.iter().any(|entry| entry.info.name == name);
+            if is_wanted && !runs {
+                self.add(config);
+            }
+        }
+        self.entries
+            .sort_by(|one, other| one.info.name.cmp(&other.info.name));
+        self.publish();
+    }
+
+    fn report(&self, problems: &[Problem]) {
+        for problem in problems {
+            self.notice(Severity::Warning, problem.to_string());
+        }
+    }
+
+    fn add(&mut self, config: config::ServerConfig) {
+        let config = Arc::new(config);
+        let log = Arc::new(ServerLog::new(&self.setup.logs, &config.name));
+        let (changed, changes) = mpsc::unbounded_channel();
+        let (refused, refusals) = mpsc::unbounded_channel();
+        let (commands, commanded) = mpsc::unbounded_channel();
+        let link = Arc::new(Link::down("it is disabled"));
+        let client = Client {
+            server: config.name.clone(),
+            cwd: self.setup.cwd.clone(),
+            questions: self.setup.questions.clone(),
+            changed,
+            refused,
+            followed: Arc::default(),
+            asking: super::client::Asking::default(),
+            log: Arc::clone(&log),
+        };
+        let task = ServerTask {
+            config: Arc::clone(&config),
+            client,
+            link: Arc::clone(&link),
+            workspace: Arc::clone(&self.setup.workspace),
+            logins: self.setup.logins.clone(),
+            trace: self.setup.trace,
+            changed: changes,
+            refusals,
+            commands: commanded,
+            said: self.say.clone(),
+        };
+        let task = AbortOnDropHandle::new(tokio::spawn(task.run()));
+        self.entries
+            .push(Entry::new(config, (link, &log), commands, task));
+    }
+
+    fn obey(&mut self, order: Order) {
+        match order {
+            Order::Act(name, action) => self.act(&name, action),
+            Order::List => self.tell(Told::Servers(self.infos())),
+            Order::SignedIn(name, outcome) => match outcome {
+                Ok(()) => {
+                    self.notice(
+                        Severity::Info,
+                        format!("signed in to the MCP server `{name}`"),
+                    );
+                    self.act(&name, ServerAction::Restart);
+                }
+                Err(error) => {
+                    let text = format!("no sign-in to the MCP server `{name}`: {error}");
+                    self.notice(Severity::Error, text);
+                }
+            },
+            Order::Load(_) | Order::End(_) => {}
+        }
+    }
+
+    fn act(&mut self, name: &str, action: ServerAction) {
+        let Some(entry) = self.entries.iter().find(|entry| entry.info.name == name) else {
+            let names: Vec<&str> = self
+                .entries
+                .iter()
+                .map(|entry| entry.info.name.as_str())
+                .collect();
+            let text = match names.as_slice() {
+                [] => format!("there is no MCP server `{name}`: none is configured"),
+                names => format!(
+                    "there is no MCP server `{name}`: there are {}",
+                    names.join(", ")
+                ),
+            };
+            return self.notice(Severity::Warning, text);
+        };
+        match action {
+            ServerAction::Restart | ServerAction::Enable => entry.command(Command::Start),
+            ServerAction::Disable => entry.command(Command::Stop),
+            ServerAction::Login => self.log_in(entry),
+            ServerAction::Logout => {
+                let (logins, config) = (self.setup.logins.clone(), Arc::clone(&entry.config));
+                let (commands, told) = (entry.commands(), self.told.clone());
+                tokio::spawn(async move {
+                    let (severity, text) = match logins.forget(&config).await {
+                        Ok(true) => (
+                            Severity::Info,
+                            format!("signed out of the MCP server `{}`", config.name),
+                        ),
+                        Ok(false) => (
+                            Severity::Warning,
+                            format!("nothing is stored for the MCP server `{}`", config.name),
+                        ),
+                        Err(error) => (Severity::Error, error),
+                    };
+                    let _ = told.send(Told::Notice { severity, text });
+                    let _ = commands.send(Command::Start);
+                });
+            }
+        }
+    }
+
+    /// Signs in beside everything else: the person is asked to go to the address, and comes back by it.
+    fn log_in(&self, entry: &Entry) {
+        let (logins, config) = (self.setup.logins.clone(), Arc::clone(&entry.config));
+        let (questions, orders) = (self.setup.questions.clone(), self.orders.clone());
+        tokio::spawn(async move {
+            let outcome = tokio::time::timeout(LOGIN_TIME, sign_in(&logins, &config, &questions));
+            let outcome = outcome
+                .await
+                .unwrap_or_else(|_| Err("nobody came back".to_owned()));
+            if let Some(orders) = orders.upgrade() {
+                let _ = orders.send(Order::SignedIn(config.name.clone(), outcome));
+            }
+        });
+    }
+
+    fn hear(&mut self, name: &str, news: Said) {
+        let Some(entry) = self
+            .entries
+            .iter_mut()
+            .find(|entry| entry.info.name == name)
+        else {
+            return;
+        };
+        let notice = match news {
+            Said::State { state, error } => entry.take_state(state, error),
+            Said::Lists(lists) => entry.take_lists(*lists, self.setup.wanted.as_ref()),
+        };
+        if let Some((severity, text)) = notice {
+            self.notice(severity, text);
+        }
+        self.publish();
+    }
+
+    /// Puts what others read in its place, and tells of what changed.
+    fn publish(&mut self) {
+        let tools: ToolSet = self.entries.iter().flat_map(Entry::offered).collect();
+        let changed = {
+            let mut known = self
+                .shared
+                .tools
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            let same = known.len() == tools.len()
+                && known
+                    .iter()
+                    .zip(&tools)
+                    .all(|(one, other)| Arc::ptr_eq(one, other));
+            if !same {
+                *known = tools;
+            }
+            !same
+        };
+        let known = self
+            .entries
+            .iter()
+            .map(|entry| (entry.info.name.clone(), entry.known()));
+        let known = known.collect();
+        *self
+            .shared
+            .known
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = known;
+        if changed {
+            self.tell(Told::Tools);
+        }
+        if !self.entries.is_empty() {
+            self.tell(Told::Servers(self.infos()));
+        }
+        let settled = self
+            .entries
+            .iter()
+            .all(|entry| entry.info.state.is_settled());
+        self.settle.send_replace(settled);
+    }
+
+    fn infos(&self) -> Vec<ServerInfo> {
+        self.entries
+            .iter()
+            .map(|entry| entry.info.clone())
+            .collect()
+    }
+
+    async fn end(&mut self) {
+        let ends = self.entries.drain(..).map(Entry::end);
+        futures_util::future::join_all(ends).await;
+    }
+
+    fn tell(&self, told: Told) {
+        // The session may have ended.
+        let _ = self.told.send(told);
+    }
+
+    fn notice(&self, severity: Severity, text: String) {
+        self.tell(Told::Notice { severity, text });
+    }
+}
+
+async fn sign_in(
+    logins: &Logins,
+    config: &config::ServerConfig,
+    questions: &Questions,
+) -> Result<(), String> {
+    let login = logins.begin(config).await?;
+    let question = Question {
+        id: String::new(),
+        origin: format!("the MCP server `{}`", config.name),
+        title: "Sign in with a browser; this closes by itself when it is done".to_owned(),
+        subject: None,
+        kind: QuestionKind::Visit {
+            url: login.url().to_owned(),
+        },
+    };
+    let cancel = tokio_util::sync::CancellationToken::new();
+    let finish = login.finish();
+    tokio::pin!(finish);
+    tokio::select! {
+        outcome = &mut finish => outcome,
+        answer = questions.ask(question, &cancel) => match answer {
+            // The person has gone there: the browser comes back.
+            Answer::Yes => finish.await,
+            _ => Err("the sign-in was given up".to_owned()),
+        },
+    }
+}

@@ -1,0 +1,339 @@
+//! What a person writes of servers in a prompt: `@server:uri` brings a resource along as an attachment,
+//! `/mcp__server__prompt arguments` becomes the text of the server's prompt. Both happen when the prompt
+//! enters the conversation, whichever mode it came from.
+
+use std::sync::{Arc, PoisonError};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use futures_util::future::{BoxFuture, FutureExt as _};
+use rmcp::model::{GetPromptRequestParams, JsonObject, ResourceContents, Role};
+use tokio_util::sync::CancellationToken;
+
+use super::connection::Wait;
+use super::manager::{Known, Mcp, Shared};
+use super::result::Parts;
+use super::status::{PromptInfo, ServerInfo};
+use osier_agent::{Attachment, AttachmentKind, Interceptor, StopRun, UpdateSink, UserMessage};
+use osier_base::{ids, text};
+use osier_llm::ContentBlock;
+use osier_tools::Workspace;
+use osier_tools::image;
+
+/// Bytes of text one resource may bring along.
+const TEXT_LIMIT: usize = 1024 * 1024;
+
+/// How a prompt of a server is called: `/mcp__git__review`.
+pub const PROMPT_PREFIX: &str = "/mcp__";
+
+/// Resolves mentions.
+#[derive(Debug)]
+pub struct Mentions {
+    shared: Arc<Shared>,
+    workspace: Arc<Workspace>,
+}
+
+/// What is written for the prompt `prompt` of `server`.
+pub fn prompt_command(server: &str, prompt: &str) -> String {
+    format!("{PROMPT_PREFIX}{server}__{prompt}")
+}
+
+impl Mentions {
+    pub fn new(mcp: &Mcp, workspace: Arc<Workspace>) -> Self {
+        let shared = Arc::clone(mcp.shared());
+        Self { shared, workspace }
+    }
+
+    fn known(&self) -> Vec<Known> {
+        let known = self.shared.known.lock();
+        let known = known.unwrap_or_else(PoisonError::into_inner);
+        known.values().cloned().collect()
+    }
+
+    async fn resolve(&self, message: &mut UserMessage) -> Result<(), StopRun> {
+        if !message.text.starts_with(PROMPT_PREFIX) && !message.text.contains('@') {
+            return Ok(());
+        }
+        let known = self.known();
+        if message.text.starts_with(PROMPT_PREFIX) {
+            self.expand(message, &known).await?;
+        }
+        for (server, uri) in mentions(&message.text, &known) {
+            let resource = self.read(server, &uri).await;
+            let resource = resource.map_err(|error| StopRun {
+                message: format!("`@{}:{uri}` cannot be read: {error}", server.info.name),
+            })?;
+            message.attachments.extend(resource);
+        }
+        Ok(())
+    }
+
+    async fn expand(&self, message: &mut UserMessage, known: &[Known]) -> Result<(), StopRun> {
+        let stop = |message: String| StopRun { message };
+        let (command, rest) = match message.text.split_once(char::is_whitespace) {
+            Some((command, rest)) => (command, rest.trim()),
+            None => (message.text.as_str(), ""),
+        };
+        let Some((server, prompt)) = prompt_of(known, command) else {
+            return Err(stop(format!(
+                "no MCP server has the prompt `{command}`: `/mcp` shows what there is"
+            )));
+        };
+        let arguments = arguments(prompt, rest).map_err(stop)?;
+        let connection = server.link.get().map_err(stop)?;
+        let mut params = GetPromptRequestParams::new(prompt.name.clone());
+        params.arguments = (!arguments.is_empty()).then_some(arguments);
+        let answer = connection.get_prompt(params, &wait(server)).await;
+        let answer = answer.map_err(|error| stop(format!("`{command}` failed: {error}")))?;
+        let mut parts = Parts::default();
+        for said in answer.messages {
+            if said.role == Role::Assistant && !parts.text.is_empty() {
+                parts.text.push_str("\n\nYou answered:");
+            }
+            parts.add(said.content, &self.workspace).await;
+        }
+        message.text = text::sanitize(&parts.text).into_owned();
+        let images = parts.images.into_iter().filter_map(|block| match block {
+            ContentBlock::Image { data, mime_type } => Some(picture(&prompt.name, data, mime_type)),
+            ContentBlock::Text { .. } => None,
+        });
+        message.attachments.extend(images);
+        Ok(())
+    }
+
+    async fn read(&self, server: &Known, uri: &str) -> Result<Vec<Attachment>, String> {
+        let connection = server.link.get()?;
+        let read = connection.read_resource(uri, &wait(server)).await;
+        let contents = read.map_err(|error| error.to_string())?.contents;
+        contents.into_iter().map(attachment).collect()
+    }
+}
+
+/// The prompt that is called `command`, and whose it is.
+fn prompt_of<'a>(known: &'a [Known], command: &str) -> Option<(&'a Known, &'a PromptInfo)> {
+    for server in known {
+        let mut prompts = server.info.prompts.iter();
+        let is_it =
+            |prompt: &&PromptInfo| prompt_command(&server.info.name, &prompt.name) == command;
+        if let Some(prompt) = prompts.find(is_it) {
+            return Some((server, prompt));
+        }
+    }
+    None
+}
+
+fn wait(server: &Known) -> Wait {
+    Wait {
+        cancel: CancellationToken::new(),
+        timeout: server.timeout,
+        updates: UpdateSink::discard(),
+    }
+}
+
+impl Interceptor for Mentions {
+    fn on_input<'a>(&'a self, message: &'a mut UserMessage) -> BoxFuture<'a, Result<(), StopRun>> {
+        self.resolve(message).boxed()
+    }
+}
+
+fn picture(name: &str, content: String, mime_type: String) -> Attachment {
+    Attachment {
+        id: ids::prefixed("attachment"),
+        kind: AttachmentKind::Image,
+        file_name: name.to_owned(),
+        mime_type,
+        size: content.len() as u64 / 4 * 3,
+        content,
+        extracted_text: None,
+        preview: None,
+    }
+}
+
+fn attachment(contents: ResourceContents) -> Result<Attachment, String> {
+    match contents {
+        ResourceContents::TextResourceContents {
+            uri,
+            mime_type,
+            text,
+            ..
+        } => {
+            if text.len() > TEXT_LIMIT {
+                return Err(format!(
+                    "it has {} bytes, and the limit is {TEXT_LIMIT}",
+                    text.len()
+                ));
+            }
+            Ok(Attachment {
+                id: ids::prefixed("attachment"),
+                kind: AttachmentKind::Document,
+                file_name: text::single_line(&uri),
+                mime_type: mime_type.unwrap_or_else(|| "text/plain".to_owned()),
+                size: text.len() as u64,
+                content: String::new(),
+                extracted_text: Some(text::sanitize(&text).into_owned()),
+                preview: None,
+            })
+        }
+        ResourceContents::BlobResourceContents { uri, blob, .. } => {
+            let bytes = STANDARD.decode(blob.trim_ascii());
+            let bytes = bytes.map_err(|_| "it is not valid base64".to_owned())?;
+            let fitted = image::fit(bytes).map_err(|error| format!("it {error}"))?;
+            let content = STANDARD.encode(&fitted.bytes);
+            Ok(picture(
+                &text::single_line(&uri),
+                content,
+                fitted.mime_type.to_owned(),
+            ))
+        }
+        _ => Err("it is of a kind that is not known".to_owned()),
+    }
+}
+
+/// The mentions of resources of `known` servers in `text`, each once.
+fn mentions<'a>(text: &str, known: &'a [Known]) -> Vec<(&'a Known, String)> {
+    let mut found: Vec<(&Known, String)> = Vec::new();
+    for word in text.split_whitespace() {
+        let Some((server, uri)) = word.strip_prefix('@').and_then(|word| word.split_once(':'))
+        else {
+            continue;
+        };
+        let Some(known) = known.iter().find(|known| known.info.name == server) else {
+            continue;
+        };
+        let uri = resource_uri(&known.info, uri);
+        if !uri.is_empty()
+            && !found
+                .iter()
+                .any(|(one, other)| one.info.name == server && *other == uri)
+        {
+            found.push((known, uri));
+        }
+    }
+    found
+}
+
+/// `uri` without the full stop or comma of the sentence it stands in, unless it is listed so.
+fn resource_uri(info: &ServerInfo, uri: &str) -> String {
+    let listed = info.resources.iter().any(|resource| resource.uri == uri);
+    let uri = if listed {
+        uri
+    } else {
+        uri.trim_end_matches(['.', ',', ';', ')', '?', '!'])
+    };
+    uri.to_owned()
+}
+
+/// The arguments of a prompt as typed: `name=value`, or values in order, the last taking the rest.
+fn arguments(prompt: &PromptInfo, typed: &str) -> Result<JsonObject, String> {
+    let mut arguments = JsonObject::new();
+    let mut words = words(typed).into_iter().peekable();
+    let mut left = prompt.arguments.iter().peekable();
+    while let Some(word) = words.next() {
+        let named = word.split_once('=').filter(|(name, _)| {
+            prompt
+                .arguments
+                .iter()
+                .any(|argument| argument.name == *name)
+        });
+        if let Some((name, value)) = named {
+            arguments.insert(name.to_owned(), value.into());
+            continue;
+        }
+        let Some(argument) = left.find(|argument| !arguments.contains_key(&argument.name)) else {
+            let text = format!(
+                "`{}` takes {} arguments",
+                prompt.name,
+                prompt.arguments.len()
+            );
+            return Err(text);
+        };
+        let mut value = word;
+        if left.peek().is_none() {
+            while let Some(more) = words.next_if(|word| !word.contains('=')) {
+                value = format!("{value} {more}");
+            }
+        }
+        arguments.insert(argument.name.clone(), value.into());
+    }
+    let missing = prompt
+        .arguments
+        .iter()
+        .find(|argument| argument.required && !arguments.contains_key(&argument.name));
+    match missing {
+        None => Ok(arguments),
+        Some(argument) => Err(format!(
+            "`{}` needs the argument `{}`{}",
+            prompt.name,
+            argument.name,
+            match argument.description.as_str() {
+                "" => String::new(),
+                description => format!(": {description}"),
+            }
+        )),
+    }
+}
+
+/// Words, kept together by quotes.
+fn words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let (mut word, mut quote, mut open) = (String::new(), None, false);
+    for char in text.chars() {
+        match (quote, char) {
+            (Some(mark), char) if mark == char => quote = None,
+            (None, '"' | '\'') => (quote, open) = (Some(char), true),
+            (None, char) if char.is_whitespace() => {
+                if open {
+                    words.push(std::mem::take(&mut word));
+                }
+                open = false;
+            }
+            (_, char) => {
+                word.push(char);
+                open = true;
+            }
+        }
+    }
+    if open {
+        words.push(word);
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::status::PromptArgumentInfo;
+    use super::*;
+
+    fn typed(text: &str) -> Result<Value, String> {
+        let argument = |name: &str, required| PromptArgumentInfo {
+            name: name.into(),
+            description: "what it is".into(),
+            required,
+        };
+        let prompt = PromptInfo {
+            name: "review".into(),
+            description: String::new(),
+            arguments: vec![argument("file", true), argument("focus", false)],
+        };
+        arguments(&prompt, text).map(Value::Object)
+    }
+
+    #[test]
+    fn arguments_are_taken_in_order_or_by_name() {
+        assert_eq!(typed("a.rs"), Ok(json!({"file": "a.rs"})));
+        assert_eq!(
+            typed("'a b.rs' look at names"),
+            Ok(json!({"file": "a b.rs", "focus": "look at names"}))
+        );
+        assert_eq!(
+            typed("focus=speed a.rs"),
+            Ok(json!({"focus": "speed", "file": "a.rs"}))
+        );
+        assert_eq!(
+            typed(""),
+            Err("`review` needs the argument `file`: what it is".into())
+        );
+    }
+}

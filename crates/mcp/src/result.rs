@@ -1,0 +1,211 @@
+//! What a server's tool gave, as a model and the interface get it: texts bounded, images made to fit,
+//! everything else kept in a file that is named.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rmcp::model::{CallToolResult, ContentBlock as Block, ResourceContents};
+use serde_json::{Value, json};
+
+use osier_agent::{ToolOutput, ToolStatus};
+use osier_base::text;
+use osier_llm::ContentBlock;
+use osier_tools::Workspace;
+use osier_tools::image;
+
+/// Images of one result that a model gets.
+const IMAGE_LIMIT: usize = 10;
+/// Bytes of structured content that the interface keeps.
+const STRUCTURED_LIMIT: usize = 64 * 1024;
+
+/// Texts and images of a server, in their order.
+#[derive(Debug, Default)]
+pub(super) struct Parts {
+    pub text: String,
+    pub images: Vec<ContentBlock>,
+}
+
+impl Parts {
+    fn say(&mut self, text: &str) {
+        if !self.text.is_empty() && !self.text.ends_with('\n') {
+            self.text.push('\n');
+        }
+        self.text.push_str(text);
+    }
+
+    pub(super) async fn add(&mut self, block: Block, workspace: &Workspace) {
+        match block {
+            Block::Text(text) => self.say(&text.text),
+            Block::Image(image) => self.data(&image.data, &image.mime_type, workspace).await,
+            Block::Audio(audio) => self.data(&audio.data, &audio.mime_type, workspace).await,
+            Block::Resource(resource) => self.resource(resource.resource, workspace).await,
+            Block::ResourceLink(link) => {
+                let kind = link.mime_type.map(|kind| format!(", {kind}"));
+                let kind = kind.unwrap_or_default();
+                self.say(&format!("[resource `{}`: {}{kind}]", link.name, link.uri));
+            }
+            _ => self.say("[content of a kind that is not known]"),
+        }
+    }
+
+    pub(super) async fn resource(&mut self, resource: ResourceContents, workspace: &Workspace) {
+        match resource {
+            ResourceContents::TextResourceContents { uri, text, .. } => {
+                self.say(&format!("[resource {uri}]\n{text}"));
+            }
+            ResourceContents::BlobResourceContents {
+                uri,
+                mime_type,
+                blob,
+                ..
+            } => {
+                self.say(&format!("[resource {uri}]"));
+                let kind = mime_type.unwrap_or_else(|| "application/octet-stream".to_owned());
+                self.data(&blob, &kind, workspace).await;
+            }
+            _ => {}
+        }
+    }
+
+    async fn data(&mut self, data: &str, mime_type: &str, workspace: &Workspace) {
+        let Ok(bytes) = STANDARD.decode(data.trim_ascii()) else {
+            self.say(&format!("[{mime_type}: not valid base64]"));
+            return;
+        };
+        let kind = text::single_line(mime_type);
+        if image::image_type(&bytes).is_some() && self.images.len() < IMAGE_LIMIT {
+            let copy = bytes.clone();
+            let fitted = tokio::task::spawn_blocking(move || image::fit(copy)).await;
+            if let Ok(Ok(fitted)) = fitted {
+                self.images.push(ContentBlock::Image {
+                    data: STANDARD.encode(&fitted.bytes),
+                    mime_type: fitted.mime_type.to_owned(),
+                });
+                return;
+            }
+        }
+        let size = bytes.len();
+        match osier_tools::keep(workspace, &bytes).await {
+            Ok(path) => self.say(&format!(
+                "[{kind}, {size} bytes: kept in {}]",
+                path.display()
+            )),
+            Err(error) => self.say(&format!("[{kind}, {size} bytes: not kept: {error}]")),
+        }
+    }
+}
+
+/// The output of a call of `tool` of `server`.
+pub(super) async fn output(
+    result: CallToolResult,
+    (server, tool): (&str, &str),
+    workspace: &Workspace,
+) -> ToolOutput {
+    let mut parts = Parts::default();
+    for block in result.content {
+        parts.add(block, workspace).await;
+    }
+    // A server gives the same as text; one that does not is still understood.
+    if let Some(structured) = &result.structured_content
+        && parts.text.is_empty()
+    {
+        parts.say(&serde_json::to_string_pretty(structured).unwrap_or_default());
+    }
+    let capped = osier_tools::cap(workspace, &parts.text).await;
+    let mut content = Vec::new();
+    if !capped.text.is_empty() || parts.images.is_empty() {
+        let text = match capped.text.as_str() {
+            "" => "(no output)".to_owned(),
+            text => text.to_owned(),
+        };
+        content.push(ContentBlock::text(text));
+    }
+    content.extend(parts.images);
+    let status = if result.is_error == Some(true) {
+        let message = text::single_line(text::head_bytes(&capped.text, 200));
+        ToolStatus::ExecutionError { message }
+    } else {
+        ToolStatus::Success
+    };
+    let structured = result.structured_content.filter(|structured| {
+        serde_json::to_string(structured).is_ok_and(|json| json.len() <= STRUCTURED_LIMIT)
+    });
+    let mut details = json!({
+        "server": server,
+        "tool": tool,
+        "truncated": capped.truncated,
+        "fullOutputPath": capped.path,
+    });
+    if let (Some(structured), Value::Object(fields)) = (structured, &mut details) {
+        fields.insert("structuredContent".to_owned(), structured);
+    }
+    ToolOutput {
+        content,
+        details,
+        status,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn shown(result: Value) -> ToolOutput {
+        let workspace = Workspace::new("/");
+        let result = serde_json::from_value(result).unwrap();
+        output(result, ("s", "t"), &workspace).await
+    }
+
+    #[tokio::test]
+    async fn texts_links_and_structured_content_are_told() {
+        let output = shown(json!({"content": [
+            {"type": "text", "text": "one"},
+            {"type": "resource_link", "uri": "a://b", "name": "b", "mimeType": "text/plain"},
+            {"type": "resource", "resource": {"uri": "c://d", "text": "two"}},
+        ], "structuredContent": {"n": 1}}))
+        .await;
+        let expected = "one\n[resource `b`: a://b, text/plain]\n[resource c://d]\ntwo";
+        assert_eq!(output.content, [ContentBlock::text(expected)]);
+        assert_eq!(output.details["structuredContent"], json!({"n": 1}));
+        assert_eq!(output.status, ToolStatus::Success);
+        let output = shown(json!({"content": [], "structuredContent": {"n": 1}})).await;
+        assert_eq!(output.content, [ContentBlock::text("{\n  \"n\": 1\n}")]);
+        let output =
+            shown(json!({"content": [{"type": "text", "text": "no\nway"}], "isError": true}));
+        let message = "no⏎way".to_owned();
+        assert_eq!(output.await.status, ToolStatus::ExecutionError { message });
+    }
+
+    #[tokio::test]
+    async fn long_texts_and_other_data_are_kept_in_files() {
+        let workspace = Workspace::new("/");
+        let long = "line\n".repeat(100_000);
+        let result = serde_json::from_value(json!({"content": [{"type": "text", "text": long}]}));
+        let output = output(result.unwrap(), ("s", "t"), &workspace).await;
+        let text = output.content[0].as_text().unwrap();
+        assert!(
+            text.len() < 60_000 && text.contains("left out"),
+            "{}",
+            text.len()
+        );
+        let path = output.details["fullOutputPath"].as_str().unwrap();
+        assert_eq!(std::fs::read_to_string(path).unwrap(), long);
+
+        let mut parts = Parts::default();
+        let audio = json!({"type": "audio", "data": "AAEC", "mimeType": "audio/wav"});
+        parts
+            .add(serde_json::from_value(audio).unwrap(), &workspace)
+            .await;
+        let path = parts
+            .text
+            .split("kept in ")
+            .nth(1)
+            .unwrap()
+            .trim_end_matches(']');
+        assert_eq!(std::fs::read(path).unwrap(), [0, 1, 2]);
+        let broken = json!({"type": "image", "data": "!", "mimeType": "image/png"});
+        parts
+            .add(serde_json::from_value(broken).unwrap(), &workspace)
+            .await;
+        assert!(parts.text.ends_with("[image/png: not valid base64]"));
+    }
+}

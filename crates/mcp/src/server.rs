@@ -1,0 +1,368 @@
+//! The life of one server: started, listed, watched, started again when it dies, less and less eagerly.
+//! One task owns it; what others see of it is published.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::model::{
+    PaginatedRequestParams, ProtocolVersion, ServerNotification, SubscriptionFilter,
+};
+use rmcp::service::{Peer, QuitReason, RoleClient, ServiceError};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::client::{Changed, Client};
+use super::config::{Launch, ServerConfig};
+use super::connection::{ConnectError, Connection, challenge, connect};
+use super::lists::{Lists, listed_prompts, listed_resources};
+use super::login::Logins;
+use super::status::ServerState;
+use super::tools::{Link, ServerTool};
+use osier_tools::Workspace;
+
+/// Waits between one end and the next start; after the last the server is left alone.
+const BACK_OFF: [Duration; 5] = [
+    Duration::from_secs(1),
+    Duration::from_secs(2),
+    Duration::from_secs(5),
+    Duration::from_secs(15),
+    Duration::from_mins(1),
+];
+/// A server that lived this long starts anew with the shortest wait.
+const STABLE: Duration = Duration::from_mins(2);
+/// Pages of one list that are read.
+const PAGE_LIMIT: usize = 200;
+/// Time the end of a server may take.
+const END_TIME: Duration = Duration::from_secs(5);
+/// Notices of changes in this time are one.
+const SETTLE: Duration = Duration::from_millis(100);
+
+/// What its owner tells the task.
+#[derive(Debug)]
+pub(super) enum Command {
+    Start,
+    Stop,
+    /// Ends for good; answered when the process is gone.
+    End(oneshot::Sender<()>),
+}
+
+/// What the task tells its owner.
+#[derive(Debug)]
+pub(super) enum Said {
+    State {
+        state: ServerState,
+        error: Option<String>,
+    },
+    Lists(Box<Lists>),
+}
+
+/// Everything the task needs.
+#[derive(Debug)]
+pub(super) struct ServerTask {
+    pub config: Arc<ServerConfig>,
+    pub client: Client,
+    pub link: Arc<Link>,
+    pub workspace: Arc<Workspace>,
+    pub logins: Logins,
+    pub trace: bool,
+    pub changed: mpsc::UnboundedReceiver<Changed>,
+    pub refusals: mpsc::UnboundedReceiver<String>,
+    pub commands: mpsc::UnboundedReceiver<Command>,
+    pub said: mpsc::UnboundedSender<(String, Said)>,
+}
+
+/// Why a phase of the server's life is over.
+enum Ended {
+    /// By itself, or it never began.
+    Lost(ConnectError),
+    Told(Command),
+    /// Its owner is gone.
+    Alone,
+}
+
+impl ServerTask {
+    pub(super) async fn run(mut self) {
+        let mut attempts = 0;
+        let mut started = !self.config.disabled;
+        loop {
+            if !started {
+                match self.commands.recv().await {
+                    Some(Command::Start) => {}
+                    Some(Command::Stop) => continue,
+                    Some(Command::End(done)) => {
+                        let _ = done.send(());
+                        return;
+                    }
+                    None => return,
+                }
+            }
+            let began = Instant::now();
+            let ended = self.live().await;
+            if began.elapsed() > STABLE {
+                attempts = 0;
+            }
+            let next = match ended {
+                Ended::Lost(error) => self.rest(&error, &mut attempts).await,
+                ended => ended,
+            };
+            match next {
+                Ended::Told(Command::Start) => {
+                    attempts = 0;
+                    started = true;
+                }
+                Ended::Lost(_) => started = true,
+                Ended::Told(Command::Stop) => {
+                    self.down(ServerState::Disabled, None, "it is disabled");
+                    started = false;
+                }
+                Ended::Told(Command::End(done)) => {
+                    let _ = done.send(());
+                    return;
+                }
+                Ended::Alone => return,
+            }
+        }
+    }
+
+    /// Waits before the next start, or for the word to start.
+    async fn rest(&mut self, error: &ConnectError, attempts: &mut usize) -> Ended {
+        let message = error.to_string();
+        self.client.log.line("osier", &message);
+        let wait = BACK_OFF.get(*attempts).filter(|_| error.is_passing());
+        *attempts += 1;
+        let state = match (error, wait) {
+            (ConnectError::Login, _) => ServerState::NeedsLogin,
+            (_, Some(wait)) => ServerState::Waiting {
+                delay_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
+            },
+            (_, None) => ServerState::Failed,
+        };
+        self.down(state, Some(message.clone()), &message);
+        let over = async {
+            match wait {
+                Some(wait) => tokio::time::sleep(*wait).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            command = self.commands.recv() => command.map_or(Ended::Alone, Ended::Told),
+            () = over => Ended::Lost(ConnectError::Failed(message)),
+        }
+    }
+
+    fn down(&self, state: ServerState, error: Option<String>, reason: &str) {
+        self.link.set(Err(reason.to_owned()));
+        self.say(Said::State { state, error });
+    }
+
+    fn say(&self, said: Said) {
+        // The owner may have ended.
+        let _ = self.said.send((self.config.name.clone(), said));
+    }
+
+    /// From one start to the next end.
+    async fn live(&mut self) -> Ended {
+        self.down(ServerState::Starting, None, "it is starting");
+        let (config, client) = (Arc::clone(&self.config), self.client.clone());
+        let (logins, trace) = (self.logins.clone(), self.trace);
+        let connected = tokio::select! {
+            connected = connect(&config, &client, (&logins, trace)) => connected,
+            command = self.commands.recv() => {
+                return command.map_or(Ended::Alone, Ended::Told);
+            }
+        };
+        let service = match connected {
+            Ok(service) => service,
+            Err(error) => return Ended::Lost(error),
+        };
+        let connection = Connection::new(&service);
+        let stop = service.cancellation_token();
+        let over = service.waiting();
+        tokio::pin!(over);
+        let ended = self.serve(&connection, over.as_mut()).await;
+        if !matches!(ended, Ended::Lost(_)) {
+            stop.cancel();
+            // A process that does not go is killed when its handle is dropped.
+            let _ = tokio::time::timeout(END_TIME, over).await;
+        }
+        ended
+    }
+
+    /// While the connection lasts.
+    async fn serve(
+        &mut self,
+        connection: &Connection,
+        mut over: std::pin::Pin<
+            &mut impl Future<Output = Result<QuitReason, tokio::task::JoinError>>,
+        >,
+    ) -> Ended {
+        let lost = || Ended::Lost(ConnectError::Failed("it ended".to_owned()));
+        // What was refused to the connection before is settled by this one.
+        while self.refusals.try_recv().is_ok() {}
+        let listing = self.list(connection, None);
+        tokio::select! {
+            _ = &mut over => return lost(),
+            listed = listing => match listed {
+                Ok(lists) => {
+                    self.link.set(Ok(connection.clone()));
+                    self.say(Said::Lists(Box::new(lists)));
+                    self.say(Said::State { state: ServerState::Ready, error: None });
+                }
+                Err(error) => {
+                    if let Some(header) = challenge(&error) {
+                        return self.refused(header);
+                    }
+                    let message = format!("its tools cannot be listed: {error}");
+                    return Ended::Lost(ConnectError::Failed(message));
+                }
+            },
+        }
+        let watch = CancellationToken::new();
+        let _watching = watch.clone().drop_guard();
+        tokio::spawn(subscribe(connection.clone(), self.client.clone(), watch));
+        loop {
+            tokio::select! {
+                _ = &mut over => return lost(),
+                command = self.commands.recv() => {
+                    return command.map_or(Ended::Alone, Ended::Told);
+                }
+                Some(header) = self.refusals.recv() => return self.refused(&header),
+                Some(changed) = self.changed.recv() => {
+                    tokio::time::sleep(SETTLE).await;
+                    let mut all = vec![changed];
+                    while let Ok(changed) = self.changed.try_recv() {
+                        all.push(changed);
+                    }
+                    let listing = self.list(connection, Some(&all));
+                    tokio::select! {
+                        _ = &mut over => return lost(),
+                        listed = listing => match listed {
+                            Ok(lists) => self.say(Said::Lists(Box::new(lists))),
+                            Err(error) => self.client.log.line("osier", &error.to_string()),
+                        },
+                    }
+                }
+            }
+        }
+    }
+
+    /// Keeps what the server said of the sign-in it wants.
+    fn refused(&self, header: &str) -> Ended {
+        if let Launch::Url { url, .. } = &self.config.launch {
+            self.logins.challenged(url, header);
+        }
+        Ended::Lost(ConnectError::Login)
+    }
+
+    /// What the server has; only what changed, when that is known.
+    async fn list(
+        &self,
+        connection: &Connection,
+        changed: Option<&[Changed]>,
+    ) -> Result<Lists, ServiceError> {
+        let info = connection.info();
+        let capabilities = info.as_ref().map(|info| info.capabilities.clone());
+        let capabilities = capabilities.unwrap_or_default();
+        let wanted = |what| changed.is_none_or(|changed| changed.contains(&what));
+        let peer = connection.peer();
+        let mut lists = Lists::default();
+        if let Some(info) = &info {
+            lists.protocol = Some(info.protocol_version.to_string());
+            let named = info.server_info.as_ref();
+            lists.version = named.map(|named| format!("{} {}", named.name, named.version));
+        }
+        // Some have tools and do not say so.
+        let says_nothing = capabilities.resources.is_none() && capabilities.prompts.is_none();
+        if wanted(Changed::Tools) && (capabilities.tools.is_some() || says_nothing) {
+            lists.tools = Some(self.tools(peer).await?);
+        }
+        if wanted(Changed::Resources) && capabilities.resources.is_some() {
+            lists.resources = Some(listed_resources(peer, PAGE_LIMIT).await.unwrap_or_default());
+        }
+        if wanted(Changed::Prompts) && capabilities.prompts.is_some() {
+            lists.prompts = Some(listed_prompts(peer, PAGE_LIMIT).await.unwrap_or_default());
+        }
+        Ok(lists)
+    }
+
+    async fn tools(&self, peer: &Peer<RoleClient>) -> Result<Vec<Arc<ServerTool>>, ServiceError> {
+        let mut tools = Vec::new();
+        let mut cursor = None;
+        for _ in 0..PAGE_LIMIT {
+            let mut params = PaginatedRequestParams::default();
+            params.cursor = cursor;
+            let listing = peer.list_tools(Some(params));
+            let page = tokio::time::timeout(self.config.timeout, listing).await;
+            let timeout = self.config.timeout;
+            let page = page.map_err(|_| ServiceError::Timeout { timeout })??;
+            let tool = |listed| {
+                let shared = (&self.link, &self.workspace);
+                Arc::new(ServerTool::new(&listed, &self.config, shared))
+            };
+            tools.extend(page.tools.into_iter().map(tool));
+            cursor = page.next_cursor;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        Ok(tools)
+    }
+}
+
+/// Asks a server of 2026 to tell of changes; older ones do by themselves.
+async fn subscribe(connection: Connection, client: Client, stop: CancellationToken) {
+    let Some(info) = connection.info() else {
+        return;
+    };
+    if info.protocol_version < ProtocolVersion::V_2026_07_28 {
+        return;
+    }
+    let capabilities = &info.capabilities;
+    let tells = |changes: Option<Option<bool>>| changes.flatten() == Some(true);
+    let mut filter = SubscriptionFilter::builder();
+    if tells(capabilities.tools.as_ref().map(|tools| tools.list_changed)) {
+        filter = filter.tools_list_changed();
+    }
+    if tells(
+        capabilities
+            .prompts
+            .as_ref()
+            .map(|prompts| prompts.list_changed),
+    ) {
+        filter = filter.prompts_list_changed();
+    }
+    if tells(
+        capabilities
+            .resources
+            .as_ref()
+            .map(|resources| resources.list_changed),
+    ) {
+        filter = filter.resources_list_changed();
+    }
+    let filter = filter.build();
+    if filter == SubscriptionFilter::new() {
+        return;
+    }
+    let follow = async {
+        let mut subscription = match connection.peer().listen(filter).await {
+            Ok(subscription) => subscription,
+            Err(error) => return client.log.line("osier", &error.to_string()),
+        };
+        while let Ok(Some(notification)) = subscription.next().await {
+            let changed = match notification {
+                ServerNotification::ToolListChangedNotification(_) => Changed::Tools,
+                ServerNotification::PromptListChangedNotification(_) => Changed::Prompts,
+                ServerNotification::ResourceListChangedNotification(_) => Changed::Resources,
+                _ => continue,
+            };
+            if client.changed.send(changed).is_err() {
+                return;
+            }
+        }
+    };
+    tokio::select! {
+        () = follow => {}
+        () = stop.cancelled() => {}
+    }
+}

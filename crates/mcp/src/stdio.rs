@@ -1,0 +1,258 @@
+//! Messages over the standard streams of a child, one a line. A line that is no message is kept in the
+//! log and passed over; a line that is too long is answered as an error of the request it answers, so
+//! that its caller need not wait, and is never held in memory.
+
+use std::io;
+use std::sync::Arc;
+
+use rmcp::model::{ErrorCode, ErrorData, NumberOrString};
+use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+use tokio::sync::Mutex;
+
+use super::log::ServerLog;
+use osier_base::process::{Invocation, Piped, Pipes, spawn_piped};
+
+/// Longest message that is taken.
+const MESSAGE_LIMIT: usize = 32 * 1024 * 1024;
+/// Bytes of the start and of the end of a longer one that are looked at for its id.
+const EDGE: usize = 256;
+
+/// A child that is spoken to.
+#[derive(Debug)]
+pub(super) struct StdioTransport {
+    child: Option<Piped>,
+    stdin: Arc<Mutex<Option<ChildStdin>>>,
+    lines: LineReader,
+    log: Arc<ServerLog>,
+    trace: bool,
+}
+
+impl StdioTransport {
+    pub(super) fn start(
+        invocation: &Invocation,
+        log: Arc<ServerLog>,
+        trace: bool,
+    ) -> io::Result<Self> {
+        let (child, pipes) = spawn_piped(invocation)?;
+        let Pipes {
+            stdin,
+            stdout,
+            stderr,
+        } = pipes;
+        tokio::spawn(keep_errors(stderr, Arc::clone(&log)));
+        Ok(Self {
+            child: Some(child),
+            stdin: Arc::new(Mutex::new(Some(stdin))),
+            lines: LineReader::new(stdout),
+            log,
+            trace,
+        })
+    }
+
+    /// A line as a message.
+    fn read(&self, line: Line) -> Option<RxJsonRpcMessage<RoleClient>> {
+        let bytes = match line {
+            Line::Whole(bytes) => bytes,
+            Line::TooLong { id, length } => {
+                let message = format!(
+                    "the server's message has {length} bytes, and the limit is {MESSAGE_LIMIT}"
+                );
+                self.log.line("osier", &message);
+                let error = ErrorData::new(ErrorCode::INTERNAL_ERROR, message, None);
+                return Some(RxJsonRpcMessage::<RoleClient>::error(error, Some(id?)));
+            }
+        };
+        let text = String::from_utf8_lossy(bytes.trim_ascii());
+        if text.is_empty() {
+            return None;
+        }
+        if self.trace {
+            self.log.line("received", &text);
+        }
+        let message = serde_json::from_str(&text).ok();
+        if message.is_none() {
+            self.log.line("stdout, which is no message", &text);
+        }
+        message
+    }
+}
+
+impl Transport<RoleClient> for StdioTransport {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let (stdin, log, trace) = (Arc::clone(&self.stdin), Arc::clone(&self.log), self.trace);
+        async move {
+            let mut line = serde_json::to_vec(&item)?;
+            if trace {
+                log.line("sent", &String::from_utf8_lossy(&line));
+            }
+            line.push(b'\n');
+            let mut stdin = stdin.lock().await;
+            let Some(stdin) = stdin.as_mut() else {
+                return Err(io::ErrorKind::NotConnected.into());
+            };
+            stdin.write_all(&line).await?;
+            stdin.flush().await
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        loop {
+            let line = self.lines.next().await?;
+            if let Some(message) = self.read(line) {
+                return Some(message);
+            }
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        // A write that hangs must not keep the child alive.
+        if let Ok(mut stdin) = self.stdin.try_lock() {
+            stdin.take();
+        }
+        if let Some(child) = self.child.take()
+            && let Some(exit) = child.end().await
+        {
+            let how = match (exit.code, exit.signal) {
+                (Some(code), _) => format!("ended with code {code}"),
+                (_, Some(signal)) => format!("ended by signal {signal}"),
+                _ => "ended".to_owned(),
+            };
+            self.log.line("osier", &how);
+        }
+        Ok(())
+    }
+}
+
+async fn keep_errors(stderr: ChildStderr, log: Arc<ServerLog>) {
+    let mut lines = LineReader::new(stderr);
+    while let Some(line) = lines.next().await {
+        if let Line::Whole(bytes) = line {
+            log.line("stderr", &String::from_utf8_lossy(&bytes));
+        }
+    }
+}
+
+/// One line of output.
+#[derive(Debug)]
+enum Line {
+    Whole(Vec<u8>),
+    TooLong {
+        id: Option<NumberOrString>,
+        length: usize,
+    },
+}
+
+/// Lines of bounded length. Nothing is lost when `next` is dropped half-way.
+#[derive(Debug)]
+struct LineReader<R = ChildStdout> {
+    input: BufReader<R>,
+    line: Vec<u8>,
+    /// Length of a line that is too long, once it is; `line` holds its edges.
+    skipped: Option<usize>,
+}
+
+impl<R: tokio::io::AsyncRead + Unpin> LineReader<R> {
+    fn new(input: R) -> Self {
+        Self {
+            input: BufReader::with_capacity(64 * 1024, input),
+            line: Vec::new(),
+            skipped: None,
+        }
+    }
+
+    async fn next(&mut self) -> Option<Line> {
+        loop {
+            let available = self.input.fill_buf().await.ok()?;
+            if available.is_empty() {
+                return None;
+            }
+            let newline = memchr::memchr(b'\n', available);
+            let taken = newline.unwrap_or(available.len());
+            let piece = available[..taken].to_vec();
+            self.input.consume(taken + usize::from(newline.is_some()));
+            self.push(&piece);
+            if newline.is_some() {
+                return Some(self.take());
+            }
+        }
+    }
+
+    fn push(&mut self, piece: &[u8]) {
+        self.line.extend_from_slice(piece);
+        let length = self
+            .skipped
+            .map_or(self.line.len(), |length| length + piece.len());
+        if length > MESSAGE_LIMIT {
+            self.skipped = Some(length);
+            let end = self.line.len().saturating_sub(EDGE).max(EDGE);
+            self.line.drain(EDGE.min(self.line.len())..end);
+            self.line.shrink_to(4 * EDGE + piece.len());
+        }
+    }
+
+    fn take(&mut self) -> Line {
+        let line = std::mem::take(&mut self.line);
+        match self.skipped.take() {
+            None => Line::Whole(line),
+            Some(length) => Line::TooLong {
+                id: id_of(&line),
+                length,
+            },
+        }
+    }
+}
+
+/// The id in the edges of a message: servers write it first or last.
+fn id_of(edges: &[u8]) -> Option<NumberOrString> {
+    let (head, tail) = edges.split_at(edges.len().min(EDGE));
+    let (head, tail) = (String::from_utf8_lossy(head), String::from_utf8_lossy(tail));
+    let after = |text: &str| {
+        let rest = text.trim_start().strip_prefix(':')?.trim_start().to_owned();
+        let digits = rest
+            .find(|char: char| !char.is_ascii_digit())
+            .unwrap_or(rest.len());
+        rest[..digits].parse().ok().map(NumberOrString::Number)
+    };
+    let first = head.split_once("\"id\"").and_then(|(_, rest)| after(rest));
+    first.or_else(|| tail.rsplit_once("\"id\"").and_then(|(_, rest)| after(rest)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn lines(input: &[u8]) -> Vec<String> {
+        let mut reader = LineReader::new(input);
+        let mut lines = Vec::new();
+        while let Some(line) = reader.next().await {
+            lines.push(match line {
+                Line::Whole(bytes) => String::from_utf8(bytes).unwrap(),
+                Line::TooLong { id, length } => format!("{length} of {id:?}"),
+            });
+            assert!(reader.line.capacity() < 1024 * 1024);
+        }
+        lines
+    }
+
+    #[tokio::test]
+    async fn a_line_that_is_too_long_is_told_by_its_id() {
+        let filling = "x".repeat(MESSAGE_LIMIT);
+        let first = format!("{{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":\"{filling}\"}}");
+        let last = format!("{{\"result\":\"{filling}\",\"jsonrpc\":\"2.0\",\"id\": 8}}");
+        let input = format!("short\n{first}\n\n{last}\nend\n");
+        let lines = lines(input.as_bytes()).await;
+        let told = |text: &str, id| format!("{} of Some(Number({id}))", text.len());
+        assert_eq!(
+            lines,
+            ["short", &told(&first, 7), "", &told(&last, 8), "end"]
+        );
+    }
+}

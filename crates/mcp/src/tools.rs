@@ -1,0 +1,271 @@
+//! A server's tool as a tool of the agent.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::{BoxFuture, FutureExt as _};
+use rmcp::model::{CallToolRequestParams, Tool as Listed};
+use serde_json::{Value, json};
+
+use super::config::ServerConfig;
+use super::connection::{CallError, Connection, Wait};
+use super::names::tool_name;
+use super::result;
+use osier_agent::{Tool, ToolContext, ToolHints, ToolOrigin, ToolOutput, ToolStatus};
+use osier_base::text;
+use osier_llm::ToolSpec;
+use osier_tools::Workspace;
+
+/// Tools of one server that are offered unless the person has chosen them by name.
+pub(super) const TOOL_LIMIT: usize = 128;
+/// Bytes of a description.
+const DESCRIPTION_LIMIT: usize = 4096;
+/// Bytes of an argument schema.
+const SCHEMA_LIMIT: usize = 32 * 1024;
+
+/// The way from a tool to its server: the connection while there is one, else why there is none.
+#[derive(Debug)]
+pub(super) struct Link(Mutex<Result<Connection, String>>);
+
+impl Link {
+    pub(super) fn down(reason: &str) -> Self {
+        Self(Mutex::new(Err(reason.to_owned())))
+    }
+
+    pub(super) fn set(&self, connection: Result<Connection, String>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = connection;
+    }
+
+    pub(super) fn get(&self) -> Result<Connection, String> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
+
+/// One tool.
+#[derive(Debug)]
+pub(super) struct ServerTool {
+    spec: ToolSpec,
+    pub server: String,
+    /// As the server calls it.
+    pub tool: String,
+    hints: ToolHints,
+    timeout: Duration,
+    link: Arc<Link>,
+    workspace: Arc<Workspace>,
+    /// What was left out of its definition.
+    pub cut: Option<&'static str>,
+}
+
+impl ServerTool {
+    pub(super) fn new(
+        listed: &Listed,
+        config: &ServerConfig,
+        (link, workspace): (&Arc<Link>, &Arc<Workspace>),
+    ) -> Self {
+        let (server, tool) = (config.name.clone(), listed.name.to_string());
+        let description = listed.description.as_deref().unwrap_or(&tool);
+        let description = text::sanitize(description);
+        let mut cut = (description.len() > DESCRIPTION_LIMIT).then_some("its description");
+        let description = text::head_bytes(&description, DESCRIPTION_LIMIT).to_owned();
+        let mut parameters = Value::Object((*listed.input_schema).clone());
+        if size(&parameters) > SCHEMA_LIMIT {
+            cut = Some("what its schema explains");
+            strip(&mut parameters);
+        }
+        if size(&parameters) > SCHEMA_LIMIT {
+            cut = Some("its schema");
+            parameters = json!({"type": "object"});
+        }
+        let annotations = listed.annotations.as_ref();
+        let hint =
+            |read: fn(&rmcp::model::ToolAnnotations) -> Option<bool>| annotations.and_then(read);
+        Self {
+            spec: ToolSpec {
+                name: tool_name(&server, &tool),
+                description,
+                parameters,
+            },
+            hints: ToolHints {
+                read_only: hint(|annotations| annotations.read_only_hint),
+                destructive: hint(|annotations| annotations.destructive_hint),
+                idempotent: hint(|annotations| annotations.idempotent_hint),
+                open_world: hint(|annotations| annotations.open_world_hint),
+            },
+            timeout: config.timeout,
+            link: Arc::clone(link),
+            workspace: Arc::clone(workspace),
+            server,
+            tool,
+            cut,
+        }
+    }
+
+    async fn call(&self, arguments: Value, cx: ToolContext) -> ToolOutput {
+        let server = self.server.clone();
+        let connection = match self.link.get() {
+            Ok(connection) => connection,
+            Err(message) => {
+                let text = format!(
+                    "The MCP server `{server}` is not there: {message}. Go on without it, or try again later."
+                );
+                return ToolOutput::failed(ToolStatus::ConnectionError { server, message }, text);
+            }
+        };
+        let mut params = CallToolRequestParams::new(self.tool.clone());
+        params.arguments = match arguments {
+            Value::Object(arguments) => Some(arguments),
+            _ => None,
+        };
+        let wait = Wait {
+            cancel: cx.cancel,
+            timeout: self.timeout,
+            updates: cx.updates,
+        };
+        match connection.call_tool(params, &wait).await {
+            Ok(result) => result::output(result, (&server, &self.tool), &self.workspace).await,
+            Err(error) => failure(server, &error),
+        }
+    }
+}
+
+fn failure(server: String, error: &CallError) -> ToolOutput {
+    let message = text::sanitize(&error.to_string()).into_owned();
+    let message = text::head_bytes(&message, DESCRIPTION_LIMIT).to_owned();
+    let (status, text) = match error {
+        CallError::Cancelled => (ToolStatus::Aborted, "interrupted".to_owned()),
+        CallError::Late { after } => {
+            let timeout_ms = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
+            let text = format!("The MCP server `{server}` gave {message}.");
+            (ToolStatus::Timeout { timeout_ms }, text)
+        }
+        CallError::Closed(_) => {
+            let text = format!(
+                "The MCP server `{server}` was lost during the call: {message}. It is started again; whether the call had an effect is not known."
+            );
+            (ToolStatus::ConnectionError { server, message }, text)
+        }
+        CallError::Server(_) => {
+            let text = format!("The MCP server `{server}` answered with an error: {message}");
+            (ToolStatus::McpServerError { server, message }, text)
+        }
+    };
+    ToolOutput::failed(status, text)
+}
+
+impl Tool for ServerTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn origin(&self) -> ToolOrigin {
+        ToolOrigin::Server {
+            server: self.server.clone(),
+            tool: self.tool.clone(),
+        }
+    }
+
+    fn hints(&self) -> ToolHints {
+        self.hints
+    }
+
+    fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
+        self.call(arguments, cx).boxed()
+    }
+}
+
+fn size(schema: &Value) -> usize {
+    serde_json::to_string(schema).map_or(usize::MAX, |json| json.len())
+}
+
+/// Takes away what a schema only explains.
+fn strip(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            for key in ["description", "examples", "title", "$comment"] {
+                if fields.get(key).is_some_and(|value| !value.is_object()) {
+                    fields.remove(key);
+                }
+            }
+            fields.values_mut().for_each(strip);
+        }
+        Value::Array(values) => values.iter_mut().for_each(strip),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::path::Path;
+
+    use super::super::config::parse;
+    use super::*;
+
+    fn tool(listed: Value) -> ServerTool {
+        let text = r#"{"mcpServers": {"s": {"command": "x"}}}"#;
+        let servers = parse(Path::new("mcp.json"), text, &BTreeMap::new());
+        let (link, workspace) = (
+            Arc::new(Link::down("it is down")),
+            Arc::new(Workspace::new("/")),
+        );
+        let listed = serde_json::from_value(listed).unwrap();
+        ServerTool::new(&listed, &servers.servers["s"], (&link, &workspace))
+    }
+
+    #[test]
+    fn a_tool_has_its_servers_name_and_hints() {
+        let tool = tool(json!({
+            "name": "look",
+            "inputSchema": {"type": "object"},
+            "annotations": {"readOnlyHint": true, "destructiveHint": false}
+        }));
+        assert_eq!(tool.spec().name, "s__look");
+        let expected = ToolHints {
+            read_only: Some(true),
+            destructive: Some(false),
+            ..ToolHints::default()
+        };
+        assert_eq!(tool.hints(), expected);
+    }
+
+    #[test]
+    fn a_huge_schema_loses_what_explains_and_then_all() {
+        let field = |length: usize| json!({"type": "string", "description": "x".repeat(length)});
+        let explained = tool(json!({"name": "a", "inputSchema": {
+            "type": "object", "properties": {"description": field(100_000)}
+        }}));
+        assert_eq!(
+            explained.spec().parameters,
+            json!({"type": "object", "properties": {"description": {"type": "string"}}})
+        );
+        assert_eq!(explained.cut, Some("what its schema explains"));
+        let names: serde_json::Map<String, Value> = (0..5000)
+            .map(|place| (format!("f{place}"), field(1)))
+            .collect();
+        let schema = json!({"type": "object", "properties": names});
+        let all =
+            tool(json!({"name": "a", "inputSchema": schema, "description": "y".repeat(9000)}));
+        assert_eq!(all.spec().parameters, json!({"type": "object"}));
+        assert_eq!(all.spec().description.len(), DESCRIPTION_LIMIT);
+        assert_eq!(all.cut, Some("its schema"));
+    }
+
+    #[tokio::test]
+    async fn a_call_of_a_server_that_is_not_there_ends_at_once() {
+        let tool = tool(json!({"name": "a", "inputSchema": {"type": "object"}}));
+        let cx = ToolContext {
+            call_id: String::new(),
+            cancel: tokio_util::sync::CancellationToken::new(),
+            updates: osier_agent::UpdateSink::discard(),
+        };
+        let output = tool.run(json!({}), cx).await;
+        let expected = ToolStatus::ConnectionError {
+            server: "s".into(),
+            message: "it is down".into(),
+        };
+        assert_eq!(output.status, expected);
+    }
+}

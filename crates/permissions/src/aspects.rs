@@ -1,0 +1,284 @@
+//! What a call does, in the terms that rules speak of: the commands it runs, the files it touches.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::rule::{Rule, literal};
+use super::shell::{self, Part, Word, is_assignment, is_unclear};
+use osier_base::path;
+
+/// Programs that run what is named in their arguments.
+const WRAPPERS: &[&str] = &[
+    "sudo",
+    "doas",
+    "su",
+    "env",
+    "nohup",
+    "nice",
+    "ionice",
+    "timeout",
+    "time",
+    "stdbuf",
+    "setsid",
+    "command",
+    "builtin",
+    "exec",
+    "xargs",
+    "watch",
+    "strace",
+    "ltrace",
+    "busybox",
+    "unshare",
+    "nsenter",
+    "chroot",
+    "flock",
+    "parallel",
+    "find",
+    "fd",
+    "script",
+    "setpriv",
+    "systemd-run",
+    "caffeinate",
+    "gdb",
+    "valgrind",
+    "ssh",
+    "trap",
+];
+/// Programs that run the text of an argument as a command.
+const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "fish", "eval", "su"];
+/// Files that take everything and keep nothing.
+const SINKS: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
+/// Shells inside shells that are followed.
+const DEPTH: usize = 4;
+
+/// A call as rules see it.
+#[derive(Debug, Default)]
+pub(super) struct Aspects {
+    pub list: Vec<Aspect>,
+    /// What it does is not surely known.
+    pub unclear: bool,
+    /// The whole command, for `bash`.
+    pub command: Option<String>,
+}
+
+/// One thing a call does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Aspect {
+    tool: String,
+    what: What,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum What {
+    /// Its text, and others that would do the same.
+    Text(String, Vec<String>),
+    /// As it was written, and the file that is really meant.
+    File(PathBuf, PathBuf),
+}
+
+impl Aspect {
+    /// Whether `rule`, which allows, covers it.
+    pub(super) fn is_covered(&self, rule: &Rule, cwd: &Path) -> bool {
+        if !rule.is_about(&self.tool) {
+            return false;
+        }
+        match &self.what {
+            What::Text(text, _) => rule.fits_text(text),
+            What::File(_, meant) => rule.fits_path(meant, cwd),
+        }
+    }
+
+    /// Whether `rule`, which denies or asks, touches it.
+    pub(super) fn is_touched(&self, rule: &Rule, cwd: &Path) -> bool {
+        if self.is_covered(rule, cwd) {
+            return true;
+        }
+        if !rule.is_about(&self.tool) {
+            return false;
+        }
+        match &self.what {
+            What::Text(_, others) => others.iter().any(|text| rule.fits_text(text)),
+            What::File(given, _) => rule.fits_path(given, cwd),
+        }
+    }
+}
+
+impl Aspects {
+    /// What the call of `tool` with `arguments` does in `cwd`.
+    pub(super) fn of(tool: &str, arguments: &Value, cwd: &Path) -> Self {
+        let text = |name: &str| arguments.get(name).and_then(Value::as_str);
+        if tool == "bash" {
+            return text("command")
+                .map_or_else(Self::default, |command| Self::of_command(command, cwd));
+        }
+        let file = text("file_path").or_else(|| text("path"));
+        let what = match (osier_tools::find(tool), file) {
+            (Some(_), Some(file)) => file_of(file, cwd),
+            (known, _) => {
+                let main = known.map(|known| known.main_argument).and_then(text);
+                What::Text(main.unwrap_or_default().to_owned(), Vec::new())
+            }
+        };
+        Self {
+            list: vec![Aspect {
+                tool: tool.to_owned(),
+                what,
+            }],
+            ..Self::default()
+        }
+    }
+
+    fn of_command(command: &str, cwd: &Path) -> Self {
+        let mut aspects = Self {
+            command: Some(command.trim().to_owned()),
+            ..Self::default()
+        };
+        match shell::parts(command) {
+            None => aspects.unclear = true,
+            Some(parts) => parts.into_iter().for_each(|part| aspects.add(part, cwd)),
+        }
+        aspects
+    }
+
+    fn add(&mut self, part: Part, cwd: &Path) {
+        match part {
+            Part::Run(words) => {
+                let mut others = Vec::new();
+                self.unclear |= hidden(&words, 0, &mut others).is_none();
+                self.list.push(Aspect {
+                    tool: "bash".to_owned(),
+                    what: What::Text(join(&words), others),
+                });
+            }
+            Part::WriteTo(word) if SINKS.contains(&word.text.as_str()) => {}
+            Part::WriteTo(word) => {
+                self.unclear |= word.dynamic;
+                self.list.push(Aspect {
+                    tool: "write".to_owned(),
+                    what: file_of(&word.text, cwd),
+                });
+            }
+        }
+    }
+
+    /// Rules that "always" could remember for the call of `tool`, the narrowest first.
+    pub(super) fn patterns(&self, tool: &str, cwd: &Path) -> Vec<String> {
+        let mut patterns = Vec::new();
+        if let Some(command) = &self.command {
+            patterns.push(format!("bash({})", literal(command)));
+            if let (
+                [
+                    Aspect {
+                        what: What::Text(text, _),
+                        ..
+                    },
+                ],
+                false,
+            ) = (self.list.as_slice(), self.unclear)
+            {
+                let words: Vec<&str> = text.split(' ').collect();
+                for count in (1..words.len().min(3)).rev() {
+                    let start = words[..count].join(" ");
+                    // A prefix of an option or of a path says little.
+                    if !words[count - 1].starts_with('-') && !words[count - 1].contains('/') {
+                        patterns.push(format!("bash({} *)", literal(&start)));
+                    }
+                }
+            }
+        } else if let Some(What::File(_, meant)) = self.list.first().map(|aspect| &aspect.what) {
+            let shown = meant.strip_prefix(cwd).unwrap_or(meant);
+            patterns.push(format!("{tool}({})", shown.display()));
+            let folder = shown
+                .parent()
+                .filter(|parent| !parent.as_os_str().is_empty());
+            if let Some(folder) = folder {
+                patterns.push(format!("{tool}({}/**)", folder.display()));
+            }
+            if meant.starts_with(cwd) {
+                patterns.push(format!("{tool}(./**)"));
+            }
+        }
+        patterns.push(tool.to_owned());
+        patterns.dedup();
+        patterns
+    }
+}
+
+fn file_of(given: &str, cwd: &Path) -> What {
+    let given = path::resolve(cwd, given);
+    let meant = path::canonical_key(&given);
+    What::File(given, meant)
+}
+
+fn join(words: &[Word]) -> String {
+    let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+    texts.join(" ")
+}
+
+/// Other texts that say what `words` run: without assignments, folders and wrappers, and what a shell in
+/// a shell would run. `None` when that is not surely known.
+fn hidden(words: &[Word], depth: usize, others: &mut Vec<String>) -> Option<()> {
+    let start = words.iter().position(|word| !is_assignment(&word.text));
+    let Some(words) = start.map(|start| &words[start..]) else {
+        return Some(());
+    };
+    let head = &words[0];
+    let name = head.text.rsplit('/').next().unwrap_or_default();
+    others.push(join(words));
+    if name != head.text {
+        let rest = join(&words[1..]);
+        others.push(format!("{name} {rest}").trim_end().to_owned());
+    }
+    if is_unclear(head) || depth > DEPTH {
+        return None;
+    }
+    if SHELLS.contains(&name) {
+        // Which word is the command depends on the options: each may be.
+        let whole = (name == "eval").then(|| join(&words[1..]));
+        let scripts = words[1..]
+            .iter()
+            .filter(|word| word.text.contains([' ', ';', '|', '&', '$', '`', '\n']));
+        if words[1..].iter().any(|word| word.dynamic) {
+            return None;
+        }
+        for script in scripts.map(|word| word.text.clone()).chain(whole) {
+            for part in shell::parts(&script)? {
+                if let Part::Run(words) = part {
+                    others.push(join(&words));
+                    hidden(&words, depth + 1, others)?;
+                }
+            }
+        }
+    }
+    if WRAPPERS.contains(&name) {
+        for place in 1..words.len() {
+            let rest = &words[place..];
+            // An option cannot be what runs.
+            if !rest[0].text.starts_with('-') && !is_assignment(&rest[0].text) {
+                hidden_name(rest, depth, others)?;
+            }
+        }
+    }
+    Some(())
+}
+
+/// `hidden` for what a wrapper may run: an argument with a glob is most likely no command.
+fn hidden_name(words: &[Word], depth: usize, others: &mut Vec<String>) -> Option<()> {
+    let head = &words[0];
+    if head.dynamic {
+        return None;
+    }
+    if is_unclear(head) {
+        others.push(join(words));
+        return Some(());
+    }
+    let name = head.text.rsplit('/').next().unwrap_or_default();
+    if SHELLS.contains(&name) || WRAPPERS.contains(&name) {
+        return hidden(words, depth + 1, others);
+    }
+    others.push(join(words));
+    let rest = join(&words[1..]);
+    others.push(format!("{name} {rest}").trim_end().to_owned());
+    Some(())
+}

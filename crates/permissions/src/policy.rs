@@ -1,0 +1,526 @@
+//! The rules of a host and what they say of a call.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Mode;
+use super::aspects::Aspects;
+use super::remembered::Remembered;
+use super::rule::{Effect, Rule};
+use osier_base::atomic_file::WriteError;
+use osier_protocol::questions::Grant;
+
+/// Where a rule comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum RuleSource {
+    /// `settings.toml`, of the user or of a trusted project.
+    Settings,
+    /// Given for this project in a dialog.
+    Project,
+    /// Given until the session closes.
+    Session,
+}
+
+/// A rule as it is listed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct RuleInfo {
+    /// `tool` or `tool(pattern)`.
+    pub rule: String,
+    pub effect: Effect,
+    pub source: RuleSource,
+}
+
+/// What happens to a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    Allow,
+    /// The model gets the reason.
+    Deny(String),
+    /// `why` says what makes it ask; `patterns` are the rules that could be remembered.
+    Ask {
+        why: String,
+        patterns: Vec<String>,
+    },
+}
+
+/// What a hook thinks of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Hint {
+    Allow,
+    Ask(String),
+}
+
+/// The rules of the settings, as text.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RuleLists<'a> {
+    pub allow: &'a [String],
+    pub ask: &'a [String],
+    pub deny: &'a [String],
+}
+
+/// Mode and rules. Shared by the host, which changes them, and the gate, which asks.
+#[derive(Debug)]
+pub struct Permissions {
+    cwd: PathBuf,
+    remembered: Remembered,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    mode: Mode,
+    rules: Vec<(Rule, Effect, RuleSource)>,
+}
+
+impl Permissions {
+    /// The rules of the settings and of the project; `store` is the file of what was remembered.
+    pub fn new(cwd: &Path, store: PathBuf, mode: Mode, rules: RuleLists<'_>) -> Self {
+        let permissions = Self {
+            cwd: osier_base::path::canonical_key(cwd),
+            remembered: Remembered::new(store, cwd),
+            state: Mutex::new(State {
+                mode,
+                rules: Vec::new(),
+            }),
+        };
+        permissions.reload(rules);
+        permissions
+    }
+
+    /// Takes the rules of changed settings; mode and session rules stay.
+    pub fn reload(&self, rules: RuleLists<'_>) {
+        let project = self.remembered.load();
+        let project = project
+            .iter()
+            .filter_map(|text| Some((Rule::parse(text)?, Effect::Allow, RuleSource::Project)));
+        let lists = [
+            (rules.allow, Effect::Allow),
+            (rules.ask, Effect::Ask),
+            (rules.deny, Effect::Deny),
+        ];
+        let fixed = lists.into_iter().flat_map(|(rules, effect)| {
+            let rules = rules.iter().filter_map(|text| Rule::parse(text));
+            rules.map(move |rule| (rule, effect, RuleSource::Settings))
+        });
+        let mut rules: Vec<_> = fixed.chain(project).collect();
+        let mut state = self.lock();
+        let session = state
+            .rules
+            .drain(..)
+            .filter(|rule| rule.2 == RuleSource::Session);
+        rules.extend(session);
+        state.rules = rules;
+    }
+
+    pub fn mode(&self) -> Mode {
+        self.lock().mode
+    }
+
+    pub fn set_mode(&self, mode: Mode) {
+        self.lock().mode = mode;
+    }
+
+    /// Another session begins; whether there was anything to forget.
+    pub fn forget_session(&self) -> bool {
+        let mut state = self.lock();
+        let before = state.rules.len();
+        state.rules.retain(|rule| rule.2 != RuleSource::Session);
+        state.rules.len() < before
+    }
+
+    pub fn list(&self) -> Vec<RuleInfo> {
+        let state = self.lock();
+        let rules = state.rules.iter().map(|(rule, effect, source)| RuleInfo {
+            rule: rule.text.clone(),
+            effect: *effect,
+            source: *source,
+        });
+        rules.collect()
+    }
+
+    /// Remembers what a person granted.
+    pub fn grant(&self, grant: &Grant) -> Result<(), WriteError> {
+        let (pattern, source) = match grant {
+            Grant::Once => return Ok(()),
+            Grant::Session { pattern } => (pattern, RuleSource::Session),
+            Grant::Project { pattern } => (pattern, RuleSource::Project),
+        };
+        let Some(rule) = Rule::parse(pattern) else {
+            return Ok(());
+        };
+        self.lock().rules.push((rule, Effect::Allow, source));
+        match source {
+            RuleSource::Project => self.remembered.add(pattern),
+            _ => Ok(()),
+        }
+    }
+
+    /// Forgets a rule that was given in a dialog; false when there is none. Those of the settings stand
+    /// in a file of the user's.
+    pub fn forget(&self, text: &str) -> Result<bool, WriteError> {
+        let mut found = false;
+        self.lock().rules.retain(|(rule, _, source)| {
+            let this = rule.text == text && *source != RuleSource::Settings;
+            found |= this;
+            !this
+        });
+        self.remembered.remove(text)?;
+        Ok(found)
+    }
+
+    /// What happens to the call of `tool`. `confined` says that a command can be kept from writing.
+    pub fn decide(
+        &self,
+        tool: &str,
+        arguments: &Value,
+        hint: Option<&Hint>,
+        confined: bool,
+    ) -> Verdict {
+        let aspects = Aspects::of(tool, arguments, &self.cwd);
+        let state = self.lock();
+        let touching = |wanted: Effect| {
+            let mut rules = state
+                .rules
+                .iter()
+                .filter(|(_, effect, _)| *effect == wanted);
+            rules.find(|(rule, _, _)| self.touches(rule, tool, &aspects))
+        };
+        if let Some((rule, _, _)) = touching(Effect::Deny) {
+            return Verdict::Deny(format!("the rule `{}` denies it", rule.text));
+        }
+        let ask = |why: String| Verdict::Ask {
+            why,
+            patterns: aspects.patterns(tool, &self.cwd),
+        };
+        let guarded = |(rule, effect, _): &(Rule, Effect, RuleSource)| {
+            *effect != Effect::Allow && (rule.is_about(tool) || rule.is_about("write"))
+        };
+        let harmless = is_harmless(tool, arguments);
+        if state.mode == Mode::Plan && !harmless {
+            return match tool {
+                "bash" if confined => Verdict::Allow,
+                "bash" => Verdict::Deny("plan mode lets nothing write, and there is no sandbox here to hold a command to that: use the read-only tools, or ask the user to leave plan mode".to_owned()),
+                _ => Verdict::Deny("plan mode lets nothing write: say what you would do, or ask the user to leave plan mode".to_owned()),
+            };
+        }
+        if state.allows(
+            &aspects,
+            &self.cwd,
+            &[RuleSource::Session, RuleSource::Project],
+        ) {
+            return Verdict::Allow;
+        }
+        if let Some(Hint::Ask(why)) = hint {
+            return ask(why.clone());
+        }
+        if let Some((rule, _, _)) = touching(Effect::Ask) {
+            return ask(format!("the rule `{}` asks", rule.text));
+        }
+        let allowed = harmless
+            || hint == Some(&Hint::Allow)
+            || state.allows(&aspects, &self.cwd, &[RuleSource::Settings]);
+        match state.mode {
+            _ if allowed => Verdict::Allow,
+            Mode::Yolo if aspects.unclear && state.rules.iter().any(guarded) => {
+                ask("it cannot be told whether a rule forbids it".to_owned())
+            }
+            Mode::Yolo => Verdict::Allow,
+            Mode::Ask | Mode::Plan => ask(String::new()),
+        }
+    }
+
+    /// Whether `rule` is about this call, or a part of it.
+    pub fn concerns(&self, rule: &Rule, tool: &str, arguments: &Value) -> bool {
+        self.touches(rule, tool, &Aspects::of(tool, arguments, &self.cwd))
+    }
+
+    fn touches(&self, rule: &Rule, tool: &str, aspects: &Aspects) -> bool {
+        let whole = rule.is_about(tool) && rule.is_general();
+        let raw = rule.is_about(tool)
+            && aspects
+                .command
+                .as_ref()
+                .is_some_and(|text| rule.fits_text(text));
+        whole
+            || raw
+            || aspects
+                .list
+                .iter()
+                .any(|aspect| aspect.is_touched(rule, &self.cwd))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Whether rules of these sources cover all that a call does.
+    fn allows(&self, aspects: &Aspects, cwd: &Path, sources: &[RuleSource]) -> bool {
+        let rules: Vec<&Rule> = self
+            .rules
+            .iter()
+            .filter(|(_, effect, source)| *effect == Effect::Allow && sources.contains(source))
+            .map(|(rule, _, _)| rule)
+            .collect();
+        if let Some(command) = &aspects.command {
+            let exactly = format!("bash({})", super::rule::literal(command));
+            let whole =
+                |rule: &&Rule| rule.is_about("bash") && (rule.is_general() || rule.text == exactly);
+            if rules.iter().any(whole) {
+                return true;
+            }
+        }
+        !aspects.unclear
+            && !aspects.list.is_empty()
+            && aspects
+                .list
+                .iter()
+                .all(|aspect| rules.iter().any(|rule| aspect.is_covered(rule, cwd)))
+    }
+}
+
+/// Whether the call changes nothing and goes nowhere.
+fn is_harmless(tool: &str, arguments: &Value) -> bool {
+    match osier_tools::find(tool) {
+        Some(known) if known.read_only => true,
+        // The calls that a sub-agent makes are decided one by one.
+        None if tool == osier_tools::SUBAGENT => true,
+        // Jobs that run already are only listed, read or ended.
+        Some(known) if known.name == "bash" => arguments.get("command").is_none(),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    struct Place {
+        folder: tempfile::TempDir,
+        allow: Vec<String>,
+        ask: Vec<String>,
+        deny: Vec<String>,
+    }
+
+    fn place(allow: &[&str], ask: &[&str], deny: &[&str]) -> Place {
+        let folder = tempfile::tempdir().unwrap();
+        let owned = |rules: &[&str]| rules.iter().map(|rule| (*rule).to_owned()).collect();
+        Place {
+            folder,
+            allow: owned(allow),
+            ask: owned(ask),
+            deny: owned(deny),
+        }
+    }
+
+    impl Place {
+        fn permissions(&self, mode: Mode) -> Permissions {
+            let store = self.folder.path().join("permissions.json");
+            let rules = RuleLists {
+                allow: &self.allow,
+                ask: &self.ask,
+                deny: &self.deny,
+            };
+            Permissions::new(self.folder.path(), store, mode, rules)
+        }
+    }
+
+    fn word(verdict: &Verdict) -> &'static str {
+        match verdict {
+            Verdict::Allow => "allow",
+            Verdict::Deny(_) => "deny",
+            Verdict::Ask { .. } => "ask",
+        }
+    }
+
+    fn bash(permissions: &Permissions, command: &str) -> &'static str {
+        let arguments = json!({"command": command});
+        word(&permissions.decide("bash", &arguments, None, false))
+    }
+
+    #[test]
+    fn every_part_of_a_command_has_to_be_allowed() {
+        let place = place(&["bash(git *)", "bash(ls)", "write(out/**)"], &[], &[]);
+        let permissions = place.permissions(Mode::Ask);
+        for (command, expected) in [
+            ("git status", "allow"),
+            ("git status && ls", "allow"),
+            ("git status && rm -rf x", "ask"),
+            ("git status; rm x", "ask"),
+            ("git status | sh", "ask"),
+            ("git log $(rm x)", "ask"),
+            ("git log `rm x`", "ask"),
+            ("git log > out/log", "allow"),
+            ("git log > /etc/passwd", "ask"),
+            ("git log > $HOME/x", "ask"),
+            ("git log 2>/dev/null", "allow"),
+            ("git log\nrm x", "ask"),
+            ("X=1 git log", "ask"),
+            ("sudo git log", "ask"),
+            ("git log <(rm x)", "ask"),
+            ("(git log)", "allow"),
+            ("if git status; then ls; fi", "allow"),
+            ("$GIT log", "ask"),
+            ("gitk", "ask"),
+            ("git 'unfinished", "ask"),
+        ] {
+            assert_eq!(bash(&permissions, command), expected, "{command}");
+        }
+    }
+
+    #[test]
+    fn deny_wins_in_every_mode_and_over_what_was_remembered() {
+        let place = place(
+            &["bash"],
+            &[],
+            &["bash(rm *)", "write(.env)", "read(*.pem)"],
+        );
+        for mode in Mode::ALL {
+            let permissions = place.permissions(mode);
+            let pattern = "bash(rm *)".to_owned();
+            permissions.grant(&Grant::Project { pattern }).unwrap();
+            for command in [
+                "rm x",
+                "ls && rm -rf x",
+                "echo $(rm x)",
+                "/bin/rm x",
+                "r\\m x",
+                "'rm' x",
+                "X=1 rm x",
+                "sudo -u root rm x",
+                "env A=b rm x",
+                "find . -exec rm {} +",
+                "xargs -n 1 rm x",
+                "timeout 5 rm x",
+                "time rm x",
+                "bash -c 'ls; rm x'",
+                "sh -ec \"rm x\"",
+                "eval 'rm x'",
+                "nohup bash -c 'sudo rm x' &",
+                "echo x > .env",
+                "echo x >> deep/.env",
+            ] {
+                assert_eq!(bash(&permissions, command), "deny", "{mode:?} {command}");
+            }
+            let key = json!({"file_path": "keys/a.pem"});
+            assert_eq!(word(&permissions.decide("read", &key, None, false)), "deny");
+        }
+    }
+
+    #[test]
+    fn yolo_asks_only_where_a_rule_says_so_or_cannot_be_checked() {
+        let bare = place(&[], &[], &[]);
+        let bare = bare.permissions(Mode::Yolo);
+        assert_eq!(bash(&bare, "$X 'unfinished"), "allow");
+        let ruled = place(&[], &["bash(git push *)"], &["bash(rm *)"]);
+        let ruled = ruled.permissions(Mode::Yolo);
+        assert_eq!(bash(&ruled, "git push origin"), "ask");
+        assert_eq!(bash(&ruled, "git pull"), "allow");
+        assert_eq!(bash(&ruled, "$X y"), "ask");
+        assert_eq!(bash(&ruled, "bash -c \"$X\""), "ask");
+    }
+
+    #[test]
+    fn plan_lets_nothing_write_whatever_the_rules_say() {
+        let place = place(&["bash", "write", "edit", "mcp__x__y"], &[], &[]);
+        let permissions = place.permissions(Mode::Plan);
+        let pattern = "write".to_owned();
+        permissions.grant(&Grant::Session { pattern }).unwrap();
+        let file = json!({"file_path": "x"});
+        for tool in ["write", "edit", "mcp__x__y", "anything"] {
+            let verdict = permissions.decide(tool, &file, Some(&Hint::Allow), true);
+            assert_eq!(word(&verdict), "deny", "{tool}");
+        }
+        let decide = |tool: &str, arguments: Value, confined: bool| {
+            word(&permissions.decide(tool, &arguments, None, confined))
+        };
+        assert_eq!(decide("bash", json!({"command": "ls"}), false), "deny");
+        assert_eq!(decide("bash", json!({"command": "ls"}), true), "allow");
+        assert_eq!(decide("bash", json!({"action": "list"}), false), "allow");
+        assert_eq!(decide("read", file, false), "allow");
+    }
+
+    #[test]
+    fn ask_asks_what_changes_something_or_goes_elsewhere() {
+        let place = place(&["edit(src/**)"], &[], &[]);
+        let permissions = place.permissions(Mode::Ask);
+        let decide = |tool: &str, path: &str| {
+            word(&permissions.decide(tool, &json!({"file_path": path}), None, false))
+        };
+        assert_eq!(decide("read", "x"), "allow");
+        assert_eq!(decide("write", "x"), "ask");
+        assert_eq!(decide("edit", "src/a.rs"), "allow");
+        assert_eq!(decide("edit", "src/../other.rs"), "ask");
+        assert_eq!(decide("mcp__x__y", "x"), "ask");
+        // A link out of the folder leads where it leads.
+        let root = place.folder.path();
+        std::fs::create_dir_all(root.join("src")).unwrap();
+        std::fs::create_dir_all(root.join("out")).unwrap();
+        std::os::unix::fs::symlink(root.join("out"), root.join("src/link")).unwrap();
+        assert_eq!(decide("edit", "src/link/a.rs"), "ask");
+    }
+
+    #[test]
+    fn what_is_granted_covers_the_next_call_as_long_as_it_holds() {
+        let place = place(&[], &["bash(git push *)"], &[]);
+        let permissions = place.permissions(Mode::Ask);
+        let asked = |command: &str| {
+            let verdict = permissions.decide("bash", &json!({"command": command}), None, false);
+            match verdict {
+                Verdict::Ask { patterns, .. } => patterns,
+                other => panic!("{other:?}"),
+            }
+        };
+        let patterns = asked("git push origin main");
+        let expected = [
+            "bash(git push origin main)",
+            "bash(git push *)",
+            "bash(git *)",
+            "bash",
+        ];
+        assert_eq!(patterns, expected);
+        let pattern = patterns[0].clone();
+        permissions.grant(&Grant::Session { pattern }).unwrap();
+        assert_eq!(bash(&permissions, "git push origin main"), "allow");
+        assert_eq!(bash(&permissions, "git push origin main; rm x"), "ask");
+        assert!(permissions.forget_session());
+        assert_eq!(bash(&permissions, "git push origin main"), "ask");
+        // A compound command can be remembered as it is.
+        let command = "cd x && make *";
+        let pattern = asked(command)[0].clone();
+        let grant = Grant::Project { pattern };
+        permissions.grant(&grant).unwrap();
+        let again = place.permissions(Mode::Ask);
+        assert_eq!(bash(&again, command), "allow");
+        assert_eq!(bash(&again, "cd x && make y"), "ask");
+        let Grant::Project { pattern } = grant else {
+            return;
+        };
+        assert!(again.forget(&pattern).unwrap());
+        assert_eq!(bash(&place.permissions(Mode::Ask), command), "ask");
+    }
+
+    #[test]
+    fn a_hook_may_allow_or_ask_but_not_undo_a_rule() {
+        let place = place(&[], &["bash(git push *)"], &["bash(rm *)"]);
+        let permissions = place.permissions(Mode::Ask);
+        let decide = |command: &str, hint: &Hint| {
+            let arguments = json!({"command": command});
+            word(&permissions.decide("bash", &arguments, Some(hint), false))
+        };
+        assert_eq!(decide("make", &Hint::Allow), "allow");
+        assert_eq!(decide("git push x", &Hint::Allow), "ask");
+        assert_eq!(decide("rm x", &Hint::Allow), "deny");
+        assert_eq!(decide("ls", &Hint::Ask("why".into())), "ask");
+    }
+}

@@ -1,0 +1,105 @@
+//! Rules that a person gave for a project "from now on". They stand in the user's own data folder: a
+//! repository cannot allow itself anything.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::trust::project_root;
+use osier_base::atomic_file;
+use osier_base::atomic_file::{Options, WriteError};
+
+/// The file and the project that is meant.
+#[derive(Debug, Clone)]
+pub(super) struct Remembered {
+    path: PathBuf,
+    project: PathBuf,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Stored {
+    projects: BTreeMap<PathBuf, Rules>,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Rules {
+    allow: Vec<String>,
+}
+
+impl Remembered {
+    pub(super) fn new(path: PathBuf, cwd: &Path) -> Self {
+        Self {
+            path,
+            project: project_root(cwd),
+        }
+    }
+
+    /// What is allowed in this project. A file that cannot be read allows nothing.
+    pub(super) fn load(&self) -> Vec<String> {
+        let mut stored = self.parse().unwrap_or_default();
+        stored
+            .projects
+            .remove(&self.project)
+            .map(|rules| rules.allow)
+            .unwrap_or_default()
+    }
+
+    pub(super) fn add(&self, rule: &str) -> Result<(), WriteError> {
+        self.change(|rules| {
+            if !rules.iter().any(|known| known == rule) {
+                rules.push(rule.to_owned());
+            }
+        })
+    }
+
+    pub(super) fn remove(&self, rule: &str) -> Result<(), WriteError> {
+        self.change(|rules| rules.retain(|known| known != rule))
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Vec<String>)) -> Result<(), WriteError> {
+        let mut stored = self.parse().unwrap_or_else(|_| {
+            // Somebody has edited it by hand: what stands in it is theirs to mend.
+            let _ = fs::rename(&self.path, self.path.with_extension("json.broken"));
+            Stored::default()
+        });
+        let rules = stored.projects.entry(self.project.clone()).or_default();
+        change(&mut rules.allow);
+        if rules.allow.is_empty() {
+            stored.projects.remove(&self.project);
+        }
+        let text = serde_json::to_vec_pretty(&stored).unwrap_or_default();
+        let options = Options {
+            parents: true,
+            ..Options::default()
+        };
+        atomic_file::write_with(&self.path, &text, options)
+    }
+
+    /// A file that is not there has nothing in it.
+    fn parse(&self) -> serde_json::Result<Stored> {
+        match fs::read(&self.path) {
+            Ok(text) => serde_json::from_slice(&text),
+            Err(_) => Ok(Stored::default()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_was_broken_by_hand_is_kept_aside() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("permissions.json");
+        atomic_file::write(&path, b"{\"projects\": {").unwrap();
+        let remembered = Remembered::new(path.clone(), folder.path());
+        assert_eq!(remembered.load(), [""; 0]);
+        remembered.add("bash(ls)").unwrap();
+        assert_eq!(remembered.load(), ["bash(ls)"]);
+        let broken = fs::read_to_string(path.with_extension("json.broken")).unwrap();
+        assert_eq!(broken, "{\"projects\": {");
+    }
+}

@@ -1,0 +1,213 @@
+//! One rule: a tool and what of it. `bash(git *)`, `edit(src/**)`, `mcp__github__*`, `read(.env)`.
+//!
+//! A pattern for `bash` is compared with each simple command, a pattern for a file with the path that is
+//! really meant; for other tools with the argument that says most. `*` stands for anything, `\*` for
+//! itself; in paths `*` stops at a slash and `**` does not.
+
+use std::path::Path;
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use osier_base::path;
+
+/// What a rule does with the calls that fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Effect {
+    Allow,
+    Ask,
+    Deny,
+}
+
+/// A tool and a pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    /// As it was written.
+    pub text: String,
+    tool: String,
+    pattern: Option<String>,
+}
+
+impl Rule {
+    /// Reads `tool` or `tool(pattern)`; `None` when it is neither.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let (tool, pattern) = match text.split_once('(') {
+            None => (text, None),
+            Some((tool, rest)) => (tool, Some(rest.strip_suffix(')')?)),
+        };
+        let named = |char: char| char.is_alphanumeric() || "_-.*/".contains(char);
+        if tool.is_empty() || !tool.chars().all(named) {
+            return None;
+        }
+        let pattern = pattern
+            .map(str::trim)
+            .filter(|pattern| !matches!(*pattern, "" | "*"));
+        Some(Self {
+            text: text.to_owned(),
+            tool: internal_name(tool),
+            pattern: pattern.map(str::to_owned),
+        })
+    }
+
+    /// Whether it is about `tool` at all.
+    pub fn is_about(&self, tool: &str) -> bool {
+        wildcard(&self.tool, tool)
+    }
+
+    /// Whether it is about every call of its tool.
+    pub fn is_general(&self) -> bool {
+        self.pattern.is_none()
+    }
+
+    /// Whether `text`, a command or an argument, fits.
+    pub fn fits_text(&self, text: &str) -> bool {
+        let Some(pattern) = &self.pattern else {
+            return true;
+        };
+        // `git:*` is how others write `git *`; both mean `git` alone too.
+        let start = pattern
+            .strip_suffix(":*")
+            .or_else(|| pattern.strip_suffix(" *"));
+        match start {
+            Some(start) => wildcard(start, text) || wildcard(&format!("{start} *"), text),
+            None => wildcard(pattern, text),
+        }
+    }
+
+    /// Whether the file at `file` fits, for work in `cwd`.
+    pub fn fits_path(&self, file: &Path, cwd: &Path) -> bool {
+        let Some(pattern) = &self.pattern else {
+            return true;
+        };
+        let rooted = path::resolve(cwd, pattern.trim_start_matches("./"));
+        // A bare name means a file of that name anywhere below.
+        let meant = if pattern.contains('/') {
+            rooted
+        } else {
+            cwd.join("**").join(pattern)
+        };
+        glob(&meant.to_string_lossy()).is_some_and(|glob| glob.is_match(file))
+    }
+}
+
+/// `Bash` and `bash` are one tool; so are the names other agents use.
+fn internal_name(tool: &str) -> String {
+    const NAMES: [(&str, &str); 10] = [
+        ("Bash", "bash"),
+        ("Read", "read"),
+        ("Write", "write"),
+        ("Edit", "edit"),
+        ("MultiEdit", "edit"),
+        ("Grep", "grep"),
+        ("Glob", "find"),
+        ("LS", "ls"),
+        ("Task", "task"),
+        ("TodoWrite", "todo"),
+    ];
+    let known = NAMES.iter().find(|(theirs, _)| *theirs == tool);
+    known.map_or(tool, |(_, ours)| ours).to_owned()
+}
+
+fn glob(pattern: &str) -> Option<GlobMatcher> {
+    let built = GlobBuilder::new(pattern)
+        .literal_separator(true)
+        .build()
+        .ok()?;
+    Some(built.compile_matcher())
+}
+
+/// Whether `text` fits `pattern`, in which `*` stands for anything and `\*` for itself.
+fn wildcard(pattern: &str, text: &str) -> bool {
+    let mut pieces = vec![String::new()];
+    let mut rest = pattern.chars();
+    while let Some(char) = rest.next() {
+        let last = pieces.len() - 1;
+        match char {
+            '*' => pieces.push(String::new()),
+            '\\' => pieces[last].push(rest.next().unwrap_or('\\')),
+            char => pieces[last].push(char),
+        }
+    }
+    let last = pieces.len() - 1;
+    if last == 0 {
+        return text == pieces[0];
+    }
+    let Some(mut rest) = text.strip_prefix(pieces[0].as_str()) else {
+        return false;
+    };
+    for piece in &pieces[1..last] {
+        match rest.find(piece.as_str()) {
+            Some(at) => rest = &rest[at + piece.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(pieces[last].as_str())
+}
+
+/// `text` as a pattern that fits it alone.
+pub(super) fn literal(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('*', "\\*")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(text: &str) -> Rule {
+        Rule::parse(text).unwrap()
+    }
+
+    #[test]
+    fn patterns_fit_commands_whole() {
+        for (pattern, text, expected) in [
+            ("bash(git status)", "git status", true),
+            ("bash(git status)", "git status --short", false),
+            ("bash(git *)", "git status", true),
+            ("bash(git *)", "git", true),
+            ("Bash(git:*)", "git push", true),
+            ("bash(git *)", "gitk x", false),
+            ("bash(npm run *:fix)", "npm run lint:fix", true),
+            ("bash(* --version)", "rustc --version", true),
+            ("bash(rm \\*)", "rm *", true),
+            ("bash(rm \\*)", "rm x", false),
+            ("bash", "anything", true),
+            ("bash(*)", "anything", true),
+            ("bash(a*a)", "a", false),
+        ] {
+            assert_eq!(rule(pattern).fits_text(text), expected, "{pattern} {text}");
+        }
+        assert!(rule(&format!("bash({})", literal("rm * \\x"))).fits_text("rm * \\x"));
+    }
+
+    #[test]
+    fn patterns_fit_paths_from_the_working_directory() {
+        let cwd = Path::new("/work");
+        for (pattern, file, expected) in [
+            ("edit(src/**)", "/work/src/a/b.rs", true),
+            ("edit(src/*)", "/work/src/a/b.rs", false),
+            ("edit(./src/*)", "/work/src/a.rs", true),
+            ("edit(src/**)", "/other/src/a.rs", false),
+            ("edit(.env)", "/work/deep/.env", true),
+            ("edit(*.rs)", "/work/deep/a.rs", true),
+            ("edit(*.rs)", "/other/a.rs", false),
+            ("edit(/etc/**)", "/etc/hosts", true),
+            ("edit", "/anything", true),
+        ] {
+            let fits = rule(pattern).fits_path(Path::new(file), cwd);
+            assert_eq!(fits, expected, "{pattern} {file}");
+        }
+    }
+
+    #[test]
+    fn tools_are_named_by_either_name_and_by_pattern() {
+        assert!(rule("Bash(x)").is_about("bash"));
+        assert!(rule("mcp__github__*").is_about("mcp__github__search"));
+        assert!(!rule("mcp__github__*").is_about("mcp__gitlab__search"));
+        assert!(rule("*").is_about("anything"));
+        for wrong in ["", "(x)", "bash(x", "a b", "bash)x("] {
+            assert_eq!(Rule::parse(wrong), None, "{wrong}");
+        }
+    }
+}

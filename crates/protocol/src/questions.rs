@@ -1,0 +1,301 @@
+//! Questions to the person: what a permission, a server or a plug-in has to know before it goes on.
+//!
+//! Whoever asks holds a [`Questions`] and waits; the host owns the questions that are open, tells every
+//! mode of them, and takes the answers. A question ends in one of three ways: it is answered, its asker
+//! gives it up, or nobody is there to answer, which is a dismissal at once. Nothing about a question is
+//! time: a person may take a day.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+/// Something a person has to decide.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Question {
+    /// Unique in the process; set by [`Questions::ask`].
+    #[serde(default)]
+    pub id: String,
+    /// Who asks, as a person calls it: ``the tool `bash` ``, ``the MCP server `github` ``.
+    pub origin: String,
+    /// One sentence. Untrusted when the origin is.
+    pub title: String,
+    /// What the decision is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<Subject>,
+    pub kind: QuestionKind,
+}
+
+/// What a decision is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(
+    tag = "type",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
+pub enum Subject {
+    /// A command of the shell and where it would run.
+    Command { command: String, cwd: String },
+    /// A change of one file as a unified diff.
+    Diff { path: String, diff: String },
+    /// Plain text, shown as it is.
+    Text { text: String },
+}
+
+/// What kind of answer is wanted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(
+    tag = "type",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
+pub enum QuestionKind {
+    /// Whether a tool call may run. `patterns` are the rules that "always" would remember, the
+    /// narrowest first.
+    Permission {
+        call_id: String,
+        tool: String,
+        arguments: Value,
+        patterns: Vec<String>,
+    },
+    /// Yes or no.
+    Confirm,
+    /// One of `choices`.
+    Select { choices: Vec<Choice> },
+    /// Text. `secret` text is never shown or remembered; `multiline` text has an editor.
+    Input {
+        placeholder: String,
+        prefill: String,
+        multiline: bool,
+        secret: bool,
+    },
+    /// Several values: a flat JSON schema of an object, as elicitation has it.
+    Form { schema: Value },
+    /// To go to an address and come back.
+    Visit { url: String },
+}
+
+/// One of several.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Choice {
+    pub value: String,
+    pub label: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+}
+
+/// What the person decided.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(
+    tag = "type",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
+pub enum Answer {
+    /// To `Permission`: run it. Other `arguments` than asked for when the person edited them.
+    Allow {
+        grant: Grant,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        arguments: Option<Value>,
+    },
+    /// To `Permission`: do not run it; to `Confirm`, `Form` and `Visit`: no. The reason goes to the model.
+    Refuse {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// To `Confirm` and `Visit`: yes.
+    Yes,
+    /// To `Select` with the value of a choice, to `Input` with the text.
+    Text { text: String },
+    /// To `Form`.
+    Values { values: Map<String, Value> },
+    /// To anything: the person gave no answer, or nobody is there.
+    Dismissed,
+}
+
+/// For how long a permission holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Grant {
+    Once,
+    /// For calls that fit `pattern` until the session closes.
+    Session {
+        pattern: String,
+    },
+    /// For calls that fit `pattern` in this project, from now on.
+    Project {
+        pattern: String,
+    },
+}
+
+/// What reaches the owner of the open questions.
+#[derive(Debug)]
+pub enum Request {
+    Ask {
+        question: Box<Question>,
+        reply: oneshot::Sender<Answer>,
+    },
+    /// The asker has given this one up.
+    Withdraw { id: String },
+}
+
+/// The way to the person. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Questions(mpsc::UnboundedSender<Request>);
+
+impl Questions {
+    /// A way, and the end where the questions arrive.
+    pub fn new() -> (Self, mpsc::UnboundedReceiver<Request>) {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        (Self(sender), receiver)
+    }
+
+    /// Asks and waits. `Dismissed` when `cancel` fires first, or when nobody is left to ask. Dropping
+    /// the future withdraws the question.
+    pub async fn ask(&self, mut question: Question, cancel: &CancellationToken) -> Answer {
+        question.id = uuid::Uuid::new_v4().simple().to_string();
+        let open = Withdrawal {
+            id: question.id.clone(),
+            owner: &self.0,
+        };
+        let (reply, answered) = oneshot::channel();
+        let question = Box::new(question);
+        if self.0.send(Request::Ask { question, reply }).is_err() {
+            return Answer::Dismissed;
+        }
+        let answer = tokio::select! {
+            biased;
+            answer = answered => answer.unwrap_or(Answer::Dismissed),
+            () = cancel.cancelled() => Answer::Dismissed,
+        };
+        drop(open);
+        answer
+    }
+}
+
+/// Takes a question back when its asker goes away. Withdrawing one that was answered does nothing.
+struct Withdrawal<'a> {
+    id: String,
+    owner: &'a mpsc::UnboundedSender<Request>,
+}
+
+impl Drop for Withdrawal<'_> {
+    fn drop(&mut self) {
+        let id = std::mem::take(&mut self.id);
+        // An owner that has ended holds no question.
+        let _ = self.owner.send(Request::Withdraw { id });
+    }
+}
+
+/// The questions that wait, oldest first. Belongs to one owner.
+#[derive(Debug, Default)]
+pub struct Waiting(Vec<(Question, oneshot::Sender<Answer>)>);
+
+impl Waiting {
+    pub fn add(&mut self, question: Question, reply: oneshot::Sender<Answer>) {
+        self.0.push((question, reply));
+    }
+
+    /// Gives `answer` to the question `id`; false when none of that id waits.
+    pub fn answer(&mut self, id: &str, answer: Answer) -> bool {
+        let Some(place) = self.0.iter().position(|(question, _)| question.id == id) else {
+            return false;
+        };
+        let (_, reply) = self.0.remove(place);
+        // The asker may have gone.
+        let _ = reply.send(answer);
+        true
+    }
+
+    /// Forgets the question `id`; false when none of that id waits.
+    pub fn withdraw(&mut self, id: &str) -> bool {
+        let before = self.0.len();
+        self.0.retain(|(question, _)| question.id != id);
+        self.0.len() < before
+    }
+
+    pub fn list(&self) -> Vec<Question> {
+        let questions = self.0.iter().map(|(question, _)| question.clone());
+        questions.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn question() -> Question {
+        Question {
+            id: String::new(),
+            origin: "a test".into(),
+            title: "Go on?".into(),
+            subject: None,
+            kind: QuestionKind::Confirm,
+        }
+    }
+
+    async fn asked(requests: &mut mpsc::UnboundedReceiver<Request>) -> (Question, Waiting) {
+        let Some(Request::Ask { question, reply }) = requests.recv().await else {
+            panic!("nothing was asked");
+        };
+        let mut waiting = Waiting::default();
+        waiting.add((*question).clone(), reply);
+        (*question, waiting)
+    }
+
+    #[tokio::test]
+    async fn an_answer_reaches_its_asker_once() {
+        let (questions, mut requests) = Questions::new();
+        let cancel = CancellationToken::new();
+        let asking = questions.ask(question(), &cancel);
+        let answering = async {
+            let (question, mut waiting) = asked(&mut requests).await;
+            assert_eq!(waiting.list(), std::slice::from_ref(&question));
+            assert!(waiting.answer(&question.id, Answer::Yes));
+            assert!(!waiting.answer(&question.id, Answer::Dismissed));
+            question.id
+        };
+        let (answer, id) = tokio::join!(asking, answering);
+        assert_eq!(answer, Answer::Yes);
+        let Some(Request::Withdraw { id: withdrawn }) = requests.recv().await else {
+            panic!("the question was not closed");
+        };
+        assert_eq!(withdrawn, id);
+    }
+
+    #[tokio::test]
+    async fn an_interrupt_withdraws_the_question() {
+        let (questions, mut requests) = Questions::new();
+        let cancel = CancellationToken::new();
+        let asking = questions.ask(question(), &cancel);
+        let interrupting = async {
+            let (question, waiting) = asked(&mut requests).await;
+            cancel.cancel();
+            (question, waiting)
+        };
+        let (answer, (question, mut waiting)) = tokio::join!(asking, interrupting);
+        assert_eq!(answer, Answer::Dismissed);
+        let Some(Request::Withdraw { id }) = requests.recv().await else {
+            panic!("the question was not withdrawn");
+        };
+        assert_eq!(id, question.id);
+        assert!(waiting.withdraw(&id));
+        assert_eq!(waiting.list(), []);
+    }
+
+    #[tokio::test]
+    async fn without_an_owner_every_question_is_dismissed() {
+        let (questions, requests) = Questions::new();
+        drop(requests);
+        let cancel = CancellationToken::new();
+        assert_eq!(questions.ask(question(), &cancel).await, Answer::Dismissed);
+    }
+}

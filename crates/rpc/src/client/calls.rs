@@ -1,0 +1,163 @@
+//! The commands with their types. What is not here goes through `Client::call` or `Client::op`.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{CallError, Client};
+use crate::answers::{Disposition, LastText, Levels, Messages, Opened, Prompted, SessionStats};
+use osier_agent::{CompactionOutcome, ShellRun};
+use osier_llm::ThinkingLevel;
+use osier_permissions::Mode;
+use osier_session::host::{ModelInfo, Op, SessionInfo, SessionSummary, Status};
+use osier_store::StoredMessage;
+
+/// The model and level of the next request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Selected {
+    pub model: ModelInfo,
+    pub level: ThinkingLevel,
+}
+
+impl Client {
+    /// How the agent and its session stand.
+    pub async fn state(&self) -> Result<Status, CallError> {
+        self.call("get_state", json!({})).await
+    }
+
+    /// Says something; `Events::settled` waits for the end of the run.
+    pub async fn prompt(&self, message: &str) -> Result<Disposition, CallError> {
+        self.say("prompt", message).await
+    }
+
+    /// Says something before the next request.
+    pub async fn steer(&self, message: &str) -> Result<Disposition, CallError> {
+        self.say("steer", message).await
+    }
+
+    /// Says something when the agent would stop.
+    pub async fn follow_up(&self, message: &str) -> Result<Disposition, CallError> {
+        self.say("follow_up", message).await
+    }
+
+    async fn say(&self, command: &str, message: &str) -> Result<Disposition, CallError> {
+        let prompted: Prompted = self.call(command, json!({"message": message})).await?;
+        Ok(prompted.disposition)
+    }
+
+    /// One field of an answer.
+    async fn field<T: DeserializeOwned>(
+        &self,
+        command: &str,
+        parameters: Value,
+        field: &str,
+    ) -> Result<T, CallError> {
+        let mut answer: Value = self.call(command, parameters).await?;
+        let field = answer.get_mut(field).map(Value::take).unwrap_or_default();
+        serde_json::from_value(field).map_err(|source| CallError::Unexpected {
+            command: command.to_owned(),
+            source,
+        })
+    }
+
+    /// Stops what runs.
+    pub async fn abort(&self) -> Result<(), CallError> {
+        self.call("abort", json!({})).await
+    }
+
+    /// Every message of the current branch, oldest first.
+    pub async fn messages(&self) -> Result<Vec<StoredMessage>, CallError> {
+        let messages: Messages = self.call("get_messages", json!({})).await?;
+        Ok(messages.messages)
+    }
+
+    /// The text of the last answer that has any.
+    pub async fn last_text(&self) -> Result<Option<String>, CallError> {
+        let last: LastText = self.call("get_last_assistant_text", json!({})).await?;
+        Ok(last.text)
+    }
+
+    /// Every model that is known.
+    pub async fn models(&self) -> Result<Vec<ModelInfo>, CallError> {
+        self.field("get_available_models", json!({}), "models")
+            .await
+    }
+
+    /// Chooses the model of the next request: `PROVIDER/ID[:LEVEL]` or part of a name.
+    pub async fn set_model(&self, reference: &str) -> Result<Selected, CallError> {
+        self.call("set_model", json!({"reference": reference}))
+            .await
+    }
+
+    /// Takes effect with the next request; what the model makes of it.
+    pub async fn set_thinking_level(
+        &self,
+        level: ThinkingLevel,
+    ) -> Result<ThinkingLevel, CallError> {
+        let level = json!({"level": level});
+        self.field("set_thinking_level", level, "effective").await
+    }
+
+    /// The levels that the model has.
+    pub async fn thinking_levels(&self) -> Result<Vec<ThinkingLevel>, CallError> {
+        let levels: Levels = self
+            .call("get_available_thinking_levels", json!({}))
+            .await?;
+        Ok(levels.levels)
+    }
+
+    /// The stored sessions of the agent's directory, or of `all`, newest first.
+    pub async fn sessions(&self, all: bool) -> Result<Vec<SessionSummary>, CallError> {
+        self.field("list_sessions", json!({"all": all}), "sessions")
+            .await
+    }
+
+    /// Begins an empty session.
+    pub async fn new_session(&self) -> Result<SessionInfo, CallError> {
+        let opened: Opened = self.call("new_session", json!({})).await?;
+        Ok(opened.session)
+    }
+
+    /// Opens another session: an id, the start of one, or a path.
+    pub async fn switch_session(&self, target: &str) -> Result<SessionInfo, CallError> {
+        let target = json!({"target": target});
+        let opened: Opened = self.call("switch_session", target).await?;
+        Ok(opened.session)
+    }
+
+    /// Counts of the open session.
+    pub async fn session_stats(&self) -> Result<SessionStats, CallError> {
+        self.call("get_session_stats", json!({})).await
+    }
+
+    /// Replaces the earlier part of the conversation by a summary.
+    pub async fn compact(
+        &self,
+        instructions: Option<&str>,
+    ) -> Result<CompactionOutcome, CallError> {
+        self.call("compact", json!({"instructions": instructions}))
+            .await
+    }
+
+    /// Runs a command for the user.
+    pub async fn bash(&self, command: &str) -> Result<ShellRun, CallError> {
+        self.call("bash", json!({"command": command})).await
+    }
+
+    /// How much is asked from now on.
+    pub async fn set_permissions(&self, mode: Mode) -> Result<Mode, CallError> {
+        self.field("set_permissions", json!({"mode": mode}), "mode")
+            .await
+    }
+
+    /// Does any op of the host; what it brings comes as events.
+    pub async fn op(&self, op: &Op) -> Result<(), CallError> {
+        self.call("op", json!({"op": op})).await
+    }
+
+    /// Ends the agent.
+    pub async fn shut_down(&self) -> Result<(), CallError> {
+        let _: Value = self.call("shut_down", json!({})).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,179 @@
+//! What a person can attach to: `unix:PATH`, `http://…`, `https://…`, `ssh://[user@]host[:port]/dir`.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use osier_llm::auth::is_safe;
+
+/// Where a server is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    Unix(PathBuf),
+    /// Its address without a slash at the end.
+    Http(String),
+    Ssh {
+        /// `user@host` or `host`.
+        host: String,
+        port: Option<u16>,
+        /// Where to work; the home directory when not set.
+        folder: Option<String>,
+    },
+}
+
+/// What was typed is none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TargetError {
+    #[error(
+        "`{0}` is no place to attach to: `unix:PATH`, `https://HOST` or `ssh://[USER@]HOST[:PORT]/DIR`"
+    )]
+    Unknown(String),
+    #[error("`{0}` would send the token unprotected: use https, or ssh")]
+    Unsafe(String),
+    #[error("`{0}` names no host")]
+    NoHost(String),
+}
+
+impl Target {
+    /// Reads what was typed, and the token that stands behind `#token=`.
+    pub fn parse(text: &str) -> Result<(Self, Option<String>), TargetError> {
+        if let Some(path) = text.strip_prefix("unix:") {
+            let path = path.strip_prefix("//").unwrap_or(path);
+            return Ok((Self::Unix(PathBuf::from(path)), None));
+        }
+        if let Some(rest) = text.strip_prefix("ssh://") {
+            return Ok((ssh(text, rest)?, None));
+        }
+        if text.starts_with("http://") || text.starts_with("https://") {
+            let (address, token) = match text.split_once("#token=") {
+                Some((address, token)) => (address, Some(token.to_owned())),
+                None => (text, None),
+            };
+            let address = address.trim_end_matches('/').to_owned();
+            if !is_safe(&address) {
+                return Err(TargetError::Unsafe(address));
+            }
+            return Ok((Self::Http(address), token));
+        }
+        if text.starts_with('/') || text.starts_with("./") {
+            return Ok((Self::Unix(PathBuf::from(text)), None));
+        }
+        Err(TargetError::Unknown(text.to_owned()))
+    }
+
+    /// Whether the files over there are those of this machine.
+    pub fn is_here(&self) -> bool {
+        match self {
+            Self::Unix(_) => true,
+            Self::Http(address) => address
+                .split("://")
+                .nth(1)
+                .is_some_and(|host| host.starts_with("127.0.0.1") || host.starts_with("localhost")),
+            Self::Ssh { .. } => false,
+        }
+    }
+
+    /// As the footer names it.
+    pub fn short(&self) -> String {
+        match self {
+            Self::Unix(path) => path.file_name().map_or_else(
+                || "here".to_owned(),
+                |name| name.to_string_lossy().into_owned(),
+            ),
+            Self::Http(address) => {
+                let host = address.split("://").nth(1).unwrap_or(address);
+                host.to_owned()
+            }
+            Self::Ssh { host, .. } => host.clone(),
+        }
+    }
+
+    /// Where to work over there, when the address says so.
+    pub fn folder(&self) -> Option<&Path> {
+        match self {
+            Self::Ssh { folder, .. } => folder.as_deref().map(Path::new),
+            _ => None,
+        }
+    }
+}
+
+fn ssh(text: &str, rest: &str) -> Result<Target, TargetError> {
+    let (place, folder) = match rest.split_once('/') {
+        Some((place, folder)) if !folder.is_empty() => (place, Some(format!("/{folder}"))),
+        Some((place, _)) => (place, None),
+        None => (rest, None),
+    };
+    let (host, port) = match place.rsplit_once(':') {
+        Some((host, port)) => (host, port.parse().ok()),
+        None => (place, None),
+    };
+    // A host that begins with a dash would be an option of ssh.
+    let name = host.rsplit('@').next().unwrap_or_default();
+    if name.is_empty() || host.starts_with('-') || host.contains(char::is_whitespace) {
+        return Err(TargetError::NoHost(text.to_owned()));
+    }
+    if place.contains(':') && port.is_none() {
+        return Err(TargetError::Unknown(text.to_owned()));
+    }
+    Ok(Target::Ssh {
+        host: host.to_owned(),
+        port,
+        folder,
+    })
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unix(path) => write!(formatter, "unix:{}", path.display()),
+            Self::Http(address) => formatter.write_str(address),
+            Self::Ssh { host, port, folder } => {
+                write!(formatter, "ssh://{host}")?;
+                if let Some(port) = port {
+                    write!(formatter, ":{port}")?;
+                }
+                formatter.write_str(folder.as_deref().unwrap_or_default())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_what_its_address_says() {
+        let ssh = |host: &str, port, folder: Option<&str>| Target::Ssh {
+            host: host.to_owned(),
+            port,
+            folder: folder.map(str::to_owned),
+        };
+        for (text, expected) in [
+            ("unix:/run/a.sock", Target::Unix("/run/a.sock".into())),
+            ("/run/a.sock", Target::Unix("/run/a.sock".into())),
+            (
+                "https://box.example/",
+                Target::Http("https://box.example".into()),
+            ),
+            ("ssh://box", ssh("box", None, None)),
+            (
+                "ssh://me@box:2222/work/a",
+                ssh("me@box", Some(2222), Some("/work/a")),
+            ),
+            ("ssh://box/", ssh("box", None, None)),
+        ] {
+            assert_eq!(Target::parse(text), Ok((expected, None)), "{text}");
+        }
+        let (_, token) = Target::parse("http://127.0.0.1:7433/#token=abc").unwrap();
+        assert_eq!(token.as_deref(), Some("abc"));
+        for wrong in [
+            "box",
+            "http://box.example",
+            "ssh://",
+            "ssh://-oProxyCommand=x",
+            "ssh://box:x/",
+        ] {
+            assert!(Target::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! The JSON schema of every command, answer and event. It is made from the types when the tests run and
+//! kept as a file, so that the program carries a text and not what makes it.
+
+/// `docs/rpc.schema.json`.
+pub const TEXT: &str = include_str!("../../../docs/rpc.schema.json");
+
+#[cfg(all(test, feature = "schema"))]
+mod generator;
+#[cfg(all(test, feature = "schema"))]
+mod page;
+
+#[cfg(all(test, feature = "schema"))]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    /// Holds a file to what it is made from, or makes it anew.
+    fn hold(name: &str, expected: &str) {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../..")
+            .join(name);
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            osier_base::atomic_file::write(&path, expected.as_bytes()).unwrap();
+            return;
+        }
+        let found = std::fs::read_to_string(&path).unwrap();
+        assert!(
+            found == expected,
+            "{name} is old: run the test with UPDATE_DOCS=1"
+        );
+    }
+
+    #[test]
+    fn the_schema_is_made_from_the_types() {
+        let schema = generator::schema();
+        let text = serde_json::to_string_pretty(&schema).unwrap();
+        hold("docs/rpc.schema.json", &format!("{text}\n"));
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rpc.md");
+        let page = std::fs::read_to_string(path).unwrap();
+        let (before, rest) = page.split_once("<!-- commands -->\n").unwrap();
+        let (_, after) = rest.split_once("<!-- /commands -->\n").unwrap();
+        let (between, rest) = after.split_once("<!-- events -->\n").unwrap();
+        let (_, after) = rest.split_once("<!-- /events -->\n").unwrap();
+        let (commands, events) = (page::commands(), page::events(&schema));
+        let expected = format!(
+            "{before}<!-- commands -->\n{commands}<!-- /commands -->\n{between}<!-- events -->\n{events}<!-- /events -->\n{after}"
+        );
+        hold("docs/rpc.md", &expected);
+    }
+
+    #[test]
+    fn every_op_has_a_command_with_its_parameters() {
+        generator::check_ops();
+    }
+}

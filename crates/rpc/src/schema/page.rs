@@ -1,0 +1,121 @@
+//! Makes the lists of `docs/rpc.md`: the commands from their table, the events from the schema.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use crate::command::{Command, Field, Gives, Group};
+use crate::table::all;
+
+const GROUPS: &[(Group, &str)] = &[
+    (Group::Connection, "The connection"),
+    (Group::Prompting, "Talking"),
+    (Group::State, "How things stand"),
+    (Group::Session, "Sessions"),
+    (Group::Tree, "The conversation and its tree"),
+    (Group::Files, "Files"),
+    (Group::Models, "Models and accounts"),
+    (Group::Tools, "Tools and commands"),
+    (Group::Safety, "Permissions and questions"),
+    (Group::Surroundings, "Everything else"),
+];
+
+pub(super) fn commands() -> String {
+    let mut page = String::new();
+    for (group, title) in GROUPS {
+        let _ = writeln!(page, "\n### {title}\n");
+        for command in all().filter(|command| command.group == *group) {
+            page.push_str(&entry(command));
+        }
+    }
+    page
+}
+
+fn entry(command: &Command) -> String {
+    let mut text = format!("**`{}`**", command.name);
+    if !command.aliases.is_empty() {
+        let _ = write!(text, " (also {})", listed(command.aliases));
+    }
+    let _ = write!(text, ": {}", command.doc);
+    let _ = match command.gives {
+        Gives::Nothing => Ok(()),
+        Gives::Event(event) => write!(text, " Gives the fields of `{event}`."),
+        Gives::Shape(name) => write!(text, " Gives `{name}`."),
+    };
+    text.push_str("\n\n");
+    for field in command.takes {
+        let _ = writeln!(text, "{}", parameter(field));
+    }
+    if !command.takes.is_empty() {
+        text.push('\n');
+    }
+    text
+}
+
+fn parameter(field: &Field) -> String {
+    let Field {
+        name,
+        aliases,
+        kind,
+        required,
+        doc,
+    } = field;
+    let mut text = format!("- `{name}`");
+    if !aliases.is_empty() {
+        let _ = write!(text, " (also {})", listed(aliases));
+    }
+    let need = if *required { ", needed" } else { "" };
+    let _ = write!(text, ", {}{need}: {doc}", kind.phrase());
+    text
+}
+
+fn listed(names: &[&str]) -> String {
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    names.join(", ")
+}
+
+pub(super) fn events(schema: &Value) -> String {
+    let mut page = "\n| event | what has happened | fields |\n|---|---|---|\n".to_owned();
+    for (name, event) in schema["events"].as_object().unwrap() {
+        let description = event["description"].as_str().unwrap_or_default();
+        let description = on_the_wire(&description.replace('\n', " ")).replace('|', "\\|");
+        let fields = event["properties"].as_object().unwrap().keys();
+        let fields: Vec<String> = fields
+            .filter(|field| *field != "type")
+            .map(|field| format!("`{field}`"))
+            .collect();
+        let _ = writeln!(page, "| `{name}` | {description} | {} |", fields.join(", "));
+    }
+    page
+}
+
+/// The names of ops and events as lines have them.
+fn on_the_wire(text: &str) -> String {
+    let pieces = text.split('`').enumerate();
+    let pieces: Vec<String> = pieces
+        .map(|(number, piece)| {
+            let name = piece.rsplit("::").next().unwrap_or(piece);
+            let is_name = number % 2 == 1
+                && name.starts_with(|letter: char| letter.is_ascii_uppercase())
+                && name.chars().all(char::is_alphanumeric)
+                && name.chars().any(|letter| letter.is_ascii_lowercase());
+            if is_name {
+                snake(name)
+            } else {
+                piece.to_owned()
+            }
+        })
+        .collect();
+    pieces.join("`")
+}
+
+fn snake(name: &str) -> String {
+    let mut snake = String::new();
+    for (place, letter) in name.chars().enumerate() {
+        if letter.is_ascii_uppercase() && place > 0 {
+            snake.push('_');
+        }
+        snake.push(letter.to_ascii_lowercase());
+    }
+    snake
+}

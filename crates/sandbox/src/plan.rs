@@ -1,0 +1,366 @@
+//! What holds for the children of one workspace, and how a command is dressed so that it does.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+use super::{HELPER, SandboxMode};
+use osier_base::process::{Invocation, run_quietly};
+use osier_protocol::questions::{Answer, Question, QuestionKind, Questions, Subject};
+
+/// How long it may take to find out what there is.
+const PROBE: Duration = Duration::from_secs(10);
+
+/// What confines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Backend {
+    /// The path of `bwrap`.
+    Bubblewrap(PathBuf),
+    /// Of this version of the kernel's interface.
+    Landlock(u32),
+    SandboxExec,
+}
+
+impl Backend {
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Bubblewrap(_) => "bubblewrap",
+            Self::Landlock(_) => "landlock",
+            Self::SandboxExec => "sandbox-exec",
+        }
+    }
+}
+
+/// A command that was to be confined cannot be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the sandbox cannot be set up here: {reason}; nothing was run. Install bubblewrap, or use `--sandbox off`"
+)]
+pub struct SandboxError {
+    pub reason: String,
+}
+
+/// What the helper confines itself to.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Spec {
+    pub writable: Vec<PathBuf>,
+    pub network: bool,
+}
+
+/// The confinement of a workspace: who asks for it, and how it is done here.
+#[derive(Debug)]
+pub struct Confinement {
+    cwd: PathBuf,
+    /// The program whose hidden subcommand confines.
+    helper: Option<PathBuf>,
+    /// Shared with the confinements of other directories.
+    wanted: Arc<Mutex<Wanted>>,
+    backend: Arc<OnceLock<Result<Backend, SandboxError>>>,
+    temporary: OnceLock<Option<TempDir>>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Wanted {
+    mode: SandboxMode,
+    /// Plan mode holds everything to reading.
+    plan: bool,
+    network: bool,
+    writable: Vec<PathBuf>,
+    /// The way to a person who can let a command run outside.
+    asker: Option<Questions>,
+    without_bubblewrap: bool,
+}
+
+impl Confinement {
+    /// Nothing is confined until `set` says so.
+    pub fn new(cwd: &Path, helper: Option<PathBuf>) -> Self {
+        Self {
+            cwd: cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned()),
+            helper: helper.or_else(|| std::env::current_exe().ok()),
+            wanted: Arc::default(),
+            backend: Arc::default(),
+            temporary: OnceLock::new(),
+        }
+    }
+
+    /// The same for another directory: what is said of one holds for both.
+    pub fn at(self: &Arc<Self>, cwd: &Path) -> Arc<Self> {
+        let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
+        if cwd == self.cwd {
+            return Arc::clone(self);
+        }
+        Arc::new(Self {
+            cwd,
+            helper: self.helper.clone(),
+            wanted: Arc::clone(&self.wanted),
+            backend: Arc::clone(&self.backend),
+            temporary: OnceLock::new(),
+        })
+    }
+
+    /// What children may do from now on; `writable` are folders beside the working directory.
+    pub fn set(&self, mode: SandboxMode, network: bool, writable: Vec<PathBuf>) {
+        let mut wanted = self.lock();
+        wanted.mode = mode;
+        wanted.network = network;
+        wanted.writable = writable;
+    }
+
+    pub fn set_plan(&self, plan: bool) {
+        self.lock().plan = plan;
+    }
+
+    /// A person can be asked to let a command run outside.
+    pub fn set_asker(&self, questions: Questions) {
+        self.lock().asker = Some(questions);
+    }
+
+    /// What holds now.
+    pub fn mode(&self) -> SandboxMode {
+        self.lock().effective()
+    }
+
+    /// Whether children have a network when they are confined.
+    pub fn has_network(&self) -> bool {
+        self.lock().has_network()
+    }
+
+    /// Whether plan mode made it what it is: then nothing may run outside.
+    pub fn is_plan(&self) -> bool {
+        self.lock().plan
+    }
+
+    /// Leaves bubblewrap aside unless it is wanted: tests try each way.
+    pub fn prefer(&self, bubblewrap: bool) {
+        self.lock().without_bubblewrap = !bubblewrap;
+    }
+
+    /// Finds out, once, what confines here.
+    pub async fn ready(&self) -> Result<Backend, SandboxError> {
+        if let Some(known) = self.backend.get() {
+            return known.clone();
+        }
+        let found = self.find().await;
+        self.backend.get_or_init(|| found).clone()
+    }
+
+    /// `ready`, when anything holds.
+    pub async fn prepare(&self) -> Result<(), SandboxError> {
+        match self.mode() {
+            SandboxMode::Off => Ok(()),
+            _ => self.ready().await.map(drop),
+        }
+    }
+
+    /// Whether a person lets `command`, which the sandbox has stopped, run outside of it. Never in plan
+    /// mode, and never where nobody can be asked.
+    pub async fn may_leave(&self, command: &str, cancel: &CancellationToken) -> bool {
+        let asker = self.lock().asker.clone();
+        let Some(questions) = asker.filter(|_| !self.is_plan()) else {
+            return false;
+        };
+        let question = Question {
+            id: String::new(),
+            origin: "the sandbox".to_owned(),
+            title: "It stopped this command. Run it again without the sandbox?".to_owned(),
+            subject: Some(Subject::Command {
+                command: command.to_owned(),
+                cwd: self.cwd.display().to_string(),
+            }),
+            kind: QuestionKind::Confirm,
+        };
+        questions.ask(question, cancel).await == Answer::Yes
+    }
+
+    /// `invocation` as it has to be started so that what holds now holds for it. `ready` must have been
+    /// awaited before when something holds.
+    pub fn dress(&self, invocation: Invocation) -> Result<Invocation, SandboxError> {
+        let wanted = self.lock().clone();
+        if wanted.effective() == SandboxMode::Off {
+            return Ok(invocation);
+        }
+        let unknown = || SandboxError {
+            reason: "it was not looked for".to_owned(),
+        };
+        let backend = self.backend.get().ok_or_else(unknown)?.clone()?;
+        let temporary = self.temporary()?;
+        let spec = self.spec(&wanted, &temporary);
+        let mut dressed = match backend {
+            Backend::Bubblewrap(program) => self.in_bubblewrap(&program, &spec, invocation),
+            Backend::Landlock(_) => self.in_helper(&spec, invocation)?,
+            Backend::SandboxExec => sandbox_exec(&spec, invocation),
+        };
+        let mode = wanted.effective().name();
+        dressed.env.push(("OSIER_SANDBOX".into(), mode.into()));
+        dressed.env.push(("TMPDIR".into(), temporary.into()));
+        Ok(dressed)
+    }
+
+    async fn find(&self) -> Result<Backend, SandboxError> {
+        if cfg!(target_os = "macos") {
+            return Ok(Backend::SandboxExec);
+        }
+        let mut reason = "bubblewrap is not installed".to_owned();
+        let known = ["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap"].map(PathBuf::from);
+        let wanted = !self.lock().without_bubblewrap;
+        if let Some(program) = known.into_iter().find(|path| wanted && path.is_file()) {
+            let mut args = base_arguments();
+            args.extend(["--unshare-net", "--", "/bin/true"].map(OsString::from));
+            let tried = run_quietly(&program.to_string_lossy(), args, None, PROBE).await;
+            match tried {
+                Ok(output) if output.exit.is_success() => return Ok(Backend::Bubblewrap(program)),
+                Ok(output) => {
+                    let said = String::from_utf8_lossy(&output.stderr);
+                    reason = format!("bubblewrap says `{}`", said.trim());
+                }
+                Err(error) => reason = error.to_string(),
+            }
+        }
+        #[cfg(target_os = "linux")]
+        match super::landlock::version() {
+            Some(version) => return Ok(Backend::Landlock(version)),
+            None => {
+                reason = format!("{reason}, and this kernel has no Landlock of version 3 or later");
+            }
+        }
+        Err(SandboxError { reason })
+    }
+
+    /// A private temporary folder, kept as long as the workspace.
+    fn temporary(&self) -> Result<PathBuf, SandboxError> {
+        let made = self.temporary.get_or_init(|| {
+            let mut builder = tempfile::Builder::new();
+            builder.prefix("osier-tmp-").tempdir().ok()
+        });
+        let made = made.as_ref().map(|folder| folder.path().to_owned());
+        made.ok_or_else(|| SandboxError {
+            reason: "no temporary folder can be made".to_owned(),
+        })
+    }
+
+    fn spec(&self, wanted: &Wanted, temporary: &Path) -> Spec {
+        let mut writable = vec![temporary.to_owned()];
+        if wanted.effective() == SandboxMode::Workspace {
+            // The widest first: a mount hides those that were made before it.
+            writable = vec!["/tmp".into(), "/var/tmp".into()];
+            writable.push(temporary.to_owned());
+            writable.extend(wanted.writable.iter().cloned());
+            writable.push(self.cwd.clone());
+        }
+        writable.retain(|path| path.exists());
+        Spec {
+            writable,
+            network: wanted.has_network(),
+        }
+    }
+
+    fn in_bubblewrap(&self, program: &Path, spec: &Spec, invocation: Invocation) -> Invocation {
+        let mut args = base_arguments();
+        if !spec.network {
+            // Sockets of daemons that would do the work outside.
+            args.extend(["--unshare-net", "--tmpfs", "/run"].map(OsString::from));
+        }
+        for path in &spec.writable {
+            args.extend(["--bind".into(), path.into(), path.into()]);
+        }
+        if spec.writable.contains(&self.cwd) {
+            for path in protected(&self.cwd) {
+                args.extend(["--ro-bind".into(), path.clone().into(), path.into()]);
+            }
+        }
+        args.extend(["--chdir".into(), self.cwd.clone().into(), "--".into()]);
+        wrap(program.into(), args, invocation)
+    }
+
+    fn in_helper(&self, spec: &Spec, invocation: Invocation) -> Result<Invocation, SandboxError> {
+        let helper = self.helper.clone().ok_or_else(|| SandboxError {
+            reason: "the program's own path is not known".to_owned(),
+        })?;
+        let spec = serde_json::to_string(spec).unwrap_or_default();
+        let args = vec![HELPER.into(), spec.into(), "--".into()];
+        Ok(wrap(helper.into(), args, invocation))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Wanted> {
+        self.wanted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Wanted {
+    fn effective(&self) -> SandboxMode {
+        if self.plan {
+            SandboxMode::ReadOnly
+        } else {
+            self.mode
+        }
+    }
+
+    fn has_network(&self) -> bool {
+        self.network && !self.plan
+    }
+}
+
+fn base_arguments() -> Vec<OsString> {
+    const ARGUMENTS: &[&str] = &[
+        "--die-with-parent",
+        "--unshare-user-try",
+        "--unshare-pid",
+        "--unshare-ipc",
+        "--cap-drop",
+        "ALL",
+        "--ro-bind",
+        "/",
+        "/",
+        "--dev",
+        "/dev",
+        "--proc",
+        "/proc",
+    ];
+    ARGUMENTS.iter().map(OsString::from).collect()
+}
+
+fn wrap(program: OsString, mut args: Vec<OsString>, invocation: Invocation) -> Invocation {
+    args.push(invocation.program);
+    args.extend(invocation.args);
+    Invocation {
+        program,
+        args,
+        ..invocation
+    }
+}
+
+/// What stays as it is inside the working directory: the repository's own files, from which code is run
+/// later, and the project's settings.
+fn protected(cwd: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = [".git", ".osier", ".claude", ".mcp.json"]
+        .map(|name| cwd.join(name))
+        .into_iter()
+        .filter(|path| path.exists())
+        .collect();
+    // A worktree's `.git` is a file that names the real folder.
+    let pointed = std::fs::read_to_string(cwd.join(".git")).ok();
+    let folder = pointed
+        .as_deref()
+        .and_then(|text| text.trim().strip_prefix("gitdir: "));
+    paths.extend(
+        folder
+            .map(|folder| cwd.join(folder))
+            .filter(|path| path.exists()),
+    );
+    paths
+}
+
+#[cfg(target_os = "macos")]
+fn sandbox_exec(spec: &Spec, invocation: Invocation) -> Invocation {
+    super::seatbelt::wrap(spec, invocation)
+}
+
+#[cfg(not(target_os = "macos"))]
+fn sandbox_exec(_spec: &Spec, invocation: Invocation) -> Invocation {
+    invocation
+}

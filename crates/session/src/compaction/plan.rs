@@ -1,0 +1,220 @@
+//! What goes and what stays. Pure: it looks at messages and numbers alone.
+
+use super::estimate::message_tokens;
+use osier_agent::AgentMessage;
+use osier_llm::Model;
+use osier_store::ContextEntry;
+
+/// Tokens kept free for the next request and its answer.
+const RESERVE: u64 = 16_384;
+/// Recent tokens that stay as they are.
+const KEEP: u64 = 20_000;
+/// The share of the way to the limit from which on the person is warned.
+const WARN_PERCENT: u64 = 85;
+
+/// The numbers that hold for one model. Small windows get smaller ones, down to a few thousand tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    pub window: u64,
+    /// Kept free.
+    pub reserve: u64,
+    /// Recent tokens that stay.
+    pub keep: u64,
+    /// Tokens a summary may have.
+    pub summary: u64,
+}
+
+impl Limits {
+    pub fn of(model: &Model) -> Self {
+        let window = model.context_window;
+        let reserve = RESERVE.min(window / 4);
+        let summary = (reserve * 4 / 5).min(model.max_tokens.max(1)).max(64);
+        Self {
+            window,
+            reserve,
+            keep: KEEP.min(window / 4),
+            summary,
+        }
+    }
+
+    /// More tokens than these are too many; `None` for a model whose window is not known.
+    pub fn trigger(&self) -> Option<u64> {
+        (self.window > 0).then(|| self.window - self.reserve)
+    }
+
+    /// From here on the person is warned.
+    pub fn warning(&self) -> Option<u64> {
+        self.trigger().map(|trigger| trigger * WARN_PERCENT / 100)
+    }
+}
+
+/// The place of the first message that stays; `None` when there is nothing that could go. The summary of
+/// an earlier compaction goes always and is not worth one by itself.
+///
+/// A result never stays without its call, and a call never goes without its result. When what would stay
+/// is too much by itself, all of it goes.
+pub fn cut(entries: &[ContextEntry], limits: &Limits, keep: u64) -> Option<usize> {
+    let first = usize::from(matches!(
+        entries.first().map(|entry| &entry.message),
+        Some(AgentMessage::CompactionSummary(_))
+    ));
+    let tokens: Vec<u64> = entries
+        .iter()
+        .map(|entry| message_tokens(&entry.message))
+        .collect();
+    let mut kept = 0;
+    let mut place = entries.len();
+    while place > first && kept < keep {
+        place -= 1;
+        kept += tokens[place];
+    }
+    let is_result = |place: usize| matches!(entries[place].message, AgentMessage::ToolResult(_));
+    let later = (place..entries.len()).find(|place| !is_result(*place));
+    let place = later.unwrap_or_else(|| {
+        let call = (first..place).rev().find(|place| !is_result(*place));
+        call.unwrap_or(first)
+    });
+    let stays: u64 = tokens[place.min(entries.len())..].iter().sum();
+    let room = limits
+        .window
+        .saturating_sub(limits.reserve + limits.summary);
+    let place = if limits.window > 0 && stays > room {
+        entries.len()
+    } else {
+        place
+    };
+    (place > first).then_some(place)
+}
+
+/// The prompt whose turn is parted by a cut at `place`: it goes while a part of its turn stays.
+pub(super) fn split_prompt(entries: &[ContextEntry], place: usize) -> Option<&str> {
+    let begins_turn = |message: &AgentMessage| matches!(message, AgentMessage::User(_));
+    if entries
+        .get(place)
+        .is_some_and(|entry| begins_turn(&entry.message))
+    {
+        return None;
+    }
+    entries[..place]
+        .iter()
+        .rev()
+        .find_map(|entry| match &entry.message {
+            AgentMessage::User(message) => Some(message.text.as_str()),
+            _ => None,
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use osier_agent::{Summary, ToolResultMessage, UserMessage};
+    use osier_llm::{AssistantBlock, AssistantMessage, ContentBlock, ToolCall, ToolResult};
+
+    fn entry(message: AgentMessage) -> ContextEntry {
+        ContextEntry {
+            id: String::new(),
+            message,
+            details: serde_json::Value::Null,
+        }
+    }
+
+    /// `u`: a prompt, `a`: an answer, `c`: an answer with a call, `r`: a result, `s`: a summary; all of
+    /// about a hundred tokens. `R` is a result of ten thousand.
+    fn conversation(shape: &str) -> Vec<ContextEntry> {
+        let text = "word".repeat(96);
+        let message = |letter| match letter {
+            'u' => AgentMessage::User(UserMessage::new(text.clone(), 0)),
+            's' => AgentMessage::CompactionSummary(Summary {
+                summary: text.clone(),
+                ..Summary::default()
+            }),
+            'r' | 'R' => AgentMessage::ToolResult(ToolResultMessage {
+                result: ToolResult {
+                    content: vec![ContentBlock::text(if letter == 'R' {
+                        text.repeat(100)
+                    } else {
+                        text.clone()
+                    })],
+                    ..ToolResult::default()
+                },
+                ..ToolResultMessage::default()
+            }),
+            _ => AgentMessage::Assistant(AssistantMessage {
+                content: vec![
+                    AssistantBlock::Text {
+                        text: text.clone(),
+                        signature: None,
+                    },
+                    AssistantBlock::ToolCall(ToolCall::default()),
+                ][..=usize::from(letter == 'c')]
+                    .to_vec(),
+                ..AssistantMessage::default()
+            }),
+        };
+        shape.chars().map(message).map(entry).collect()
+    }
+
+    const LIMITS: Limits = Limits {
+        window: 4_000,
+        reserve: 1_000,
+        keep: 250,
+        summary: 500,
+    };
+
+    #[test]
+    fn a_cut_never_parts_a_call_from_its_result() {
+        for (shape, expected) in [
+            ("uauaua", Some(3)),
+            ("uacrrr", Some(2)),
+            ("ucrrcra", Some(4)),
+            ("ua", None),
+            ("", None),
+            ("s", None),
+            ("sua", None),
+            ("suaua", Some(2)),
+        ] {
+            assert_eq!(cut(&conversation(shape), &LIMITS, 250), expected, "{shape}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_stay_goes() {
+        assert_eq!(cut(&conversation("uacR"), &LIMITS, 250), Some(4));
+        assert_eq!(cut(&conversation("uaR"), &LIMITS, 250), Some(3));
+    }
+
+    #[test]
+    fn a_parted_turn_is_known_by_its_prompt() {
+        let entries = conversation("uacraua");
+        assert_eq!(split_prompt(&entries, 5), None);
+        assert!(split_prompt(&entries, 4).is_some());
+        assert!(split_prompt(&entries, 6).is_some());
+        assert_eq!(split_prompt(&entries, 0), None);
+    }
+
+    #[test]
+    fn small_windows_get_small_numbers() {
+        let mut model = osier_llm::Model {
+            provider: String::new(),
+            id: String::new(),
+            name: String::new(),
+            api: osier_llm::Api::Scripted,
+            base_url: String::new(),
+            context_window: 200_000,
+            max_tokens: 32_000,
+            thinking_levels: Vec::new(),
+            input: Vec::new(),
+            price: osier_llm::usage::Price::default(),
+            headers: std::collections::BTreeMap::new(),
+            compat: osier_llm::model::Compat::default(),
+        };
+        let limits = Limits::of(&model);
+        assert_eq!((limits.trigger(), limits.keep), (Some(183_616), 20_000));
+        model.context_window = 4_000;
+        let limits = Limits::of(&model);
+        assert_eq!((limits.trigger(), limits.keep), (Some(3_000), 1_000));
+        assert_eq!(limits.summary, 800);
+        model.context_window = 0;
+        assert_eq!(Limits::of(&model).trigger(), None);
+    }
+}

@@ -1,0 +1,239 @@
+//! Files of a copy become those of the working directory. What somebody changed there meanwhile is never
+//! overwritten without a word: then nothing is written at all, and the files are named.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use similar::TextDiff;
+
+use super::copy::{Copy, copy_file};
+use super::stamps::{Stamp, Stamps};
+use osier_store::FileChanges;
+
+/// Bytes of a file of which a diff is shown.
+const DIFF_BYTES: u64 = 512 * 1024;
+
+/// What was written.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Applied {
+    /// Paths from the working directory.
+    pub files: Vec<PathBuf>,
+    /// Where the files are kept that were overwritten although somebody had changed them.
+    pub kept: Option<PathBuf>,
+}
+
+/// Why nothing was written, or not all.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    #[error("{} files were changed here meanwhile", .0.len())]
+    Conflicts(Vec<PathBuf>),
+    #[error("cannot write `{}`: {source}", path.display())]
+    Io { path: PathBuf, source: io::Error },
+}
+
+/// The files that were changed in `copy`, with what changed against `cwd`. Blocks.
+pub fn changes(copy: &Copy, cwd: &Path) -> Vec<(PathBuf, FileChanges)> {
+    let changed = copy.stamps.changed(&Stamps::of(copy.cwd()));
+    let changes = changed.into_iter().filter_map(|path| {
+        let (old, new) = (cwd.join(&path), copy.cwd().join(&path));
+        if same(&old, &new) {
+            return None;
+        }
+        let change = diff(&path, text(&old), text(&new));
+        Some((path, change))
+    });
+    changes.collect()
+}
+
+fn diff(path: &Path, old: Option<String>, new: Option<String>) -> FileChanges {
+    let (Some(old), Some(new)) = (old, new) else {
+        return FileChanges {
+            diff: "(not text, or too long to show)\n".to_owned(),
+            ..FileChanges::default()
+        };
+    };
+    let diff = TextDiff::from_lines(&old, &new);
+    let (mut added, mut removed) = (0, 0);
+    for change in diff.iter_all_changes() {
+        match change.tag() {
+            similar::ChangeTag::Insert => added += 1,
+            similar::ChangeTag::Delete => removed += 1,
+            similar::ChangeTag::Equal => {}
+        }
+    }
+    let name = path.to_string_lossy();
+    let diff = diff
+        .unified_diff()
+        .context_radius(3)
+        .header(&name, &name)
+        .to_string();
+    FileChanges {
+        added,
+        removed,
+        diff,
+    }
+}
+
+/// The text of a file, empty when there is none; `None` when it is no text or too long.
+fn text(path: &Path) -> Option<String> {
+    match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Some(String::new()),
+        Ok(file) if file.len() <= DIFF_BYTES => String::from_utf8(fs::read(path).ok()?).ok(),
+        _ => None,
+    }
+}
+
+/// Whether both are the same file, link or nothing.
+fn same(one: &Path, other: &Path) -> bool {
+    let kind = |path: &Path| {
+        let metadata = path.symlink_metadata().ok();
+        metadata.map(|file| (file.is_symlink(), file.len(), file.permissions()))
+    };
+    let (first, second) = (kind(one), kind(other));
+    match (&first, &second) {
+        (None, None) => true,
+        (Some((true, ..)), Some((true, ..))) => {
+            fs::read_link(one).ok() == fs::read_link(other).ok()
+        }
+        _ => first == second && fs::read(one).ok() == fs::read(other).ok(),
+    }
+}
+
+/// Writes what was changed in `copy` to `cwd`. `before` is what `cwd` looked like when the copy was made.
+/// With `force` what was changed there meanwhile is overwritten too, and kept below `keep`. Blocks.
+///
+/// # Errors
+/// Somebody changed a file meanwhile and it is not forced, or one cannot be written.
+pub fn apply(
+    copy: &Copy,
+    cwd: &Path,
+    before: &Stamps,
+    force: bool,
+    keep: &Path,
+) -> Result<Applied, ApplyError> {
+    let changed = copy.stamps.changed(&Stamps::of(copy.cwd()));
+    let differ = |path: &&PathBuf| !same(&cwd.join(path), &copy.cwd().join(path));
+    let changed: Vec<&PathBuf> = changed.iter().filter(differ).collect();
+    let touched = |path: &&&PathBuf| Stamp::of(&cwd.join(path)) != before.get(path);
+    let conflicts: Vec<PathBuf> = changed
+        .iter()
+        .filter(touched)
+        .map(|path| (*path).clone())
+        .collect();
+    if !conflicts.is_empty() && !force {
+        return Err(ApplyError::Conflicts(conflicts));
+    }
+    let write = |from: PathBuf, to: PathBuf| {
+        copy_file(&from, &to).map_err(|source| ApplyError::Io { path: to, source })
+    };
+    for path in &conflicts {
+        if cwd.join(path).symlink_metadata().is_ok() {
+            write(cwd.join(path), keep.join(path))?;
+        }
+    }
+    let mut applied = Applied {
+        files: Vec::new(),
+        kept: (!conflicts.is_empty()).then(|| keep.to_owned()),
+    };
+    for path in changed {
+        write(copy.cwd().join(path), cwd.join(path))?;
+        applied.files.push(path.clone());
+    }
+    Ok(applied)
+}
+
+#[cfg(test)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests make the files they look at"
+)]
+mod tests {
+    use super::*;
+
+    async fn setup(git: bool) -> Option<(tempfile::TempDir, PathBuf, Copy, Stamps)> {
+        let folder = tempfile::tempdir().unwrap();
+        let work = folder.path().join("work");
+        fs::create_dir_all(work.join("src")).unwrap();
+        for (name, text) in [("a", "one\n"), ("src/b", "two\n"), ("gone", "x\n")] {
+            fs::write(work.join(name), text).unwrap();
+        }
+        fs::write(work.join(".gitignore"), "ignored\n").unwrap();
+        fs::write(work.join("ignored"), "secret").unwrap();
+        if git {
+            let script = "git init -q . && git -c user.name=a -c user.email=a@b add a src gone .gitignore \
+                && git -c user.name=a -c user.email=a@b commit -qm first";
+            let made = osier_base::process::run_quietly(
+                "sh",
+                ["-c", &format!("cd '{}' && {script}", work.display())],
+                None,
+                std::time::Duration::from_mins(1),
+            )
+            .await;
+            if !made.is_ok_and(|made| made.exit.is_success()) {
+                return None;
+            }
+            fs::write(work.join("a"), "one, changed\n").unwrap();
+            fs::write(work.join("new"), "untracked\n").unwrap();
+        }
+        let before = Stamps::of(&work);
+        let copy = Copy::new(&work, &folder.path().join("fans")).await.unwrap();
+        Some((folder, work, copy, before))
+    }
+
+    #[tokio::test]
+    async fn a_worktree_has_what_is_not_committed_and_goes_without_a_trace() {
+        let Some((_folder, work, copy, _)) = setup(true).await else {
+            return;
+        };
+        let read = |name: &str| fs::read_to_string(copy.cwd().join(name)).ok();
+        assert_eq!(read("a").as_deref(), Some("one, changed\n"));
+        assert_eq!(read("new").as_deref(), Some("untracked\n"));
+        assert_eq!(read("ignored"), None);
+        assert!(changes(&copy, &work).is_empty());
+        copy.remove().await;
+        let trees = fs::read_dir(work.join(".git/worktrees"));
+        assert_eq!(trees.map_or(0, Iterator::count), 0);
+    }
+
+    #[tokio::test]
+    async fn changes_come_over_unless_somebody_was_there() {
+        for git in [false, true] {
+            let Some((folder, work, copy, before)) = setup(git).await else {
+                return;
+            };
+            let there = copy.cwd();
+            fs::write(there.join("src/b"), "two and more\n").unwrap();
+            fs::write(there.join("made"), "new\n").unwrap();
+            fs::remove_file(there.join("gone")).unwrap();
+            let changed = changes(&copy, &work);
+            let names: Vec<String> = changed
+                .iter()
+                .map(|(path, change)| {
+                    format!("{} +{} -{}", path.display(), change.added, change.removed)
+                })
+                .collect();
+            assert_eq!(names, ["gone +0 -1", "made +1 -0", "src/b +1 -1"]);
+            // Somebody edits a file by hand: nothing at all is written.
+            fs::write(work.join("src/b"), "by hand\n").unwrap();
+            let keep = folder.path().join("keep");
+            let error = apply(&copy, &work, &before, false, &keep).unwrap_err();
+            assert!(
+                matches!(&error, ApplyError::Conflicts(paths) if *paths == [PathBuf::from("src/b")]),
+                "{error}"
+            );
+            assert!(work.join("gone").exists() && !work.join("made").exists());
+            let applied = apply(&copy, &work, &before, true, &keep).unwrap();
+            assert_eq!(applied.files.len(), 3);
+            assert_eq!(fs::read_to_string(keep.join("src/b")).unwrap(), "by hand\n");
+            assert_eq!(
+                fs::read_to_string(work.join("src/b")).unwrap(),
+                "two and more\n"
+            );
+            assert!(!work.join("gone").exists() && work.join("made").exists());
+            assert_eq!(fs::read_to_string(work.join("ignored")).unwrap(), "secret");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Prompts of every session, for recalling them: one JSON line each in `history.jsonl`, appended with
+//! one write so that several processes can share the file.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use osier_base::clock;
+
+/// Bytes read from the end of the file.
+const READ_LIMIT: u64 = 1024 * 1024;
+/// Longest prompt that is remembered, in bytes.
+const PROMPT_LIMIT: usize = 64 * 1024;
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Line {
+    text: String,
+    timestamp: i64,
+}
+
+/// The newest prompts, oldest first, without repeats of the one before. A missing file has none;
+/// lines that cannot be read are skipped.
+pub fn load(path: &Path) -> Vec<String> {
+    let Ok(text) = tail(path) else {
+        return Vec::new();
+    };
+    let mut prompts: Vec<String> = Vec::new();
+    for line in text.split(|byte| *byte == b'\n') {
+        let Ok(line) = serde_json::from_slice::<Line>(line) else {
+            continue;
+        };
+        if prompts.last() != Some(&line.text) {
+            prompts.push(line.text);
+        }
+    }
+    prompts
+}
+
+/// Remembers `text`. What is too long to recall usefully is left out.
+pub fn append(path: &Path, text: &str) -> io::Result<()> {
+    if text.trim().is_empty() || text.len() > PROMPT_LIMIT {
+        return Ok(());
+    }
+    if let Some(folder) = path.parent() {
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder)?;
+    }
+    let line = Line {
+        text: text.to_owned(),
+        timestamp: clock::now_ms(),
+    };
+    let mut bytes = serde_json::to_vec(&line)?;
+    bytes.push(b'\n');
+    let mut file = OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .open(path)?;
+    file.write_all(&bytes)
+}
+
+fn tail(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = fs::File::open(path)?;
+    let size = file.metadata()?.len();
+    file.seek(SeekFrom::Start(size.saturating_sub(READ_LIMIT)))?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prompts_come_back_in_order_without_repeats() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("data/history.jsonl");
+        for text in ["one", "two\nlines", "two\nlines", "  ", "three"] {
+            append(&path, text).unwrap();
+        }
+        OpenOptions::new()
+            .append(true)
+            .open(&path)
+            .unwrap()
+            .write_all(b"{torn")
+            .unwrap();
+        assert_eq!(load(&path), ["one", "two\nlines", "three"]);
+        assert_eq!(load(&folder.path().join("none")), Vec::<String>::new());
+    }
+}

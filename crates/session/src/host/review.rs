@@ -1,0 +1,147 @@
+//! What a person says of changes, piece by piece: the rejected ones are taken back in the files, and the model
+//! hears of it in one message that says what really happened.
+
+use std::fmt::Write as _;
+
+use super::asked::Jobs;
+use super::checkpoint_op::Reviewed;
+use super::checkpoints::{Changed, SessionFiles, tell};
+use osier_agent::{Agent, Op};
+use osier_checkpoint::{CheckpointError, Unrestored};
+
+impl SessionFiles {
+    /// Takes back what is rejected and, when it is wanted, tells the model.
+    pub(super) async fn review(
+        &self,
+        jobs: &Jobs,
+        (pieces, wanted): (Vec<Reviewed>, bool),
+        agent: &Agent,
+    ) {
+        let rejected: Vec<(String, String)> = pieces
+            .iter()
+            .filter(|piece| piece.rejected)
+            .map(|piece| (piece.path.clone(), piece.hunk.clone()))
+            .collect();
+        let mut left = Vec::new();
+        if !rejected.is_empty() {
+            let files = self.files.clone();
+            let work = move || -> Result<Changed, CheckpointError> {
+                let before = files.capture()?.id;
+                let restored = files.take_back(before, &rejected)?;
+                Ok(Changed::new(restored, before, files.capture()?.id))
+            };
+            let done = match tokio::task::spawn_blocking(work).await {
+                Ok(done) => done.map_err(|error| error.to_string()),
+                Err(error) => Err(error.to_string()),
+            };
+            match done {
+                Ok(changed) => {
+                    left.clone_from(&changed.restored.left);
+                    self.changed(jobs, changed).await;
+                }
+                // Nothing is said of pieces that may or may not be there.
+                Err(error) => return tell(jobs, error),
+            }
+        }
+        if wanted && let Some(text) = message(&pieces, &left) {
+            let attachments = Vec::new();
+            jobs.passed_on();
+            agent.send(Op::Prompt { text, attachments });
+        }
+    }
+}
+
+/// The prompt that tells the model; `None` when there is nothing to tell.
+fn message(pieces: &[Reviewed], left: &[Unrestored]) -> Option<String> {
+    let stayed = |piece: &Reviewed| {
+        let header = piece.hunk.lines().next().unwrap_or_default();
+        let name = format!("{} {header}", piece.path);
+        left.iter().find(|left| left.path == name)
+    };
+    let mut taken = String::new();
+    let mut others = String::new();
+    let mut comments = String::new();
+    for piece in pieces {
+        let to = match (piece.rejected, stayed(piece)) {
+            (true, None) => &mut taken,
+            (true, Some(_)) => &mut others,
+            (false, _) if piece.comment.is_empty() => continue,
+            (false, _) => &mut comments,
+        };
+        let _ = write!(to, "\n{}", piece.path);
+        if !piece.comment.is_empty() {
+            let _ = write!(to, ": {}", piece.comment);
+        }
+        if let Some(left) = stayed(piece).filter(|_| piece.rejected) {
+            let _ = write!(to, " ({})", left.reason);
+        }
+        let fence = "`".repeat(longest_fence(&piece.hunk).max(2) + 1);
+        let _ = write!(to, "\n{fence}diff\n{}\n{fence}\n", piece.hunk.trim_end());
+    }
+    let parts = [
+        (
+            "I rejected these changes and took them back in the files:",
+            taken,
+        ),
+        (
+            "I rejected these changes; they could not be taken back and are still in the files:",
+            others,
+        ),
+        (
+            "I have comments on these changes, which stay for now:",
+            comments,
+        ),
+    ];
+    let mut text = String::from("I reviewed the changes.\n");
+    let mut any = false;
+    for (title, part) in parts.iter().filter(|(_, part)| !part.is_empty()) {
+        any = true;
+        let _ = write!(text, "\n{title}\n{part}");
+    }
+    any.then(|| text.trim_end().to_owned())
+}
+
+/// Backticks in a row that stand in the text, at most.
+fn longest_fence(text: &str) -> usize {
+    let runs = text.split(|char| char != '`').map(str::len);
+    runs.max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_model_hears_what_really_happened() {
+        let piece = |path: &str, rejected, comment: &str| Reviewed {
+            path: path.to_owned(),
+            hunk: "@@ -1 +1 @@\n-a\n+b\n".to_owned(),
+            rejected,
+            comment: comment.to_owned(),
+        };
+        assert_eq!(message(&[piece("a", false, "")], &[]), None);
+        let left = [Unrestored {
+            path: "c @@ -1 +1 @@".to_owned(),
+            reason: "it has changed since".to_owned(),
+        }];
+        let pieces = [
+            piece("a", true, "not this way"),
+            piece("b", false, "say why"),
+            piece("c", true, ""),
+            piece("d", false, ""),
+        ];
+        let diff = "```diff\n@@ -1 +1 @@\n-a\n+b\n```";
+        assert_eq!(
+            message(&pieces, &left).unwrap(),
+            format!(
+                "I reviewed the changes.\n\n\
+                 I rejected these changes and took them back in the files:\n\n\
+                 a: not this way\n{diff}\n\n\
+                 I rejected these changes; they could not be taken back and are still in the files:\n\n\
+                 c (it has changed since)\n{diff}\n\n\
+                 I have comments on these changes, which stay for now:\n\n\
+                 b: say why\n{diff}"
+            )
+        );
+    }
+}

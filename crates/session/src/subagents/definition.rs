@@ -1,0 +1,114 @@
+//! Named sub-agents: Markdown files whose head says what they are for and whose body is their prompt.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use osier_base::problem::Problem;
+use osier_base::text;
+use osier_context::{front_matter, skill};
+
+/// Folders of a project that hold definitions.
+const PROJECT_FOLDERS: [&str; 2] = [".osier/agents", ".claude/agents"];
+
+/// One kind of sub-agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Definition {
+    pub name: String,
+    /// When the model should use it.
+    pub description: String,
+    /// Names of its tools; those of every sub-agent when not set.
+    pub tools: Option<Vec<String>>,
+    /// `PROVIDER/ID` or part of a name; the model of the caller when not set.
+    pub model: Option<String>,
+    pub prompt: String,
+    pub path: PathBuf,
+}
+
+/// Every definition, by name; those of the project go before those of the user.
+pub fn load(config: &Path, cwd: &Path) -> (Vec<Definition>, Vec<Problem>) {
+    let mut folders: Vec<PathBuf> = PROJECT_FOLDERS.iter().map(|name| cwd.join(name)).collect();
+    folders.push(config.join("agents"));
+    let mut definitions: Vec<Definition> = Vec::new();
+    let mut problems = Vec::new();
+    for folder in folders {
+        let entries = fs::read_dir(folder).into_iter().flatten();
+        let mut paths: Vec<PathBuf> = entries
+            .filter_map(Result::ok)
+            .map(|entry| entry.path())
+            .filter(|path| path.extension().is_some_and(|ending| ending == "md"))
+            .collect();
+        paths.sort();
+        for path in paths {
+            match skill::read(&path).and_then(|text| parse(&path, &text, &mut problems)) {
+                Ok(found) if definitions.iter().any(|known| known.name == found.name) => {}
+                Ok(found) => definitions.push(found),
+                Err(problem) => problems.push(problem),
+            }
+        }
+    }
+    definitions.sort_by(|left, right| left.name.cmp(&right.name));
+    (definitions, problems)
+}
+
+fn parse(path: &Path, text: &str, problems: &mut Vec<Problem>) -> Result<Definition, Problem> {
+    let document = front_matter::parse(text);
+    problems.extend(skill::faults(path, &document));
+    let description = document.text("description").unwrap_or_default();
+    if description.trim().is_empty() {
+        return Err(Problem {
+            line: Some(1),
+            ..Problem::of_file(
+                path,
+                "the agent has no description",
+                "say in `description:` when it is to be used",
+            )
+        });
+    }
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let name = document.text("name").filter(|name| !name.is_empty());
+    Ok(Definition {
+        name: name.unwrap_or_else(|| stem.into_owned()),
+        description: text::single_line(&description),
+        // Other programs write `Read, Bash`.
+        tools: document
+            .words("tools")
+            .map(|tools| tools.iter().map(|tool| tool.to_lowercase()).collect()),
+        model: document
+            .text("model")
+            .filter(|model| !model.is_empty() && model != "inherit"),
+        prompt: document.body.trim().to_owned(),
+        path: path.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_definition_is_read_and_a_bad_one_is_a_line() {
+        let place = tempfile::TempDir::new().unwrap();
+        let folder = place.path().join("agents");
+        fs::create_dir(&folder).unwrap();
+        let write = |name: &str, text: &str| {
+            osier_base::atomic_file::write(&folder.join(name), text.as_bytes()).unwrap();
+        };
+        write(
+            "reviewer.md",
+            "---\ndescription: reviews\ntools: Read, Bash\nmodel: small\n---\nReview.\n",
+        );
+        write("mute.md", "Nothing said.");
+        let (definitions, problems) = load(place.path(), &place.path().join("work"));
+        let expected = Definition {
+            name: "reviewer".into(),
+            description: "reviews".into(),
+            tools: Some(vec!["read".into(), "bash".into()]),
+            model: Some("small".into()),
+            prompt: "Review.".into(),
+            path: folder.join("reviewer.md"),
+        };
+        assert_eq!(definitions, [expected]);
+        assert_eq!(problems.len(), 1);
+        assert_eq!(problems[0].line, Some(1));
+    }
+}

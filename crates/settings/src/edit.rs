@@ -1,0 +1,114 @@
+//! Writes one setting into `settings.toml`. Every other byte of the file stays: comments, order, spaces.
+
+use std::path::Path;
+
+use toml::de::DeTable;
+
+use osier_base::atomic_file;
+
+/// A text as TOML writes it.
+pub fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+/// Writes `name = value` into the file at `path`, made when it does not exist; without a value the setting is
+/// taken out.
+///
+/// # Errors
+/// Why the file could not be changed, as a line for the user.
+pub fn write(path: &Path, name: &str, value: Option<&str>) -> Result<(), String> {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(format!("{} cannot be read: {error}", path.display())),
+    };
+    let changed = set(&text, name, value)
+        .map_err(|error| format!("{}: {error}; mend the file first", path.display()))?;
+    if let Some(folder) = path.parent() {
+        let made = std::fs::create_dir_all(folder);
+        made.map_err(|error| format!("{} cannot be made: {error}", folder.display()))?;
+    }
+    atomic_file::write(path, changed.as_bytes()).map_err(|error| error.to_string())
+}
+
+/// The text of a settings file with one setting changed.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn set(text: &str, name: &str, value: Option<&str>) -> Result<String, String> {
+    let table = DeTable::parse(text).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        let line = text[..text.floor_char_boundary(at)].matches('\n').count() + 1;
+        format!("line {line}: {}", error.message().trim().to_lowercase())
+    })?;
+    let table = table.into_inner();
+    let known = table.iter().find(|(key, _)| &**key.get_ref() == name);
+    let mut changed = text.to_owned();
+    match (known, value) {
+        (Some((_, old)), Some(value)) => changed.replace_range(old.span(), value),
+        (Some((key, old)), None) => {
+            let start = text[..key.span().start].rfind('\n').map_or(0, |at| at + 1);
+            let end = text[old.span().end..].find('\n');
+            let end = end.map_or(text.len(), |at| old.span().end + at + 1);
+            changed.replace_range(start..end, "");
+        }
+        (None, Some(value)) => {
+            // Behind a heading it would belong to that.
+            let headings = table.iter().filter(|(_, value)| value.get_ref().is_table());
+            let at = headings.map(|(key, _)| key.span().start).min();
+            let at = at.map_or(text.len(), |at| {
+                text[..at].rfind('\n').map_or(0, |at| at + 1)
+            });
+            let before = if at == 0 || text[..at].ends_with('\n') {
+                ""
+            } else {
+                "\n"
+            };
+            changed.insert_str(at, &format!("{before}{name} = {value}\n"));
+        }
+        (None, None) => {}
+    }
+    Ok(changed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_setting_changes_and_every_other_byte_stays() {
+        let text = "# mine\ntheme = \"dark\"   # at night\nmodels = [\n  \"a\", # first\n]\n";
+        for (name, value, expected) in [
+            (
+                "theme",
+                Some("\"nord\""),
+                text.replace("\"dark\"", "\"nord\""),
+            ),
+            (
+                "models",
+                Some("[]"),
+                "# mine\ntheme = \"dark\"   # at night\nmodels = []\n".to_owned(),
+            ),
+            (
+                "models",
+                None,
+                "# mine\ntheme = \"dark\"   # at night\n".to_owned(),
+            ),
+            ("mouse", Some("false"), format!("{text}mouse = false\n")),
+            ("mouse", None, text.to_owned()),
+        ] {
+            assert_eq!(set(text, name, value).as_deref(), Ok(&*expected), "{name}");
+        }
+        assert_eq!(set("", "a", Some("1")).as_deref(), Ok("a = 1\n"));
+        assert_eq!(
+            set("b = 2", "a", Some("1")).as_deref(),
+            Ok("b = 2\na = 1\n")
+        );
+        assert_eq!(
+            set("[x]\nb = 2\n", "a", Some("1")).as_deref(),
+            Ok("a = 1\n[x]\nb = 2\n")
+        );
+        let broken = set("a = 1\nb = = 2\n", "a", Some("2")).unwrap_err();
+        assert!(broken.starts_with("line 2: "), "{broken}");
+    }
+}

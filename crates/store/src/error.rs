@@ -1,0 +1,136 @@
+//! What can go wrong with a session, in words a person can act on.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// An error of the session log. `hint` says what to do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    #[error("cannot {action} `{}`: {source}", path.display())]
+    Io {
+        /// A verb: `read`, `create`.
+        action: &'static str,
+        path: PathBuf,
+        source: io::Error,
+    },
+    #[error("no space left to write `{}`", path.display())]
+    DiskFull { path: PathBuf },
+    #[error("the session `{}` is open in another process{}", path.display(), process(*pid))]
+    Locked { path: PathBuf, pid: Option<u32> },
+    #[error("`{}` is not a session: {reason}", path.display())]
+    NotASession { path: PathBuf, reason: String },
+    #[error("no session matches `{query}`{}", near_matches(near))]
+    NotFound { query: String, near: Vec<String> },
+    #[error("`{query}` matches {} sessions: {}", candidates.len(), shown(candidates))]
+    Ambiguous {
+        query: String,
+        candidates: Vec<String>,
+    },
+    #[error("no entry `{id}` in this session")]
+    UnknownEntry { id: String },
+    #[error("the session `{}` is open for reading only", path.display())]
+    ReadOnly { path: PathBuf },
+    #[error("the session file `{}` was deleted while it was open", path.display())]
+    Removed { path: PathBuf },
+    #[error("the session is closed")]
+    Closed,
+    #[error("an entry cannot be written as json: {0}")]
+    Encode(#[from] serde_json::Error),
+}
+
+impl SessionError {
+    /// What the person can do, where there is something.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::DiskFull { .. } => {
+                Some("free some space and go on: nothing already stored was harmed")
+            }
+            Self::Locked { .. } => {
+                Some("`--fork ID` goes on in a copy of it, `osier sessions show` reads it")
+            }
+            Self::ReadOnly { .. } | Self::Removed { .. } => {
+                Some("`/clone` goes on in a session of its own")
+            }
+            Self::NotFound { .. } => Some("`osier sessions` shows what there is"),
+            Self::Ambiguous { .. } => Some("give more of the id, or the path of the file"),
+            Self::Io { action, source, .. } if *action == "open" => match source.kind() {
+                io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
+                    Some("`osier sessions show` reads it without writing")
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    pub fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
+        let path = path.to_owned();
+        match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull { path },
+            _ => Self::Io {
+                action,
+                path,
+                source,
+            },
+        }
+    }
+}
+
+fn process(pid: Option<u32>) -> String {
+    pid.map_or_else(String::new, |pid| format!(" (process {pid})"))
+}
+
+fn near_matches(near: &[String]) -> String {
+    match near {
+        [] => String::new(),
+        _ => format!("; near: {}", shown(near)),
+    }
+}
+
+/// At most five of `names`, quoted.
+fn shown(names: &[String]) -> String {
+    let mut text = names
+        .iter()
+        .take(5)
+        .map(|name| format!("`{name}`"))
+        .collect::<Vec<_>>()
+        .join(", ");
+    if names.len() > 5 {
+        text.push_str(", …");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_name_what_they_are_about() {
+        let full = io::Error::from(io::ErrorKind::StorageFull);
+        let cases = [
+            (
+                SessionError::io("write", Path::new("/a"), full),
+                "no space left to write `/a`",
+            ),
+            (
+                SessionError::Locked {
+                    path: "/a".into(),
+                    pid: Some(7),
+                },
+                "the session `/a` is open in another process (process 7)",
+            ),
+            (
+                SessionError::NotFound {
+                    query: "ab".into(),
+                    near: vec!["abc".into(), "abd".into()],
+                },
+                "no session matches `ab`; near: `abc`, `abd`",
+            ),
+        ];
+        for (error, expected) in cases {
+            assert_eq!(error.to_string(), expected);
+            assert!(error.hint().is_some());
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! The lines of a session file, fast: large reads into one buffer, lines handed out of it in place.
+//!
+//! `base::jsonl` reads files that are short; a session may have hundreds of megabytes, of which only the
+//! starts of the lines are looked at.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+pub(super) use osier_base::jsonl::Line;
+
+/// Bytes of one read; a longer line makes the buffer grow.
+const BLOCK: usize = 512 * 1024;
+
+/// Reads lines one after the other. Does not move the file's own position.
+#[derive(Debug)]
+pub struct Lines<'a> {
+    file: &'a File,
+    buffer: Vec<u8>,
+    /// Where the next line starts in `buffer`, and where what was read ends.
+    start: usize,
+    end: usize,
+    /// Where `buffer` begins in the file.
+    offset: u64,
+    /// How far from `start` on there is no newline.
+    searched: usize,
+    at_end: bool,
+}
+
+impl<'a> Lines<'a> {
+    pub(super) fn new(file: &'a File) -> Self {
+        Self::from(file, 0)
+    }
+
+    /// The lines from `offset` on, where one begins.
+    pub fn from(file: &'a File, offset: u64) -> Self {
+        let length = file.metadata().map_or(BLOCK as u64, |found| found.len());
+        let left = length.saturating_sub(offset);
+        let size = usize::try_from(left + 1).unwrap_or(BLOCK).min(BLOCK);
+        Self {
+            file,
+            buffer: vec![0; size],
+            start: 0,
+            end: 0,
+            offset,
+            searched: 0,
+            at_end: false,
+        }
+    }
+
+    /// The next line, or `None` at the end of the file.
+    pub fn next(&mut self) -> io::Result<Option<Line<'_>>> {
+        self.next_within(usize::MAX)
+    }
+
+    /// The next line; `InvalidData` when it has more than `limit` bytes.
+    pub(super) fn next_within(&mut self, limit: usize) -> io::Result<Option<Line<'_>>> {
+        let newline = loop {
+            let unseen = &self.buffer[self.start + self.searched..self.end];
+            if let Some(at) = memchr::memchr(b'\n', unseen) {
+                break Some(self.searched + at);
+            }
+            self.searched = self.end - self.start;
+            if self.at_end {
+                break None;
+            }
+            if self.searched > limit {
+                return Err(too_long(limit));
+            }
+            self.read_more()?;
+        };
+        let length = newline.unwrap_or(self.end - self.start);
+        if newline.is_none() && length == 0 {
+            return Ok(None);
+        }
+        if length > limit {
+            return Err(too_long(limit));
+        }
+        let start = self.start;
+        self.start += length + usize::from(newline.is_some());
+        self.searched = 0;
+        Ok(Some(Line {
+            offset: self.offset + start as u64,
+            bytes: &self.buffer[start..start + length],
+            terminated: newline.is_some(),
+        }))
+    }
+
+    /// Goes past the next line when it has more than about `limit` bytes, without keeping it: the place
+    /// behind it. A line without an end is left alone.
+    pub fn skip_longer(&mut self, limit: usize) -> io::Result<Option<u64>> {
+        loop {
+            let unseen = &self.buffer[self.start + self.searched..self.end];
+            if let Some(at) = memchr::memchr(b'\n', unseen) {
+                self.searched += at;
+                return Ok(None);
+            }
+            self.searched = self.end - self.start;
+            if self.at_end {
+                return Ok(None);
+            }
+            if self.searched > limit {
+                break;
+            }
+            self.read_more()?;
+        }
+        loop {
+            self.offset += self.end as u64;
+            (self.start, self.end, self.searched) = (0, 0, 0);
+            if self.at_end {
+                return Ok(None);
+            }
+            self.read_more()?;
+            if let Some(at) = memchr::memchr(b'\n', &self.buffer[..self.end]) {
+                self.start = at + 1;
+                return Ok(Some(self.offset + self.start as u64));
+            }
+        }
+    }
+
+    fn read_more(&mut self) -> io::Result<()> {
+        if self.end == self.buffer.len() {
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.offset += self.start as u64;
+            self.end -= self.start;
+            self.start = 0;
+            // Most of the buffer is one line: the next read must be worth its price.
+            if self.end > self.buffer.len() / 2 {
+                self.buffer.resize(self.buffer.len() * 2, 0);
+            }
+        }
+        let at = self.offset + self.end as u64;
+        match self.file.read_at(&mut self.buffer[self.end..], at) {
+            Ok(0) => self.at_end = true,
+            Ok(count) => self.end += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+}
+
+fn too_long(limit: usize) -> io::Error {
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        format!("a line is longer than {limit} bytes"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn lines(bytes: &[u8]) -> Vec<(u64, Vec<u8>, bool)> {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(bytes).unwrap();
+        let mut lines = Lines::new(&file);
+        let mut found = Vec::new();
+        while let Some(line) = lines.next().unwrap() {
+            found.push((line.offset, line.bytes.to_vec(), line.terminated));
+        }
+        found
+    }
+
+    #[test]
+    fn lines_longer_than_a_read_and_without_an_end_come_whole() {
+        assert_eq!(lines(b""), Vec::new());
+        let long = vec![b'x'; 3 * BLOCK + 5];
+        let file = [b"a\n\n", &long[..], b"\nend"].concat();
+        let at = 3 + long.len() as u64 + 1;
+        assert_eq!(
+            lines(&file),
+            vec![
+                (0, b"a".to_vec(), true),
+                (2, Vec::new(), true),
+                (3, long, true),
+                (at, b"end".to_vec(), false),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_long_line_is_gone_past_without_keeping_it() {
+        let mut file = tempfile::tempfile().unwrap();
+        let long = vec![b'x'; 5 * BLOCK];
+        file.write_all(&[b"one\n", &long[..], b"\ntwo\n", &long[..]].concat())
+            .unwrap();
+        let mut lines = Lines::from(&file, 4);
+        let behind = 4 + long.len() as u64 + 1;
+        assert_eq!(lines.skip_longer(BLOCK).unwrap(), Some(behind));
+        assert!(lines.buffer.len() <= 4 * BLOCK);
+        assert_eq!(lines.skip_longer(BLOCK).unwrap(), None);
+        let line = lines.next().unwrap().unwrap();
+        assert_eq!((line.offset, line.bytes), (behind, &b"two"[..]));
+        assert_eq!(lines.skip_longer(BLOCK).unwrap(), None);
+        assert!(lines.next().unwrap().is_none());
+    }
+
+    #[test]
+    fn a_first_line_over_the_limit_is_an_error() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"12345\n").unwrap();
+        let error = Lines::new(&file).next_within(4).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+        let mut lines = Lines::new(&file);
+        assert!(lines.next_within(5).unwrap().is_some());
+    }
+}

@@ -1,0 +1,463 @@
+//! Reads a session file as it is, whatever happened to it.
+//!
+//! One bad line costs that line: a torn end is left out, damage is skipped and counted, an entry whose
+//! parent is gone hangs on the entry before it. Reading changes nothing; repairs wait for the next
+//! write (`log_file`).
+//!
+//! The index is made from the starts of the lines (`envelope`); only lines that begin in an unusual way
+//! are read whole. Damage inside of a line is found when the entry is read.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use memchr::memmem;
+
+use super::bodies::Place;
+use super::draft;
+use super::entry::{Entry, EntryKind, Header, VERSION};
+use super::envelope::{Envelope, START, Tag, begins};
+use super::error::SessionError;
+use super::key::Key;
+use super::lines::{Line, Lines};
+use super::lock;
+use super::tree::SessionTree;
+use osier_base::{clock, ids};
+use osier_llm::Usage;
+
+/// A first line longer than this is no header.
+pub(super) const HEADER_LIMIT: usize = 1 << 20;
+
+/// Bytes of the end of an answer's line among which its usage stands.
+const USAGE_WINDOW: usize = 1024;
+
+/// Bytes of an entry, for a first guess at how many there are.
+const USUAL_LENGTH: u64 = 1500;
+
+/// What a session file holds, read whole.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    pub header: Header,
+    /// In file order; every parent stands before its children. `Leaf` entries are among them.
+    pub entries: Vec<Entry>,
+    /// Where the session was left; `None` before every root.
+    pub leaf: Option<String>,
+    /// Lines that could not be read, or only in part.
+    pub damaged: usize,
+    /// Entries whose parent was missing and that hang on the entry before them now.
+    pub reattached: usize,
+    /// Bytes of a record at the end whose write did not finish.
+    pub torn_bytes: u64,
+    /// Id of the entry, last in `entries`, that holds the answer a crash interrupted.
+    pub recovered_draft: Option<String>,
+}
+
+/// What making the index showed beside it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Findings {
+    /// Lines that are no entries, or hold them only in part. Damage inside of an entry's text is not
+    /// among them: it is found when the entry is read.
+    pub damaged: usize,
+    pub reattached: usize,
+    pub torn_bytes: u64,
+    pub recovered_draft: Option<String>,
+}
+
+/// The index of a file.
+#[derive(Debug)]
+pub(super) struct Scan {
+    pub header: Header,
+    pub tree: SessionTree,
+    pub findings: Findings,
+    /// Bytes up to the end of the last whole record.
+    pub length: u64,
+    pub tail: Tail,
+    /// The header is of a newer version: what it added is no damage.
+    newer: bool,
+}
+
+/// What stands at the end of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tail {
+    /// A newline.
+    Whole,
+    /// A whole record without its newline.
+    Unterminated,
+    /// The start of a record, from `length` on.
+    Torn,
+}
+
+/// Reads the session at `path` without taking its lock. The draft of an answer is recovered unless
+/// another process is still writing it.
+pub fn load(path: &Path) -> Result<Loaded, SessionError> {
+    let file = File::open(path).map_err(|error| SessionError::io("open", path, error))?;
+    let with_draft = !lock::is_held(&file);
+    let mut scan = scan(&file, path, &AtomicBool::new(false))?;
+    if with_draft {
+        scan.recover_draft(path);
+    }
+    let newer = scan.newer;
+    Ok(read_all(scan.header, &scan.tree, scan.findings, newer))
+}
+
+/// Every entry of the index, read. What turns out damaged is left out and counted.
+pub(super) fn read_all(
+    header: Header,
+    tree: &SessionTree,
+    findings: Findings,
+    newer: bool,
+) -> Loaded {
+    let mut damaged = findings.damaged;
+    let read = |number: u32| -> Option<Entry> { tree.bodies().try_read(&tree.record(number)) };
+    let mut entries = Vec::with_capacity(tree.records() as usize);
+    for number in 0..tree.records() {
+        match read(number) {
+            Some(entry) => {
+                // What was read whole was judged then.
+                let known = tree.tag(number) != Tag::Other;
+                damaged += usize::from(known && entry.kind.is_damaged() && !newer);
+                entries.push(entry);
+            }
+            None => damaged += 1,
+        }
+    }
+    Loaded {
+        header,
+        entries,
+        leaf: tree.leaf(),
+        damaged,
+        reattached: findings.reattached,
+        torn_bytes: findings.torn_bytes,
+        recovered_draft: findings.recovered_draft,
+    }
+}
+
+/// Makes the index of `file`, found at `path`. Ends early, as `Closed`, once `stop` is set.
+pub(super) fn scan(file: &File, path: &Path, stop: &AtomicBool) -> Result<Scan, SessionError> {
+    let failed = |error| SessionError::io("read", path, error);
+    let not_a_session = |reason: &str| SessionError::NotASession {
+        path: path.to_owned(),
+        reason: reason.to_owned(),
+    };
+    let metadata = file.metadata().map_err(failed)?;
+    if !metadata.is_file() {
+        return Err(not_a_session("it is not a regular file"));
+    }
+    let mut lines = Lines::new(file);
+    let first = lines
+        .next_within(HEADER_LIMIT)
+        .map_err(|error| match error.kind() {
+            std::io::ErrorKind::InvalidData => not_a_session("its first line is no header"),
+            _ => failed(error),
+        })?
+        .ok_or_else(|| not_a_session("it is empty"))?;
+    let header = serde_json::from_slice::<Header>(first.bytes).ok();
+    let mut reading = Reading::new(header.as_ref(), &first);
+    reading.tree.bodies().open(path);
+    reading
+        .tree
+        .reserve((metadata.len() / USUAL_LENGTH) as usize);
+    while let Some(line) = lines.next().map_err(failed)? {
+        reading.line(&line);
+        if stop.load(Ordering::Relaxed) {
+            return Err(SessionError::Closed);
+        }
+    }
+    let header = match header {
+        Some(header) => header,
+        // One bad line costs that line, even the first: the file's name says most of it.
+        None if reading.tree.records() > 0 => {
+            header_from_name(path).ok_or_else(|| not_a_session("its first line is no header"))?
+        }
+        None => return Err(not_a_session("its first line is no header")),
+    };
+    Ok(reading.finish(header))
+}
+
+struct Reading {
+    tree: SessionTree,
+    last_node: Option<u32>,
+    findings: Findings,
+    length: u64,
+    tail: Tail,
+    newer: bool,
+    /// Finds a second record inside of a line.
+    starts: memmem::Finder<'static>,
+    usage: memmem::FinderRev<'static>,
+}
+
+impl Reading {
+    fn new(header: Option<&Header>, first: &Line<'_>) -> Self {
+        let mut reading = Self {
+            tree: SessionTree::default(),
+            last_node: None,
+            findings: Findings {
+                damaged: usize::from(header.is_none()),
+                ..Findings::default()
+            },
+            length: 0,
+            tail: Tail::Whole,
+            newer: header.is_some_and(|header| header.version > VERSION),
+            starts: memmem::Finder::new(START),
+            usage: memmem::FinderRev::new(USAGE),
+        };
+        reading.end_of(first);
+        if header.is_none() {
+            reading.salvage(first);
+        }
+        reading
+    }
+
+    fn line(&mut self, line: &Line<'_>) {
+        if line.terminated && self.take_start(line) {
+            // Most of a file.
+        } else if let Ok(entry) = Entry::parse(line.bytes) {
+            self.accept(&entry, stored(line.offset, line.bytes.len()));
+        } else if line.terminated && line.bytes.trim_ascii().is_empty() {
+            // An empty line says nothing and harms nothing.
+        } else {
+            let found = self.salvage(line);
+            if !found && !line.terminated {
+                self.tail = Tail::Torn;
+                self.findings.torn_bytes = line.bytes.len() as u64;
+                return;
+            }
+            self.findings.damaged += 1;
+        }
+        self.end_of(line);
+    }
+
+    /// Takes the entry by the start of its line; false when it has to be read whole.
+    fn take_start(&mut self, line: &Line<'_>) -> bool {
+        let Some(Envelope { key, parent, tag }) = Envelope::of(line.bytes) else {
+            return false;
+        };
+        if tag.is_read_whole() || self.holds_another(line.bytes) {
+            return false;
+        }
+        if self.tree.has(key) {
+            self.findings.damaged += 1;
+            return true;
+        }
+        let parent = self.parent(parent);
+        let place = stored(line.offset, line.bytes.len());
+        self.last_node = Some(self.tree.push(key, parent, tag, place));
+        if tag == Tag::Assistant
+            && let Some(usage) = self.usage_in(line.bytes)
+        {
+            self.tree.add_usage(usage);
+        }
+        true
+    }
+
+    /// Whether a second record begins inside of the line: the newline between them was lost.
+    fn holds_another(&self, line: &[u8]) -> bool {
+        let rest = &line[1..];
+        self.starts.find_iter(rest).any(|at| begins(&rest[at..]))
+    }
+
+    /// The usage of an answer, which stands behind its content. Inside of strings its quotes would be
+    /// escaped.
+    fn usage_in(&self, line: &[u8]) -> Option<Usage> {
+        let end = &line[line.len().saturating_sub(USAGE_WINDOW)..];
+        let at = self.usage.rfind(end)? + USAGE.len() - 1;
+        let mut values = serde_json::Deserializer::from_slice(&end[at..]).into_iter();
+        values.next()?.ok()
+    }
+
+    /// The parent's number. One that is missing is replaced by the entry before.
+    fn parent(&mut self, parent: Option<Key>) -> Option<u32> {
+        let found = self.tree.node(parent?);
+        if found.is_none() {
+            self.findings.reattached += 1;
+            return self.last_node;
+        }
+        found
+    }
+
+    fn end_of(&mut self, line: &Line<'_>) {
+        self.length = line.offset + line.bytes.len() as u64 + u64::from(line.terminated);
+        self.tail = if line.terminated {
+            Tail::Whole
+        } else {
+            Tail::Unterminated
+        };
+    }
+
+    /// Takes an entry that was read whole.
+    fn accept(&mut self, entry: &Entry, place: Place) {
+        let key = self.tree.keys().key(&entry.id);
+        if self.tree.has(key) {
+            self.findings.damaged += 1;
+            return;
+        }
+        if entry.kind.is_damaged() && !self.newer {
+            self.findings.damaged += 1;
+        }
+        let parent = entry
+            .parent_id
+            .as_deref()
+            .map(|id| self.tree.keys().key(id));
+        if let EntryKind::Leaf { target_id } = &entry.kind {
+            let target = target_id.as_deref().map(|id| self.tree.keys().key(id));
+            let number = target.and_then(|key| self.tree.node(key));
+            self.tree.push(key, None, Tag::Leaf, place);
+            if target.is_some() && number.is_none() {
+                self.findings.reattached += 1;
+            } else {
+                self.tree.move_to(number);
+            }
+            return;
+        }
+        let parent = self.parent(parent);
+        self.last_node = Some(self.tree.records());
+        self.tree.add_entry(entry, parent, place);
+    }
+
+    /// Takes whole entries inside of a line that is none: two records whose newline was lost, or a good
+    /// one behind a torn one. Whether there are any.
+    fn salvage(&mut self, line: &Line<'_>) -> bool {
+        let found = salvage(line.bytes);
+        for (entry, at, length) in &found {
+            self.accept(entry, stored(line.offset + *at as u64, *length));
+        }
+        !found.is_empty()
+    }
+
+    fn finish(mut self, header: Header) -> Scan {
+        self.tree.settle();
+        self.tree.shrink();
+        Scan {
+            header,
+            tree: self.tree,
+            findings: self.findings,
+            length: self.length,
+            tail: self.tail,
+            newer: self.newer,
+        }
+    }
+}
+
+/// How the usage of an answer begins.
+const USAGE: &[u8] = b"\"usage\":{";
+
+fn stored(offset: u64, length: usize) -> Place {
+    // A line of four gigabytes is cut, and damaged when it is read.
+    let length = u32::try_from(length).unwrap_or(u32::MAX);
+    Place::Stored { offset, length }
+}
+
+/// The entries with their place and length in the line. Inside of strings their quotes would be escaped,
+/// so text is not taken for an entry.
+fn salvage(line: &[u8]) -> Vec<(Entry, usize, usize)> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(rest) = line.get(at..)
+        && let Some(start) = memmem::find(rest, START)
+    {
+        at += start;
+        at += match first_entry(&line[at..]) {
+            Some((entry, length)) => {
+                found.push((entry, at, length));
+                length
+            }
+            None => 1,
+        };
+    }
+    found
+}
+
+fn first_entry(bytes: &[u8]) -> Option<(Entry, usize)> {
+    if !begins(bytes) {
+        return None;
+    }
+    let mut values =
+        serde_json::Deserializer::from_slice(bytes).into_iter::<&serde_json::value::RawValue>();
+    let raw = values.next()?.ok()?;
+    let entry = Entry::parse(raw.get().as_bytes()).ok()?;
+    Some((entry, raw.get().len()))
+}
+
+/// The header that `<timestamp>_<uuid>.jsonl` speaks of, without a directory.
+pub fn header_from_name(path: &Path) -> Option<Header> {
+    let (stamp, id) = path.file_stem()?.to_str()?.rsplit_once('_')?;
+    let id = uuid::Uuid::try_parse(id).ok()?;
+    let (date, time) = stamp.split_once('T')?;
+    let time = time.replacen('-', ":", 2).replacen('-', ".", 1);
+    let id = id.hyphenated().to_string();
+    Some(Header::with_id(id, format!("{date}T{time}"), Path::new("")))
+}
+
+impl Scan {
+    /// Adds the answer a crash interrupted as an entry under the leaf; it is in memory until the next
+    /// write stores it.
+    pub(super) fn recover_draft(&mut self, path: &Path) {
+        let Some(message) = draft::recover(path, &self.tree) else {
+            return;
+        };
+        let id = loop {
+            let id = ids::entry_id();
+            if !Key::plain(id.as_bytes()).is_some_and(|key| self.tree.has(key)) {
+                break id;
+            }
+        };
+        self.tree.insert(Entry {
+            id: id.clone(),
+            parent_id: self.tree.leaf(),
+            timestamp: clock::rfc3339(clock::now_ms()),
+            kind: EntryKind::message(osier_agent::AgentMessage::Assistant(message)),
+        });
+        self.findings.recovered_draft = Some(id);
+    }
+
+    /// The last entry, which was recovered from its draft.
+    pub(super) fn recovered(&self) -> Option<Entry> {
+        let id = self.findings.recovered_draft.as_deref()?;
+        self.tree.get(id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lost_header_is_read_from_the_name() {
+        let name = "2026-01-02T03-04-05-678Z_0199b3c4-0000-7000-8000-000000000001.jsonl";
+        assert_eq!(
+            header_from_name(Path::new(name)),
+            Some(Header::with_id(
+                "0199b3c4-0000-7000-8000-000000000001".into(),
+                "2026-01-02T03:04:05.678Z".into(),
+                Path::new("")
+            ))
+        );
+        assert_eq!(header_from_name(Path::new("notes.jsonl")), None);
+    }
+
+    #[test]
+    fn entries_are_saved_from_lines_glued_together() {
+        let entry = |id: &str, text: &str| {
+            format!(
+                r#"{{"id":"{id}","parentId":null,"timestamp":"t","type":"session_info","name":{}}}"#,
+                serde_json::Value::from(text)
+            )
+        };
+        let inner = entry("00000009", "inner");
+        let glued = format!("{}J{}", entry("00000001", &inner), entry("00000002", "b"));
+        let ids = |line: &str| {
+            let found = salvage(line.as_bytes());
+            found
+                .into_iter()
+                .map(|(entry, ..)| entry.id)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(ids(&glued), ["00000001", "00000002"]);
+        let torn = &entry("00000001", &inner)[..60];
+        assert_eq!(
+            ids(&format!("{torn}{}", entry("00000002", "b"))),
+            ["00000002"]
+        );
+        assert_eq!(ids(torn), [""; 0]);
+    }
+}

@@ -1,0 +1,242 @@
+//! The file under a session: created late, repaired before it is written to, never rewritten.
+//!
+//! What `length` counts is whole and acknowledged. Whatever stands behind it is the rest of a write
+//! that did not finish; it is moved to `<file>.torn-N` before the next record goes in its place.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use super::error::SessionError;
+use super::load::Tail;
+use super::lock;
+use osier_base::jsonl;
+use osier_base::locked_file::HeldFile;
+
+/// Conversations hold what people show to nobody else.
+const FILE_MODE: u32 = 0o600;
+const DIRECTORY_MODE: u32 = 0o700;
+
+#[derive(Debug)]
+pub(super) struct LogFile {
+    path: PathBuf,
+    /// Not set until the first write creates the file.
+    file: Option<HeldFile>,
+    length: u64,
+    tail: Tail,
+    /// The file's name is not known to be on disk yet.
+    name_unsynced: bool,
+}
+
+impl LogFile {
+    /// A file that its first write creates.
+    pub(super) fn planned(path: PathBuf) -> Self {
+        Self {
+            path,
+            file: None,
+            length: 0,
+            tail: Tail::Whole,
+            name_unsynced: true,
+        }
+    }
+
+    /// Opens and locks the file at `path`. Changes nothing in it. Before anything is written it must be
+    /// told how the file ends.
+    pub(super) fn open(path: &Path) -> Result<Self, SessionError> {
+        let file = options()
+            .open(path)
+            .map_err(|error| SessionError::io("open", path, error))?;
+        let file = lock::acquire(file, path)?;
+        Ok(Self {
+            path: path.to_owned(),
+            file: Some(file),
+            length: 0,
+            tail: Tail::Torn,
+            name_unsynced: false,
+        })
+    }
+
+    /// How the file ends, as reading it has shown.
+    pub(super) fn set_end(&mut self, length: u64, tail: Tail) {
+        self.length = length;
+        self.tail = tail;
+    }
+
+    pub(super) fn file(&self) -> Option<&File> {
+        self.file.as_deref()
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn exists(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// Bytes that are whole and acknowledged.
+    pub(super) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Adds whole lines: all of them, or none and an error. Returns where they begin.
+    pub(super) fn write(&mut self, records: Vec<u8>) -> Result<u64, SessionError> {
+        if self.file.is_none() {
+            return self.create(&records).map(|()| 0);
+        }
+        self.repair_torn_tail()?;
+        let (records, begin) = match self.tail {
+            Tail::Unterminated => ([b"\n".as_slice(), &records].concat(), self.length + 1),
+            Tail::Whole | Tail::Torn => (records, self.length),
+        };
+        let Some(file) = &self.file else {
+            return Err(SessionError::Closed);
+        };
+        let links = file.metadata().map_or(1, |metadata| metadata.nlink());
+        if links == 0 {
+            return Err(SessionError::Removed {
+                path: self.path.clone(),
+            });
+        }
+        match jsonl::append(file, self.length, &records) {
+            Ok(length) => {
+                self.length = length;
+                self.tail = Tail::Whole;
+                Ok(begin)
+            }
+            Err(error) => {
+                if error.torn {
+                    self.tail = Tail::Torn;
+                }
+                Err(self.error("write", error.source))
+            }
+        }
+    }
+
+    /// Forces what was written onto the disk.
+    pub(super) fn sync(&mut self) -> Result<(), SessionError> {
+        let Some(file) = &self.file else {
+            return Ok(());
+        };
+        file.sync_data()
+            .map_err(|error| self.error("sync", error))?;
+        if self.name_unsynced
+            && let Some(directory) = self.path.parent()
+        {
+            // Some file systems cannot sync a directory; the data itself is safe by now.
+            let _ = File::open(directory).and_then(|directory| directory.sync_all());
+            self.name_unsynced = false;
+        }
+        Ok(())
+    }
+
+    fn create(&mut self, records: &[u8]) -> Result<(), SessionError> {
+        if let Some(directory) = self.path.parent() {
+            create_directory(directory)?;
+        }
+        // The name appears together with the first records: a kill in between leaves no empty session.
+        let unnamed = beside(&self.path, "new");
+        let _ = std::fs::remove_file(&unnamed);
+        let file = options()
+            .create_new(true)
+            .open(&unnamed)
+            .map_err(|error| self.error("create", error))?;
+        let written = lock::acquire(file, &self.path).and_then(|file| {
+            let length = jsonl::append(&file, 0, records)
+                .map_err(|error| self.error("write", error.source))?;
+            let named = name_new(&unnamed, &self.path);
+            named.map_err(|error| self.error("create", error))?;
+            Ok((file, length))
+        });
+        match written {
+            Ok((file, length)) => {
+                self.length = length;
+                self.file = Some(file);
+                Ok(())
+            }
+            Err(error) => {
+                // Nothing of it was acknowledged; a next attempt starts anew.
+                let _ = std::fs::remove_file(&unnamed);
+                Err(error)
+            }
+        }
+    }
+
+    fn repair_torn_tail(&mut self) -> Result<(), SessionError> {
+        let (Tail::Torn, Some(file)) = (self.tail, &self.file) else {
+            return Ok(());
+        };
+        let mut torn = Vec::new();
+        let mut reader: &File = file;
+        reader
+            .seek(SeekFrom::Start(self.length))
+            .and_then(|_| reader.read_to_end(&mut torn))
+            .map_err(|error| self.error("read", error))?;
+        if !torn.is_empty() {
+            keep_aside(&self.path, &torn)?;
+        }
+        file.set_len(self.length)
+            .map_err(|error| self.error("truncate", error))?;
+        self.tail = Tail::Whole;
+        Ok(())
+    }
+
+    fn error(&self, action: &'static str, source: io::Error) -> SessionError {
+        SessionError::io(action, &self.path, source)
+    }
+}
+
+/// Gives a file its name, which no other file may have.
+fn name_new(from: &Path, to: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    use rustix::io::Errno;
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        // A file system that cannot promise it: look first.
+        Err(Errno::INVAL | Errno::NOSYS) if !to.exists() => std::fs::rename(from, to),
+        Err(Errno::INVAL | Errno::NOSYS) => Err(io::ErrorKind::AlreadyExists.into()),
+        named => Ok(named?),
+    }
+}
+
+/// `path` with `.suffix` after its whole name.
+pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".");
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+/// Creates `directory` and what is missing above it, open to its owner alone.
+pub fn create_directory(directory: &Path) -> Result<(), SessionError> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(DIRECTORY_MODE)
+        .create(directory)
+        .map_err(|error| SessionError::io("create", directory, error))
+}
+
+/// How every file of a session is opened.
+pub(super) fn options() -> OpenOptions {
+    let mut options = File::options();
+    options.read(true).append(true).mode(FILE_MODE);
+    options
+}
+
+fn keep_aside(path: &Path, torn: &[u8]) -> Result<(), SessionError> {
+    for number in 1_u32.. {
+        let aside = beside(path, &format!("torn-{number}"));
+        match options().create_new(true).open(&aside) {
+            Ok(mut file) => {
+                let written = file.write_all(torn).and_then(|()| file.sync_all());
+                return written.map_err(|error| {
+                    let _ = std::fs::remove_file(&aside);
+                    SessionError::io("write", &aside, error)
+                });
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(SessionError::io("create", &aside, error)),
+        }
+    }
+    Ok(())
+}

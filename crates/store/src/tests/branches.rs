@@ -1,0 +1,155 @@
+use super::*;
+use crate::{Outline, SessionIndex, SessionTree, Tag, load};
+
+/// Entries in a row, each under the one before, ids by number.
+fn chain(count: u32) -> Vec<Entry> {
+    let entry = |number: u32| Entry {
+        id: format!("{number:08x}"),
+        parent_id: number.checked_sub(1).map(|before| format!("{before:08x}")),
+        timestamp: String::new(),
+        kind: user("x"),
+    };
+    (0..count).map(entry).collect()
+}
+
+fn index_of(entries: Vec<Entry>, leaf: &str) -> SessionIndex {
+    let index = SessionIndex::default();
+    let tree = SessionTree::new(entries, Some(leaf));
+    index.change(|place| *place = tree);
+    index
+}
+
+fn id(number: u32) -> String {
+    format!("{number:08x}")
+}
+
+#[test]
+fn a_path_of_100000_entries_is_outlined_compared_and_left() {
+    const COUNT: u32 = 100_000;
+    let mut entries = chain(COUNT);
+    // A second branch of the last entry but one.
+    entries.push(Entry {
+        id: "side0000".into(),
+        parent_id: Some(id(COUNT - 2)),
+        timestamp: String::new(),
+        kind: user("side"),
+    });
+    let index = index_of(entries, &id(COUNT - 1));
+    let outline = index.outline(0);
+    assert_eq!(outline.end(), COUNT + 1);
+    assert_eq!(outline.leaf, Some(COUNT - 1));
+    let deep = outline.get(COUNT - 1).unwrap();
+    assert_eq!(
+        (deep.id, deep.parent, deep.tag),
+        (id(COUNT - 1).as_str(), Some(COUNT - 2), Tag::User)
+    );
+    // What was there before is not told again.
+    let mut known = index.outline(0);
+    assert_eq!(index.outline(COUNT).first(), COUNT);
+    assert!(known.extend(index.outline(COUNT + 1)));
+    assert!(!known.clone().extend(index.outline(0)));
+    let comparison = index.compare(Some(&id(COUNT - 1)), Some("side0000"));
+    assert_eq!(comparison.ancestor, Some(id(COUNT - 2)));
+    assert_eq!(
+        (comparison.left.messages, comparison.right.messages),
+        (1, 1)
+    );
+    assert_eq!(texts(&index.left_behind(Some("side0000"))), ["x"]);
+    assert_eq!(index.left_behind(None).len(), COUNT as usize);
+}
+
+#[test]
+fn ten_thousand_siblings_are_one_pass() {
+    let mut entries = chain(1);
+    for number in 1..=10_000 {
+        entries.push(Entry {
+            id: id(number),
+            parent_id: Some(id(0)),
+            timestamp: String::new(),
+            kind: user("x"),
+        });
+    }
+    let index = index_of(entries, &id(5_000));
+    let outline = index.outline(0);
+    let children = (0..outline.end()).filter_map(|number| outline.get(number));
+    assert_eq!(
+        children.filter(|entry| entry.parent == Some(0)).count(),
+        10_000
+    );
+    assert_eq!(texts(&index.left_behind(Some(&id(9_999)))), ["x"]);
+    index.look(|tree| assert_eq!(tree.children(Some(&id(0))).len(), 10_000));
+}
+
+#[tokio::test]
+async fn a_writer_beside_the_leaf_leaves_it_where_it_is() {
+    let place = Place::new();
+    let store = place.create();
+    let root = store.append(user("root")).await.unwrap();
+    let leaf = store.append(assistant("leaf")).await.unwrap();
+    let mut tips = Vec::new();
+    for name in ["one", "two"] {
+        let first = store
+            .append_beside(Some(&leaf.id), user(name))
+            .await
+            .unwrap();
+        let tip = store
+            .append_beside(Some(&first.id), assistant("aside"))
+            .await
+            .unwrap();
+        assert_eq!(store.index().leaf(), Some(leaf.id.clone()));
+        assert_eq!(store.index().shown(), 2);
+        tips.push(tip.id);
+    }
+    assert!(
+        store
+            .append_beside(Some("nowhere1"), user("x"))
+            .await
+            .is_err()
+    );
+    // A crash after any of it comes back to the leaf.
+    let (_directory, path) = killed(&store);
+    let loaded = load(&path).unwrap();
+    assert_eq!(loaded.leaf, Some(leaf.id.clone()));
+    assert_eq!((loaded.damaged, loaded.reattached), (0, 0));
+    let (again, ending) = SessionStore::open(&path).unwrap();
+    assert_eq!(ending.leaf, Some(leaf.id.clone()));
+    for tip in &tips {
+        let context = again.index().context(Some(tip));
+        assert_eq!(context.len(), 4);
+    }
+    // What goes on at the leaf is not disturbed.
+    let next = store.append(user("next")).await.unwrap();
+    assert_eq!(next.parent_id, Some(leaf.id));
+    assert_eq!(store.index().shown(), 3);
+    assert_eq!(store.index().outline(0).get(0).unwrap().id, root.id);
+}
+
+#[tokio::test]
+async fn a_branch_beside_begins_the_file_and_lives_in_memory_too() {
+    let place = Place::new();
+    let store = place.create();
+    store.append_beside(None, user("first")).await.unwrap();
+    let (_, loaded) = {
+        let path = path_of(&store).to_owned();
+        store.close().await.unwrap();
+        open(&path).await
+    };
+    assert_eq!((loaded.leaf, loaded.entries.len()), (None, 2));
+    let memory = SessionStore::in_memory(Header::new(Path::new(CWD)), &[]).unwrap();
+    memory.append_beside(None, user("first")).await.unwrap();
+    assert_eq!(memory.index().leaf(), None);
+    assert_eq!(memory.index().outline(0).end(), 2);
+}
+
+#[test]
+fn an_outline_travels_whole() {
+    let index = index_of(chain(3), &id(1));
+    let outline = index.outline(1);
+    let text = serde_json::to_string(&outline).unwrap();
+    assert_eq!(
+        text,
+        r#"{"first":1,"entries":[["00000001",0,"user"],["00000002",1,"user"]],"labels":[],"hidden":[],"leaf":1}"#
+    );
+    assert_eq!(serde_json::from_str::<Outline>(&text).unwrap(), outline);
+    assert_eq!(outline.get(0), None);
+}

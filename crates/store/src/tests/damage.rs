@@ -1,0 +1,192 @@
+use super::*;
+use crate::{Loaded, SessionError, load};
+
+/// A session file, its acknowledged entries and the offset behind each of its lines.
+struct Sample {
+    place: Place,
+    path: PathBuf,
+    bytes: Vec<u8>,
+    entries: Vec<Entry>,
+    ends: Vec<usize>,
+}
+
+async fn sample() -> Sample {
+    let place = Place::new();
+    let store = place.create();
+    let entries = conversation(&store).await;
+    store.close().await.unwrap();
+    let path = path_of(&store).to_owned();
+    let bytes = std::fs::read(&path).unwrap();
+    let ends = (1..=bytes.len())
+        .filter(|&end| bytes[end - 1] == b'\n')
+        .collect();
+    Sample {
+        place,
+        path,
+        bytes,
+        entries,
+        ends,
+    }
+}
+
+impl Sample {
+    fn with(&self, bytes: &[u8]) -> Result<Loaded, SessionError> {
+        put(&self.path, bytes);
+        load(&self.path)
+    }
+
+    /// The entries whose whole record is in the first `length` bytes.
+    fn whole(&self, length: usize) -> &[Entry] {
+        let lines = self.ends.iter().filter(|&&end| end - 1 <= length).count();
+        &self.entries[..lines - 1]
+    }
+
+    fn asides(&self) -> Vec<Vec<u8>> {
+        let directory = self.path.parent().unwrap();
+        let mut asides: Vec<_> = std::fs::read_dir(directory)
+            .unwrap()
+            .flatten()
+            .map(|file| file.path())
+            .filter(|path| path.to_string_lossy().contains(".torn-"))
+            .collect();
+        asides.sort();
+        asides
+            .iter()
+            .map(|path| std::fs::read(path).unwrap())
+            .collect()
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test's own file")]
+pub(super) fn put(path: &Path, bytes: &[u8]) {
+    std::fs::write(path, bytes).unwrap();
+}
+
+#[tokio::test]
+async fn a_file_cut_anywhere_keeps_every_whole_record() {
+    let sample = sample().await;
+    let header = sample.ends[0] - 1;
+    for length in 0..=sample.bytes.len() {
+        let loaded = sample.with(&sample.bytes[..length]);
+        if length < header {
+            assert!(matches!(loaded, Err(SessionError::NotASession { .. })));
+            continue;
+        }
+        let loaded = loaded.unwrap();
+        assert_eq!(loaded.entries, sample.whole(length), "cut at {length}");
+        assert_eq!(
+            (loaded.damaged, loaded.reattached),
+            (0, 0),
+            "cut at {length}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_torn_end_is_kept_aside_and_the_next_record_is_whole() {
+    let sample = sample().await;
+    let from = sample.ends[sample.ends.len() - 3];
+    for length in (from..=sample.bytes.len()).step_by(11) {
+        put(&sample.path, &sample.bytes[..length]);
+        let before = sample.asides().len();
+        let (store, loaded) = open(&sample.path).await;
+        assert_eq!(
+            std::fs::read(&sample.path).unwrap(),
+            &sample.bytes[..length]
+        );
+        let added = store.append(user("after the crash")).await.unwrap();
+        store.close().await.unwrap();
+
+        let reopened = load(&sample.path).unwrap();
+        let mut expected = sample.whole(length).to_vec();
+        expected.push(added);
+        assert_eq!(reopened.entries, expected, "cut at {length}");
+        assert_eq!((reopened.damaged, reopened.torn_bytes), (0, 0));
+        let asides = sample.asides();
+        let torn = &sample.bytes[length - loaded.torn_bytes as usize..length];
+        match torn {
+            [] => assert_eq!(asides.len(), before),
+            torn => assert!(asides.iter().any(|aside| aside == torn)),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_broken_line_costs_that_line() {
+    let sample = sample().await;
+    for line in 0..sample.entries.len() {
+        let mut bytes = sample.bytes.clone();
+        bytes[sample.ends[line]] ^= 1;
+        let loaded = sample.with(&bytes).unwrap();
+        let mut expected: Vec<_> = sample.entries.clone();
+        let lost = expected.remove(line);
+        let ids = |entries: &[Entry]| {
+            entries
+                .iter()
+                .map(|entry| entry.id.clone())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(ids(&loaded.entries), ids(&expected), "line {line}");
+        assert_eq!(loaded.damaged, 1, "line {line}");
+        let orphans = expected
+            .iter()
+            .filter(|entry| entry.parent_id.as_ref() == Some(&lost.id))
+            .filter(|entry| !matches!(entry.kind, EntryKind::Leaf { .. }))
+            .count();
+        let moves = usize::from(line == 1);
+        assert_eq!(loaded.reattached, orphans + moves, "line {line}");
+        let orphan = loaded.entries.iter().find(|entry| {
+            expected
+                .iter()
+                .any(|other| other.id == entry.id && other.parent_id.as_ref() == Some(&lost.id))
+        });
+        if let (Some(orphan), 1..) = (orphan, line) {
+            assert!(orphan.parent_id.is_some(), "line {line}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn one_flipped_bit_anywhere_costs_one_entry_at_most() {
+    let sample = sample().await;
+    for at in 0..sample.bytes.len() {
+        let mut bytes = sample.bytes.clone();
+        bytes[at] ^= 1 << (at % 8);
+        let loaded = sample.with(&bytes).unwrap();
+        let least = sample.entries.len() - usize::from(at >= sample.ends[0]);
+        assert!(loaded.entries.len() >= least, "bit at {at}");
+        assert!(loaded.damaged <= 2, "bit at {at}");
+    }
+}
+
+#[tokio::test]
+async fn a_damaged_header_is_read_from_the_name_and_the_session_is_listed() {
+    let sample = sample().await;
+    let mut bytes = sample.bytes.clone();
+    bytes[0] = b'#';
+    let loaded = sample.with(&bytes).unwrap();
+    assert_eq!((loaded.entries.len(), loaded.damaged), (7, 1));
+    assert_eq!(loaded.header.cwd, "");
+    let latest = sample.place.sessions.latest(Path::new(CWD)).unwrap();
+    assert_eq!((latest.id, latest.path), (loaded.header.id, sample.path));
+}
+
+#[tokio::test]
+async fn what_is_no_session_is_named() {
+    let sample = sample().await;
+    let reason = |bytes: &[u8]| match sample.with(bytes) {
+        Err(SessionError::NotASession { reason, .. }) => reason,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(reason(b""), "it is empty");
+    assert_eq!(
+        reason(b"{\"a\":1}\n{\"b\":2}\n"),
+        "its first line is no header"
+    );
+    assert_eq!(reason(&vec![0; 3 << 20]), "its first line is no header");
+    let missing = load(Path::new("/nowhere/at/all.jsonl")).unwrap_err();
+    assert_eq!(
+        missing.to_string(),
+        "cannot open `/nowhere/at/all.jsonl`: No such file or directory (os error 2)"
+    );
+}

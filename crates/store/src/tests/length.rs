@@ -1,0 +1,295 @@
+//! A session of any length: its end is shown before the rest is read, and what is shown, searched and
+//! sent is the same as if all of it had been read.
+
+use super::damage::put;
+use super::*;
+use crate::{Landmark, Needle, Page, PageAt, SearchHit, load};
+use osier_agent::ToolResultMessage;
+use osier_llm::{ToolCall, ToolResult};
+
+/// Opens without reading more than the end.
+fn open_end(path: &Path) -> (SessionStore, crate::Ending) {
+    SessionStore::open_within(path, 0).unwrap()
+}
+
+fn call(id: &str) -> EntryKind {
+    EntryKind::message(AgentMessage::Assistant(AssistantMessage {
+        content: vec![AssistantBlock::ToolCall(ToolCall {
+            id: id.into(),
+            name: "bash".into(),
+            ..ToolCall::default()
+        })],
+        ..answer("")
+    }))
+}
+
+fn result(id: &str, text: &str) -> EntryKind {
+    EntryKind::message(AgentMessage::ToolResult(ToolResultMessage {
+        result: ToolResult {
+            tool_call_id: id.into(),
+            content: vec![osier_llm::ContentBlock::text(text)],
+            ..ToolResult::default()
+        },
+        ..ToolResultMessage::default()
+    }))
+}
+
+/// Two hundred turns, with a branch that was left and a name that was given on it.
+async fn long(store: &SessionStore) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    for turn in 0..200 {
+        let id = format!("c{turn}");
+        for kind in [
+            user(&format!("prompt {turn}")),
+            call(&id),
+            result(&id, &format!("output {turn}")),
+            assistant(&format!("answer {turn}")),
+        ] {
+            entries.push(store.append(kind).await.unwrap());
+        }
+        if turn == 150 {
+            let at = entries.last().unwrap().id.clone();
+            entries.push(store.append(user("a side way")).await.unwrap());
+            let name = EntryKind::SessionInfo {
+                name: Some("long".into()),
+            };
+            entries.push(store.append(name).await.unwrap());
+            entries.push(store.set_leaf(Some(&at)).await.unwrap());
+        }
+    }
+    entries
+}
+
+fn texts_of(page: &Page) -> Vec<String> {
+    let messages = page.messages.iter();
+    messages.map(|stored| stored.message.text()).collect()
+}
+
+#[tokio::test]
+async fn the_end_of_a_file_says_what_all_of_it_says() {
+    let place = Place::new();
+    let store = place.create();
+    let entries = long(&store).await;
+    store.close().await.unwrap();
+    let path = path_of(&store);
+
+    let (store, ending) = open_end(path);
+    assert!(!ending.complete && !ending.at_start);
+    assert_eq!(ending.leaf.as_ref(), entries.last().map(|entry| &entry.id));
+    let findings = store.findings().await.unwrap();
+    assert_eq!(findings.damaged, 0);
+    let index = store.index();
+    assert_eq!(index.leaf(), ending.leaf);
+    let page = index.page(&PageAt::End).unwrap();
+    assert_eq!(page.messages, ending.messages);
+    assert!(page.at_end && !page.at_start);
+    let state = index.state();
+    assert_eq!(
+        (state.model, state.name.as_deref()),
+        (ending.state.model, Some("long"))
+    );
+    assert_eq!(index.shown(), 800);
+    assert_eq!(index.usage().total_tokens(), 400 * 12);
+    let loaded = store.read_all().await.unwrap();
+    assert_eq!(
+        loaded.entries,
+        [entries, repeated(&loaded.entries)].concat()
+    );
+    store.close().await.unwrap();
+}
+
+/// What closing has added: the name again, and the leaf.
+fn repeated(entries: &[Entry]) -> Vec<Entry> {
+    entries[803..].to_vec()
+}
+
+#[tokio::test]
+async fn wherever_a_session_was_left_its_end_is_found() {
+    let place = Place::new();
+    let store = place.create();
+    let entries = conversation(&store).await;
+    for entry in &entries[..4] {
+        store.set_leaf(Some(&entry.id)).await.unwrap();
+        let (_directory, path) = killed(&store);
+        let (store, ending) = open_end(&path);
+        store.findings().await.unwrap();
+        let page = store.index().page(&PageAt::End).unwrap();
+        assert_eq!(
+            (ending.leaf, ending.complete),
+            (Some(entry.id.clone()), false)
+        );
+        assert_eq!((ending.messages, ending.at_start), (page.messages, true));
+        assert_eq!(ending.state, store.index().state());
+    }
+    store.set_leaf(None).await.unwrap();
+    let (_directory, path) = killed(&store);
+    let (store, ending) = open_end(&path);
+    assert_eq!((ending.leaf, ending.messages.len()), (None, 0));
+    // Going on is right at once: the append waits for what it needs.
+    let added = store.append(user("another root")).await.unwrap();
+    assert_eq!(added.parent_id, None);
+}
+
+#[tokio::test]
+async fn an_end_that_cannot_be_trusted_is_left_to_the_whole_reading() {
+    let place = Place::new();
+    let store = place.create();
+    conversation(&store).await;
+    store.close().await.unwrap();
+    let path = path_of(&store);
+    let bytes = std::fs::read(path).unwrap();
+    let lines: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at] == b'\n').collect();
+    let torn = bytes[..bytes.len() - 20].to_vec();
+    let mut damaged = bytes.clone();
+    damaged[lines[lines.len() - 2] + 1] = b'#';
+    let mut headless = bytes.clone();
+    headless[0] = b'#';
+    // The entry that the last one hangs on is gone.
+    let orphaned = [&bytes[..=lines[1]], &bytes[lines[2] + 1..]].concat();
+    for bytes in [torn, damaged, headless, orphaned] {
+        put(path, &bytes);
+        let expected = load(path).unwrap();
+        let (store, ending) = open_end(path);
+        assert!(ending.complete);
+        assert_eq!(ending.leaf, expected.leaf);
+        assert_eq!(store.read_all().await.unwrap().entries, expected.entries);
+        store.close().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn pages_put_together_are_the_branch_and_never_part_a_call_from_its_result() {
+    let place = Place::new();
+    let store = place.create();
+    let entries = long(&store).await;
+    let index = store.index();
+    let all: Vec<String> = texts(&index.context(index.leaf().as_deref()));
+    assert_eq!(all.len(), 800);
+
+    let mut page = index.page(&PageAt::End).unwrap();
+    let mut seen = texts_of(&page);
+    while !page.at_start {
+        assert!(!matches!(
+            *page.messages[0].message,
+            AgentMessage::ToolResult(_)
+        ));
+        let entry_id = page.messages[0].entry_id.clone();
+        page = index.page(&PageAt::Before { entry_id }).unwrap();
+        seen = [texts_of(&page), seen].concat();
+    }
+    assert_eq!(seen, all);
+
+    let mut page = index.page(&PageAt::Start).unwrap();
+    let mut seen = texts_of(&page);
+    while !page.at_end {
+        let entry_id = page.messages.last().unwrap().entry_id.clone();
+        page = index.page(&PageAt::After { entry_id }).unwrap();
+        seen.extend(texts_of(&page));
+    }
+    assert_eq!(seen, all);
+
+    let entry_id = entries[400].id.clone();
+    let around = index
+        .page(&PageAt::Around {
+            entry_id: entry_id.clone(),
+        })
+        .unwrap();
+    assert!(
+        around
+            .messages
+            .iter()
+            .any(|stored| stored.entry_id == entry_id)
+    );
+    let landmark = Landmark::Prompt;
+    let before = PageAt::LandmarkBefore {
+        entry_id: entry_id.clone(),
+        landmark,
+    };
+    assert_eq!(texts_of(&index.page(&before).unwrap())[0], "prompt 99");
+    let after = PageAt::LandmarkAfter { entry_id, landmark };
+    assert_eq!(texts_of(&index.page(&after).unwrap())[0], "prompt 101");
+    // On a branch that was left, and nowhere.
+    for entry_id in [entries[604].id.clone(), "ffffffff".into()] {
+        assert_eq!(index.page(&PageAt::Before { entry_id }), None);
+    }
+}
+
+#[tokio::test]
+async fn a_message_that_turned_out_damaged_says_so_in_its_place() {
+    let place = Place::new();
+    let store = place.create();
+    conversation(&store).await;
+    store.close().await.unwrap();
+    let path = path_of(&store);
+    let text = std::fs::read_to_string(path).unwrap();
+    put(
+        path,
+        text.replacen("other way", "other\u{1}way", 1).as_bytes(),
+    );
+    let (store, _) = SessionStore::open(path).unwrap();
+    assert_eq!(store.findings().await.unwrap().damaged, 0);
+    let page = store.index().page(&PageAt::End).unwrap();
+    let last = texts_of(&page).pop().unwrap();
+    assert!(last.contains("is damaged"), "{last}");
+    assert_eq!(
+        store.index().context(store.index().leaf().as_deref()).len(),
+        2
+    );
+    assert_eq!(store.read_all().await.unwrap().damaged, 1);
+}
+
+fn found(store: &SessionStore, query: &str) -> Vec<SearchHit> {
+    let mut hits = Vec::new();
+    let needle = Needle::new(query).unwrap();
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    store
+        .index()
+        .search(&needle, &stop, &mut |more| hits.extend(more));
+    hits
+}
+
+#[tokio::test]
+async fn a_search_finds_what_a_person_can_see_the_newest_first() {
+    let place = Place::new();
+    let store = place.create();
+    let entries = long(&store).await;
+    let quoted = store
+        .append(user("He said \"Größe\" and\nleft"))
+        .await
+        .unwrap();
+    let excerpts = |query: &str| -> Vec<String> {
+        let hits = found(&store, query).into_iter();
+        hits.map(|hit| hit.excerpt).collect()
+    };
+    assert_eq!(
+        excerpts("output 19"),
+        [
+            "output 199",
+            "output 198",
+            "output 197",
+            "output 196",
+            "output 195",
+            "output 194",
+            "output 193",
+            "output 192",
+            "output 191",
+            "output 190",
+            "output 19"
+        ]
+    );
+    let hits = found(&store, "said \"grö");
+    assert_eq!(hits.len(), 1);
+    assert_eq!(hits[0].entry_id, quoted.id);
+    assert_eq!(excerpts("said \"Grö").len(), 1);
+    assert_eq!(excerpts("SAID"), [""; 0]);
+    // Names of fields are not what anybody said, nor is a branch that was left.
+    assert_eq!(excerpts("toolCallId"), [""; 0]);
+    assert_eq!(excerpts("side way"), [""; 0]);
+    assert_eq!(
+        found(&store, "prompt 0").last().unwrap().entry_id,
+        entries[0].id
+    );
+    // What is only in memory is found alike.
+    let memory = SessionStore::in_memory(Header::new(Path::new(CWD)), &entries[..4]).unwrap();
+    assert_eq!(found(&memory, "answer 0").len(), 1);
+}

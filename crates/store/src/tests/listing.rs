@@ -1,0 +1,128 @@
+use super::*;
+use crate::{Scope, SessionError, load};
+
+async fn session(place: &Place, cwd: &str, prompt: &str) -> SessionStore {
+    let header = Header::new(Path::new(cwd));
+    let path = place.sessions.path_for(&header);
+    let store = SessionStore::create(path, header).unwrap();
+    store.append(user(prompt)).await.unwrap();
+    store
+}
+
+#[tokio::test]
+async fn sessions_are_listed_by_project_last_used_first() {
+    let place = Place::new();
+    let old = session(&place, "/work/a-b", "old one").await;
+    let new = session(&place, "/work/a-b", "new one").await;
+    let other = session(&place, "/work/a/b", "same directory").await;
+    let ids = |scope| -> Vec<String> {
+        let listed = place.sessions.list(scope);
+        listed.into_iter().map(|session| session.id).collect()
+    };
+    let project = Path::new("/work/a-b");
+    assert_eq!(ids(Scope::Project(project)), [new.id(), old.id()]);
+    assert_eq!(ids(Scope::All).len(), 3);
+    assert_eq!(other.path().unwrap().parent(), old.path().unwrap().parent());
+    assert_eq!(ids(Scope::Project(Path::new("/nowhere"))), [""; 0]);
+
+    let latest = place.sessions.latest(project).unwrap();
+    assert_eq!(latest.id, new.id());
+    assert_eq!(latest.cwd, "/work/a-b");
+    assert_eq!(latest.first_prompt.as_deref(), Some("new one"));
+    assert_eq!((latest.messages, latest.messages_exact), (1, true));
+    assert_eq!(latest.name, None);
+}
+
+/// What a kill leaves of a session that did not get its name is no session.
+#[tokio::test]
+async fn a_file_without_its_name_is_not_listed_and_not_in_the_way() {
+    let place = Place::new();
+    let header = Header::new(Path::new(CWD));
+    let path = place.sessions.path_for(&header);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let mut unnamed = path.clone().into_os_string();
+    unnamed.push(".new");
+    std::fs::File::create(&unnamed).unwrap();
+    assert_eq!(place.sessions.list(Scope::All), []);
+    let store = SessionStore::create(path, header).unwrap();
+    store.append(user("hello")).await.unwrap();
+    assert_eq!(place.sessions.list(Scope::All).len(), 1);
+    assert!(!Path::new(&unnamed).exists());
+}
+
+#[tokio::test]
+async fn a_long_session_is_known_by_its_ends() {
+    let place = Place::new();
+    let long = format!("explain \"this\"\n{}", "x".repeat(50_000));
+    let store = session(&place, CWD, &long).await;
+    let named = EntryKind::SessionInfo {
+        name: Some("middle".into()),
+    };
+    store.append(named).await.unwrap();
+    for _ in 0..100 {
+        store.append(assistant(&"y".repeat(900))).await.unwrap();
+    }
+    let leaf = load(path_of(&store)).unwrap().leaf;
+    store.close().await.unwrap();
+    assert_eq!(load(path_of(&store)).unwrap().leaf, leaf);
+
+    let summary = place.sessions.latest(Path::new(CWD)).unwrap();
+    let prompt = summary.first_prompt.unwrap();
+    assert!(prompt.starts_with("explain \"this\"\nxxx"), "{prompt}");
+    assert_eq!(summary.name.as_deref(), Some("middle"));
+    assert!(!summary.messages_exact);
+    assert!(
+        (20..=200).contains(&summary.messages),
+        "{}",
+        summary.messages
+    );
+}
+
+#[tokio::test]
+async fn a_session_is_found_by_path_id_or_name() {
+    let place = Place::new();
+    let one = session(&place, CWD, "one").await;
+    let two = session(&place, "/elsewhere", "two").await;
+    let named = EntryKind::SessionInfo {
+        name: Some("Fix the parser".into()),
+    };
+    two.append(named).await.unwrap();
+    let find = |query: &str| place.sessions.find(query);
+    assert_eq!(find(one.id()).unwrap(), path_of(&one));
+    assert_eq!(
+        find(&two.id()[..35]).is_ok(),
+        one.id()[..35] != two.id()[..35]
+    );
+    assert_eq!(
+        find(path_of(&two).to_str().unwrap()).unwrap(),
+        path_of(&two)
+    );
+    assert_eq!(find("Fix the parser").unwrap(), path_of(&two));
+
+    // Both were created within the time that the first eight digits stand for, or near it.
+    let shared = &one.id()[..4];
+    let Err(SessionError::Ambiguous { candidates, .. }) = find(shared) else {
+        panic!("ids differ in the first four digits");
+    };
+    assert_eq!(candidates.len(), 2);
+    assert_eq!(
+        find("parser").unwrap_err().to_string(),
+        "no session matches `parser`; near: `Fix the parser`"
+    );
+    let typo = format!("{}x", &one.id()[..30]);
+    let Err(SessionError::NotFound { near, .. }) = find(&typo) else {
+        panic!("an id with an x");
+    };
+    assert!(near.contains(&one.id().to_owned()));
+    // A copy of the file elsewhere.
+    let copy = place.sessions.project(Path::new("/third"));
+    std::fs::create_dir_all(&copy).unwrap();
+    let copy = copy.join(path_of(&one).file_name().unwrap());
+    std::fs::copy(path_of(&one), &copy).unwrap();
+    let Err(SessionError::Ambiguous { candidates, .. }) = find(one.id()) else {
+        panic!("two files have the id");
+    };
+    assert!(candidates.contains(&copy.to_string_lossy().into_owned()));
+    let missing = find("/nowhere/x.jsonl").unwrap_err().to_string();
+    assert_eq!(missing, "no session matches `/nowhere/x.jsonl`");
+}

@@ -1,0 +1,148 @@
+use std::os::unix::fs::PermissionsExt;
+
+use super::*;
+use crate::{SessionError, load};
+
+#[tokio::test]
+async fn what_was_acknowledged_is_read_back_and_the_leaf_is_where_it_was() {
+    let place = Place::new();
+    let store = place.create();
+    let entries = conversation(&store).await;
+    store.sync().await.unwrap();
+    store.close().await.unwrap();
+
+    let loaded = load(path_of(&store)).unwrap();
+    assert_eq!(loaded.header, *store.header());
+    assert_eq!(loaded.leaf.as_ref(), Some(&entries[6].id));
+    assert_eq!(loaded.entries, entries);
+    assert_eq!(entries[6].parent_id.as_ref(), Some(&entries[1].id));
+    assert_eq!(
+        (loaded.damaged, loaded.reattached, loaded.torn_bytes),
+        (0, 0, 0)
+    );
+
+    let (again, loaded) = open(path_of(&store)).await;
+    let moved = again.set_leaf(Some(&entries[3].id)).await.unwrap();
+    again.close().await.unwrap();
+    let reopened = load(path_of(&store)).unwrap();
+    assert_eq!(reopened.leaf.as_ref(), Some(&entries[3].id));
+    assert_eq!(reopened.entries, [loaded.entries, vec![moved]].concat());
+}
+
+#[tokio::test]
+async fn nothing_is_written_before_a_conversation_begins() {
+    let place = Place::new();
+    let store = place.create();
+    let model = EntryKind::ModelChange {
+        provider: "demo".into(),
+        model_id: "tour".into(),
+    };
+    let first = store.append(model).await.unwrap();
+    store.sync().await.unwrap();
+    assert!(!place.sessions.root().exists());
+
+    let second = store.append(user("go")).await.unwrap();
+    assert_eq!(second.parent_id.as_ref(), Some(&first.id));
+    let loaded = load(path_of(&store)).unwrap();
+    assert_eq!(loaded.entries, [first, second]);
+
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(path_of(&store)), 0o600);
+    assert_eq!(mode(path_of(&store).parent().unwrap()), 0o700);
+    assert_eq!(mode(place.sessions.root()), 0o700);
+}
+
+#[tokio::test]
+async fn an_explicit_flush_writes_what_there_is() {
+    let place = Place::new();
+    let store = place.create();
+    store.flush().await.unwrap();
+    let loaded = load(path_of(&store)).unwrap();
+    assert_eq!((loaded.entries, loaded.leaf), (Vec::new(), None));
+}
+
+#[tokio::test]
+async fn every_line_is_one_object_ended_by_lf() {
+    let place = Place::new();
+    let store = place.create();
+    conversation(&store).await;
+    let text = std::fs::read_to_string(path_of(&store)).unwrap();
+    let lines: Vec<_> = text.strip_suffix('\n').unwrap().split('\n').collect();
+    assert_eq!(lines.len(), 8);
+    for line in lines {
+        assert!(
+            serde_json::from_str::<serde_json::Value>(line)
+                .unwrap()
+                .is_object()
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_session_in_memory_behaves_alike() {
+    let store = SessionStore::in_memory(Header::new(Path::new(CWD)), &[]).unwrap();
+    let entries = conversation(&store).await;
+    assert_eq!(entries[6].parent_id.as_ref(), Some(&entries[1].id));
+    store.begin_draft(AssistantMessage::default());
+    store.sync().await.unwrap();
+    assert_eq!(store.path(), None);
+}
+
+#[tokio::test]
+async fn entries_hang_only_on_entries() {
+    let place = Place::new();
+    let store = place.create();
+    let entries = conversation(&store).await;
+    let root = store.append_to(None, user("new root")).await.unwrap();
+    assert_eq!(root.parent_id, None);
+    let mover = &entries[5].id;
+    for missing in ["nowhere", mover] {
+        for result in [
+            store.append_to(Some(missing), user("lost")).await,
+            store.set_leaf(Some(missing)).await,
+        ] {
+            assert!(matches!(result, Err(SessionError::UnknownEntry { id }) if id == missing));
+        }
+    }
+    assert_eq!(load(path_of(&store)).unwrap().leaf, Some(root.id));
+}
+
+#[tokio::test]
+async fn a_closed_store_and_a_deleted_file_say_so() {
+    let place = Place::new();
+    let store = place.create();
+    store.append(user("hi")).await.unwrap();
+    std::fs::remove_file(path_of(&store)).unwrap();
+    let removed = store.append(user("more")).await;
+    assert!(matches!(removed, Err(SessionError::Removed { .. })));
+    store.close().await.unwrap();
+    let closed = store.append(user("more")).await;
+    assert!(matches!(closed, Err(SessionError::Closed)));
+}
+
+#[tokio::test]
+async fn a_type_of_a_newer_version_stays_a_link_of_the_tree() {
+    let place = Place::new();
+    let store = place.create();
+    let first = store.append(user("hi")).await.unwrap();
+    store.close().await.unwrap();
+    let mut text = std::fs::read_to_string(path_of(&store)).unwrap();
+    let newer = r#"{"id":"0000000x","parentId":"PARENT","timestamp":"t","type":"hologram","z":1}"#;
+    text.push_str(&newer.replace("PARENT", &first.id));
+    text.push('\n');
+    rewrite(path_of(&store), &text);
+    let (store, loaded) = open(path_of(&store)).await;
+    assert_eq!(
+        (loaded.damaged, loaded.leaf.as_deref()),
+        (0, Some("0000000x"))
+    );
+    let next = store.append(user("on")).await.unwrap();
+    assert_eq!(next.parent_id.as_deref(), Some("0000000x"));
+    let now = std::fs::read_to_string(path_of(&store)).unwrap();
+    assert!(now.starts_with(&text));
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test's own file")]
+fn rewrite(path: &Path, text: &str) {
+    std::fs::write(path, text).unwrap();
+}

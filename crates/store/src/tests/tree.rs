@@ -1,0 +1,210 @@
+use serde_json::json;
+
+use super::*;
+use crate::{SessionTree, State, fork, fork_entries, load};
+use osier_llm::ThinkingLevel;
+
+fn model(id: &str) -> EntryKind {
+    EntryKind::ModelChange {
+        provider: "demo".into(),
+        model_id: id.into(),
+    }
+}
+
+fn state(model: &str, level: Option<ThinkingLevel>, name: Option<&str>) -> State {
+    State {
+        model: Some(("demo".into(), model.into())),
+        thinking_level: level,
+        name: name.map(str::to_owned),
+    }
+}
+
+/// A store in memory and the tree it feeds.
+struct Growing {
+    store: SessionStore,
+    tree: SessionTree,
+}
+
+impl Growing {
+    fn new() -> Self {
+        Self {
+            store: SessionStore::in_memory(Header::new(Path::new(CWD)), &[]).unwrap(),
+            tree: SessionTree::default(),
+        }
+    }
+
+    async fn add(&mut self, kind: EntryKind) -> String {
+        let entry = self.store.append(kind).await.unwrap();
+        self.tree.insert(entry.clone());
+        entry.id
+    }
+
+    async fn go(&mut self, id: Option<&str>) {
+        let entry = self.store.set_leaf(id).await.unwrap();
+        self.tree.insert(entry);
+        assert_eq!(self.tree.leaf().as_deref(), id);
+    }
+
+    fn texts(&self) -> Vec<String> {
+        texts(&self.tree.context(self.tree.leaf().as_deref()))
+    }
+}
+
+#[tokio::test]
+async fn a_branch_has_its_own_messages_and_state() {
+    let mut session = Growing::new();
+    session.add(model("small")).await;
+    let root = session.add(user("start")).await;
+    let first = session.add(assistant("one")).await;
+    session.add(model("large")).await;
+    let level = ThinkingLevel::High;
+    let left = session
+        .add(EntryKind::ThinkingLevelChange {
+            thinking_level: level,
+        })
+        .await;
+    session.go(Some(&first)).await;
+    let summary = session
+        .add(EntryKind::BranchSummary {
+            from_id: left.clone(),
+            summary: "tried a large one".into(),
+        })
+        .await;
+    let name = EntryKind::SessionInfo {
+        name: Some("fox".into()),
+    };
+    session.add(name).await;
+    let right = session.add(user("again")).await;
+
+    let tree = &session.tree;
+    assert_eq!(
+        session.texts(),
+        ["start", "one", "tried a large one", "again"]
+    );
+    assert_eq!(texts(&tree.context(Some(&left))), ["start", "one"]);
+    assert_eq!(
+        tree.state_at(Some(&right)),
+        state("small", None, Some("fox"))
+    );
+    assert_eq!(
+        tree.state_at(Some(&left)),
+        state("large", Some(level), Some("fox"))
+    );
+    let children = tree.children(Some(&first));
+    assert_eq!(children.len(), 2);
+    assert_eq!(children[1], summary);
+    let shared = tree.common_ancestor(Some(&left), Some(&right));
+    assert_eq!(shared, Some(first.clone()));
+    assert_eq!(tree.newest_leaf(&root), Some(right));
+    assert_eq!(tree.usage().total_tokens(), 12);
+
+    session.go(None).await;
+    session.add(user("another root")).await;
+    assert_eq!(session.texts(), ["another root"]);
+    assert_eq!(session.tree.children(None).len(), 2);
+}
+
+#[tokio::test]
+async fn without_a_choice_the_model_that_answered_counts() {
+    let mut session = Growing::new();
+    session.add(user("hi")).await;
+    let leaf = session.add(assistant("hello")).await;
+    assert_eq!(
+        session.tree.state_at(Some(&leaf)),
+        state("tour", None, None)
+    );
+}
+
+#[tokio::test]
+async fn a_compaction_stands_for_what_it_cut_and_can_be_walked_back() {
+    let mut session = Growing::new();
+    session.add(user("old")).await;
+    let before = session.add(assistant("older")).await;
+    let kept = session.add(user("kept")).await;
+    session.add(assistant("kept answer")).await;
+    let compaction = |summary: &str, kept: &str| EntryKind::Compaction {
+        summary: summary.into(),
+        first_kept_entry_id: kept.into(),
+        tokens_before: 100,
+        details: json!({"files": ["a"]}),
+    };
+    session.add(compaction("so far", &kept)).await;
+    let newer = session.add(user("new")).await;
+    assert_eq!(session.texts(), ["so far", "kept", "kept answer", "new"]);
+    let first = &session.tree.context(session.tree.leaf().as_deref())[0];
+    assert!(matches!(first, AgentMessage::CompactionSummary(summary) if summary.timestamp > 0));
+
+    session.add(compaction("all of it", &newer)).await;
+    assert_eq!(session.texts(), ["all of it", "new"]);
+    session.add(compaction("lost boundary", "gone")).await;
+    assert_eq!(session.texts(), ["lost boundary"]);
+    session.go(Some(&before)).await;
+    assert_eq!(session.texts(), ["old", "older"]);
+}
+
+#[tokio::test]
+async fn a_session_as_deep_as_it_is_long_is_walked_without_recursion() {
+    let entries = (0..100_000).map(|number: u32| Entry {
+        id: format!("{number:08x}"),
+        parent_id: number.checked_sub(1).map(|parent| format!("{parent:08x}")),
+        timestamp: String::new(),
+        kind: user("x"),
+    });
+    let leaf = format!("{:08x}", 99_999);
+    let tree = SessionTree::new(entries, Some(&leaf));
+    assert_eq!(tree.context(Some(&leaf)).len(), 100_000);
+    assert_eq!(tree.clone().len(), 100_000);
+}
+
+#[tokio::test]
+async fn a_fork_is_the_path_with_its_labels_boundary_and_name() {
+    let place = Place::new();
+    let mut session = Growing::new();
+    let label = |target: &str, label: Option<&str>| EntryKind::Label {
+        target_id: target.into(),
+        label: label.map(str::to_owned),
+    };
+    let first = session.add(user("one")).await;
+    let marked = session.add(label(&first, Some("begin"))).await;
+    let second = session.add(assistant("two")).await;
+    session.add(label(&second, Some("gone"))).await;
+    session.add(label(&second, None)).await;
+    let compaction = EntryKind::Compaction {
+        summary: "short".into(),
+        first_kept_entry_id: marked,
+        tokens_before: 1,
+        details: serde_json::Value::Null,
+    };
+    session.add(compaction).await;
+    let leaf = session.add(user("three")).await;
+    session.go(Some(&first)).await;
+    let named = EntryKind::SessionInfo {
+        name: Some("elsewhere".into()),
+    };
+    session.add(named).await;
+
+    let (path, mut header) = place.plan();
+    header.parent_session = Some(session.store.id().to_owned());
+    let (store, tree) = fork(&session.tree, Some(&leaf), path, header.clone())
+        .await
+        .unwrap();
+    assert_eq!(
+        texts(&tree.context(tree.leaf().as_deref())),
+        ["short", "two", "three"]
+    );
+    assert_eq!(
+        (tree.label(&first), tree.label(&second)),
+        (Some("begin"), None)
+    );
+    assert_eq!(tree.name(), Some("elsewhere"));
+    assert_eq!(tree.len(), 6);
+
+    let added = store.append(user("four")).await.unwrap();
+    assert_eq!(added.parent_id, tree.leaf());
+    let loaded = load(path_of(&store)).unwrap();
+    assert_eq!(loaded.header, header);
+    assert_eq!(loaded.reattached, 0);
+    let mut expected = fork_entries(&session.tree, Some(&leaf));
+    expected.push(added);
+    assert_eq!(loaded.entries, expected);
+}

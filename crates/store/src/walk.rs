@@ -1,0 +1,209 @@
+//! What holds at a place of the tree: the messages a model sees from there, and the model and level
+//! chosen last. Reads from the file what it needs and nothing else.
+
+use super::bodies::{Bodies, Record};
+use super::entry::{Entry, EntryKind};
+use super::envelope::Tag;
+use super::tree::SessionTree;
+use osier_agent::AgentMessage;
+use osier_agent::message::Summary;
+use osier_llm::ThinkingLevel;
+
+/// What holds at a place of the tree.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct State {
+    /// Provider and model id: the last one chosen, else the last one that answered.
+    pub model: Option<(String, String)>,
+    pub thinking_level: Option<ThinkingLevel>,
+    /// The session's name, whatever the place.
+    pub name: Option<String>,
+}
+
+/// A message of a conversation and the entry it stands in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ContextEntry {
+    pub id: String,
+    pub message: AgentMessage,
+    /// What a compaction knows beside its summary.
+    pub details: serde_json::Value,
+}
+
+/// The entries a conversation consists of, still to be read.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ContextPlan {
+    /// A compaction, and the root of what it stands for.
+    summary: Option<(Record, Option<String>)>,
+    messages: Vec<Record>,
+}
+
+impl SessionTree {
+    /// The messages a conversation at `leaf` consists of. A compaction on the way takes the place of
+    /// everything before the first entry it kept.
+    pub fn context(&self, leaf: Option<&str>) -> Vec<AgentMessage> {
+        self.context_plan(leaf).read(self.bodies())
+    }
+
+    pub(super) fn context_plan(&self, leaf: Option<&str>) -> ContextPlan {
+        let path = self.path_numbers(leaf.and_then(|id| self.number(id)));
+        let compaction = path
+            .iter()
+            .rposition(|number| self.tag(*number) == Tag::Compaction);
+        let mut plan = ContextPlan::default();
+        let start = compaction.map_or(0, |at| {
+            let record = self.record(path[at]);
+            let first_kept = match self.bodies().read(&record).kind {
+                EntryKind::Compaction {
+                    first_kept_entry_id,
+                    ..
+                } => self.number(&first_kept_entry_id),
+                _ => None,
+            };
+            let root = path.first().map(|root| self.id(*root));
+            plan.summary = Some((record, root));
+            first_kept
+                .and_then(|kept| path[..at].binary_search(&kept).ok())
+                .unwrap_or(at)
+        });
+        let sent = |tag: Tag| tag.is_message() || tag == Tag::BranchSummary;
+        let sent = path[start..]
+            .iter()
+            .filter(|number| sent(self.tag(**number)));
+        plan.messages = sent.map(|number| self.record(*number)).collect();
+        plan
+    }
+
+    /// Model, level and name at `leaf`.
+    pub fn state_at(&self, leaf: Option<&str>) -> State {
+        let mut state = StateSearch::default();
+        for number in self.walk(leaf.and_then(|id| self.number(id))) {
+            if state.wants(self.tag(number)) && state.see(&self.read(number)) {
+                break;
+            }
+        }
+        state.finish(self.name().map(str::to_owned))
+    }
+}
+
+impl ContextPlan {
+    /// Reads the messages. What can no longer be read is left out.
+    pub(super) fn read(&self, bodies: &Bodies) -> Vec<AgentMessage> {
+        let entries = self.read_entries(bodies);
+        entries.into_iter().map(|entry| entry.message).collect()
+    }
+
+    /// The same with their entries.
+    pub(super) fn read_entries(&self, bodies: &Bodies) -> Vec<ContextEntry> {
+        let mut context = Vec::with_capacity(self.messages.len() + 1);
+        if let Some((record, root)) = &self.summary
+            && let Some(entry) = bodies.try_read(record)
+            && let Some(AgentMessage::CompactionSummary(summary)) = message_of(&entry)
+        {
+            let details = match entry.kind {
+                EntryKind::Compaction { details, .. } => details,
+                _ => serde_json::Value::Null,
+            };
+            context.push(ContextEntry {
+                id: entry.id,
+                message: AgentMessage::CompactionSummary(Summary {
+                    from_id: root.clone(),
+                    ..summary
+                }),
+                details,
+            });
+        }
+        let entries = self
+            .messages
+            .iter()
+            .filter_map(|record| bodies.try_read(record));
+        context.extend(entries.filter_map(|entry| {
+            Some(ContextEntry {
+                id: entry.id.clone(),
+                message: into_message(entry)?,
+                details: serde_json::Value::Null,
+            })
+        }));
+        context
+    }
+}
+
+/// Looks for the state at a leaf among the entries from there towards the root.
+#[derive(Debug, Default)]
+pub(super) struct StateSearch {
+    state: State,
+    answered: Option<(String, String)>,
+}
+
+impl StateSearch {
+    /// Whether an entry of this kind may tell something new.
+    fn wants(&self, tag: Tag) -> bool {
+        match tag {
+            Tag::ModelChange => self.state.model.is_none(),
+            Tag::ThinkingLevelChange => self.state.thinking_level.is_none(),
+            Tag::Assistant => self.answered.is_none() && self.state.model.is_none(),
+            _ => false,
+        }
+    }
+
+    /// Takes the next entry; true when everything is known.
+    pub(super) fn see(&mut self, entry: &Entry) -> bool {
+        let state = &mut self.state;
+        match &entry.kind {
+            EntryKind::ModelChange { provider, model_id } if state.model.is_none() => {
+                state.model = Some((provider.clone(), model_id.clone()));
+            }
+            EntryKind::ThinkingLevelChange { thinking_level } => {
+                state.thinking_level.get_or_insert(*thinking_level);
+            }
+            EntryKind::Message {
+                message: AgentMessage::Assistant(message),
+            } if self.answered.is_none() && !message.model.is_empty() => {
+                self.answered = Some((message.provider.clone(), message.model.clone()));
+            }
+            _ => {}
+        }
+        state.model.is_some() && state.thinking_level.is_some()
+    }
+
+    pub(super) fn finish(self, name: Option<String>) -> State {
+        State {
+            model: self.state.model.or(self.answered),
+            name,
+            ..self.state
+        }
+    }
+}
+
+/// What a transcript shows of an entry, if anything.
+pub(super) fn message_of(entry: &Entry) -> Option<AgentMessage> {
+    let summary = |summary: &str, from_id: Option<&String>| Summary {
+        summary: summary.to_owned(),
+        from_id: from_id.cloned(),
+        timestamp: milliseconds(&entry.timestamp),
+    };
+    match &entry.kind {
+        EntryKind::Message { message } => Some(message.clone()),
+        EntryKind::BranchSummary {
+            from_id,
+            summary: text,
+        } => Some(AgentMessage::BranchSummary(summary(text, Some(from_id)))),
+        EntryKind::Compaction { summary: text, .. } => {
+            Some(AgentMessage::CompactionSummary(summary(text, None)))
+        }
+        _ => None,
+    }
+}
+
+/// The same of an entry that is needed no longer.
+pub(super) fn into_message(entry: Entry) -> Option<AgentMessage> {
+    match entry.kind {
+        EntryKind::Message { message } => Some(message),
+        _ => message_of(&entry),
+    }
+}
+
+/// Milliseconds since the Unix epoch; 0 for what is no time.
+fn milliseconds(timestamp: &str) -> i64 {
+    timestamp
+        .parse::<jiff::Timestamp>()
+        .map_or(0, jiff::Timestamp::as_millisecond)
+}

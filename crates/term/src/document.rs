@@ -1,0 +1,83 @@
+//! Reads TOML files of the user so that what is wrong with them can be told by line. A broken theme or
+//! keymap never stops the program; what is right in it still counts.
+
+use std::ops::Range;
+use std::path::Path;
+
+use toml::de::DeTable;
+
+use osier_base::problem::{Problem, nearest};
+
+/// A TOML file being read, and what was found wrong with it.
+#[derive(Debug)]
+pub(super) struct Document<'a> {
+    path: &'a Path,
+    text: &'a str,
+    problems: Vec<Problem>,
+}
+
+impl<'a> Document<'a> {
+    /// Parses as much as is sound; faults of the syntax become problems.
+    pub(super) fn parse(path: &'a Path, text: &'a str) -> (Self, DeTable<'a>) {
+        let (table, errors) = DeTable::parse_recoverable(text);
+        let mut document = Self {
+            path,
+            text,
+            problems: Vec::new(),
+        };
+        for error in errors {
+            let message = error.message().trim().to_lowercase();
+            document.report(error.span().unwrap_or_default(), message, None);
+        }
+        (document, table.into_inner())
+    }
+
+    pub(super) fn report(
+        &mut self,
+        span: Range<usize>,
+        message: impl Into<String>,
+        hint: Option<String>,
+    ) {
+        let problem = Problem::of_file(self.path, message, hint.unwrap_or_default());
+        self.problems.push(problem.at(self.text, span.start));
+    }
+
+    /// What was found, in the order of the file.
+    pub(super) fn finish(mut self) -> Vec<Problem> {
+        self.problems
+            .sort_by_key(|problem| (problem.line, problem.column));
+        self.problems
+    }
+
+    /// Line and column of a byte offset.
+    pub(super) fn place(&self, offset: usize) -> (usize, usize) {
+        let before = &self.text[..self.text.floor_char_boundary(offset)];
+        let line = before.matches('\n').count() + 1;
+        let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        (line, before[start..].chars().count() + 1)
+    }
+}
+
+/// The name that was probably meant, as a hint.
+pub(super) fn did_you_mean<'a>(
+    name: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Option<String> {
+    nearest(name, known).map(|name| format!("did you mean `{name}`?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_is_placed_and_the_rest_is_read() {
+        let text = "a = 1\nb = = 2\nc = 3\n";
+        let (document, table) = Document::parse(Path::new("x.toml"), text);
+        assert_eq!(document.problems[0].line, Some(2));
+        assert!(
+            table.contains_key("a") && table.contains_key("c"),
+            "{table:?}"
+        );
+    }
+}

@@ -1,0 +1,515 @@
+//! Writes the difference of two rows of cells as terminal bytes. Everything it believes about the
+//! terminal (cursor place, pen, visibility) is in its fields and holds from frame to frame.
+//!
+//! Autowrap is off while it draws, and the cursor is placed anew after the last column, so that it is
+//! also right where a terminal ignores that mode.
+
+use ratatui::buffer::Cell;
+use ratatui::layout::Size;
+use ratatui::style::Color;
+
+use super::glyph::{self, glyph};
+use super::link::Links;
+use super::motion::{self, Place, push_number, push_step};
+use super::pen::Pen;
+use super::{Cursor, CursorShape, Features};
+use crate::scroll::Scroll;
+
+/// Fewest blanks in the middle of a row that are erased instead of printed.
+const ERASE_RUN: usize = 10;
+/// Most unchanged columns that are printed again instead of skipped by a move.
+const BRIDGE: usize = 8;
+
+/// The encoder of one terminal.
+#[derive(Debug, Clone)]
+pub struct Encoder {
+    features: Features,
+    place: Option<Place>,
+    pen: Pen,
+    visible: Option<bool>,
+    shape: CursorShape,
+    changed: Vec<u16>,
+}
+
+impl Encoder {
+    /// For a terminal of which nothing is known but that its pen is the default one.
+    pub fn new(features: Features) -> Self {
+        Self {
+            features,
+            place: None,
+            pen: Pen::default(),
+            visible: None,
+            shape: CursorShape::Terminal,
+            changed: Vec::new(),
+        }
+    }
+
+    pub fn features(&self) -> Features {
+        self.features
+    }
+
+    pub fn set_features(&mut self, features: Features) {
+        self.features = features;
+    }
+
+    /// Puts the terminal into a known state and clears it.
+    pub fn clear(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"\x1b[m\x1b[?7l\x1b[H\x1b[2J");
+        self.place = Some(Place {
+            column: Some(0),
+            row: 0,
+        });
+        self.pen = Pen::default();
+        self.visible = None;
+    }
+
+    /// Moves a block of rows with a scroll region. Insert and delete line are used since the Linux console
+    /// and old multiplexers know no other scroll.
+    pub fn scroll(&mut self, scroll: Scroll, screen: Size, links: &Links, out: &mut Vec<u8>) {
+        // Uncovered rows take the background in force.
+        self.set_pen(self.pen.for_erase(Color::Reset), links, out);
+        if scroll.right - scroll.left < screen.width {
+            self.scroll_box(scroll, screen.height, out);
+            return;
+        }
+        let whole_tail = scroll.bottom >= screen.height;
+        if !whole_tail {
+            out.extend_from_slice(b"\x1b[");
+            if scroll.top > 0 {
+                push_number(out, scroll.top + 1);
+            }
+            out.push(b';');
+            push_number(out, scroll.bottom);
+            out.push(b'r');
+            // Some terminals go to the top of the margins instead of the screen.
+            self.place = (scroll.top == 0).then_some(Place {
+                column: Some(0),
+                row: 0,
+            });
+        }
+        motion::write_move(out, self.place, 0, scroll.top);
+        let end = if scroll.rows > 0 { b'M' } else { b'L' };
+        push_step(out, scroll.rows.unsigned_abs(), end);
+        self.place = Some(Place {
+            column: Some(0),
+            row: scroll.top,
+        });
+        if !whole_tail {
+            out.extend_from_slice(b"\x1b[r");
+            self.place = Some(Place {
+                column: Some(0),
+                row: 0,
+            });
+        }
+    }
+
+    /// Moves a box with margins on all sides, which are all taken back. A terminal that knows the side margins
+    /// knows SU and SD, and where the cursor stands does not matter to them.
+    fn scroll_box(&mut self, scroll: Scroll, height: u16, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"\x1b[?69h\x1b[");
+        push_number(out, scroll.left + 1);
+        out.push(b';');
+        push_number(out, scroll.right);
+        out.push(b's');
+        let whole_height = scroll.top == 0 && scroll.bottom >= height;
+        if !whole_height {
+            out.extend_from_slice(b"\x1b[");
+            push_number(out, scroll.top + 1);
+            out.push(b';');
+            push_number(out, scroll.bottom);
+            out.push(b'r');
+        }
+        let end = if scroll.rows > 0 { b'S' } else { b'T' };
+        push_step(out, scroll.rows.unsigned_abs(), end);
+        out.extend_from_slice(b"\x1b[?69l");
+        // Whether switching the mode moves the cursor differs; taking the margins back does everywhere.
+        self.place = (!whole_height).then_some(Place {
+            column: Some(0),
+            row: 0,
+        });
+        if !whole_height {
+            out.extend_from_slice(b"\x1b[r");
+        }
+    }
+
+    /// Writes what turns the shown row `previous` into `next`.
+    pub fn row(
+        &mut self,
+        row: u16,
+        previous: &[Cell],
+        next: &[Cell],
+        links: &Links,
+        out: &mut Vec<u8>,
+    ) {
+        let mut changed = std::mem::take(&mut self.changed);
+        glyph::changed_columns(previous, next, &mut changed);
+        // What is printed takes the place of an image everywhere; what is erased does not in xterm.
+        let may_erase = !previous.iter().any(glyph::is_skipped);
+        let tail = if may_erase {
+            self.blank_tail(next)
+        } else {
+            next.len()
+        };
+        let mut index = 0;
+        while let Some(&column) = changed.get(index) {
+            let start = usize::from(column);
+            let last = usize::from(changed[changed.len() - 1]);
+            let written = if start >= tail && last - start >= 3 {
+                self.erase_tail(row, column, &next[start], links, out);
+                next.len()
+            } else if may_erase && let Some(end) = self.blank_run(next, start, last) {
+                self.erase_run(row, column, &next[start..end], links, out);
+                end
+            } else {
+                self.bridge(row, next, start, links, out);
+                let (symbol, width) = glyph(next, start);
+                self.print(row, column, &next[start], (symbol, width), links, out);
+                let end = self.repeat(next, start + width, (start, symbol), last, out);
+                self.advance(row, end, next.len(), (symbol, width));
+                end
+            };
+            while changed
+                .get(index)
+                .is_some_and(|&next| usize::from(next) < written)
+            {
+                index += 1;
+            }
+        }
+        self.changed = changed;
+    }
+
+    /// Prints blanks where an image comes: its transparent parts must not show what stood there.
+    pub fn blank(
+        &mut self,
+        row: u16,
+        column: u16,
+        cells: &[Cell],
+        links: &Links,
+        out: &mut Vec<u8>,
+    ) {
+        let Some(first) = cells.first() else { return };
+        self.move_to(column, row, out);
+        self.set_pen(self.pen.for_cell(first, " "), links, out);
+        out.extend(std::iter::repeat_n(b' ', cells.len()));
+        self.lose_place();
+    }
+
+    /// Places, shapes, shows or hides the cursor where that differs from how it is.
+    pub fn cursor(&mut self, cursor: Option<Cursor>, out: &mut Vec<u8>) {
+        let Some(cursor) = cursor else {
+            if self.visible != Some(false) {
+                self.hide(out);
+            }
+            return;
+        };
+        self.move_to(cursor.position.x, cursor.position.y, out);
+        if self.shape != cursor.shape {
+            out.extend_from_slice(b"\x1b[");
+            push_number(out, cursor.shape.parameter());
+            out.extend_from_slice(b" q");
+            self.shape = cursor.shape;
+        }
+        if self.visible != Some(true) {
+            out.extend_from_slice(b"\x1b[?25h");
+            self.visible = Some(true);
+        }
+    }
+
+    pub fn hide(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"\x1b[?25l");
+        self.visible = Some(false);
+    }
+
+    /// Closes an open hyperlink: one that stays open would spread to what others print.
+    pub fn close_link(&mut self, links: &Links, out: &mut Vec<u8>) {
+        self.set_pen(self.pen.without_link(), links, out);
+    }
+
+    /// The cursor stands somewhere else: bytes were written that the encoder has not seen.
+    pub fn lose_place(&mut self) {
+        self.place = None;
+    }
+
+    pub(super) fn move_to(&mut self, column: u16, row: u16, out: &mut Vec<u8>) {
+        motion::write_move(out, self.place, column, row);
+        self.place = Some(Place {
+            column: Some(column),
+            row,
+        });
+    }
+
+    /// First column from which on the row is blank in one background that can be erased to.
+    fn blank_tail(&self, row: &[Cell]) -> usize {
+        let Some(last) = row.last() else {
+            return 0;
+        };
+        let mut start = row
+            .iter()
+            .rposition(|cell| !self.is_erased(cell, last.bg))
+            .map_or(0, |last| last + 1);
+        // The blank after a wide glyph is its second half.
+        if start > 0 && start < row.len() && glyph(row, start - 1).1 == 2 {
+            start += 1;
+        }
+        start
+    }
+
+    /// Whether the cell is what an erase to `background` leaves behind.
+    fn is_erased(&self, cell: &Cell, background: Color) -> bool {
+        cell.bg == background
+            && (background == Color::Reset || self.features.erase_background)
+            && glyph::is_plain_blank(cell)
+            && !glyph::is_skipped(cell)
+    }
+
+    /// The end of a run of blanks from `start` that is worth erasing; it ends at the last change at the
+    /// latest.
+    fn blank_run(&self, row: &[Cell], start: usize, last: usize) -> Option<usize> {
+        let background = row[start].bg;
+        let length = row[start..=last]
+            .iter()
+            .take_while(|cell| self.is_erased(cell, background))
+            .count();
+        (self.features.erase_characters && length >= ERASE_RUN).then_some(start + length)
+    }
+
+    fn erase_tail(&mut self, row: u16, column: u16, cell: &Cell, links: &Links, out: &mut Vec<u8>) {
+        self.move_to(column, row, out);
+        self.set_pen(self.pen.for_erase(cell.bg), links, out);
+        out.extend_from_slice(b"\x1b[K");
+    }
+
+    fn erase_run(
+        &mut self,
+        row: u16,
+        column: u16,
+        cells: &[Cell],
+        links: &Links,
+        out: &mut Vec<u8>,
+    ) {
+        self.move_to(column, row, out);
+        self.set_pen(self.pen.for_erase(cells[0].bg), links, out);
+        push_step(out, cells.len() as u16, b'X');
+    }
+
+    /// Prints unchanged cells between the cursor and `column` again where that is shorter than a move.
+    fn bridge(&mut self, row: u16, next: &[Cell], column: usize, links: &Links, out: &mut Vec<u8>) {
+        let Some(Place {
+            column: Some(from),
+            row: at,
+        }) = self.place
+        else {
+            return;
+        };
+        let from = usize::from(from);
+        if at != row || from >= column || column - from > BRIDGE {
+            return;
+        }
+        // A cursor in the middle of a wide glyph: a blank printed there would take its half away.
+        if from > 0 && glyph(next, from - 1).1 > 1 {
+            return;
+        }
+        let budget = motion::forward_cost((column - from) as u16);
+        let mut bytes = 0;
+        let mut at = from;
+        while at < column {
+            let (symbol, width) = glyph(next, at);
+            let fits = !glyph::is_skipped(&next[at])
+                && self.pen.for_cell(&next[at], symbol) == self.pen
+                && glyph::uncertain_columns(symbol, width).is_none();
+            bytes += symbol.len();
+            at += width;
+            if !fits || bytes > budget {
+                return;
+            }
+        }
+        if at != column {
+            return;
+        }
+        let mut at = from;
+        while at < column {
+            let (symbol, width) = glyph(next, at);
+            self.print(row, at as u16, &next[at], (symbol, width), links, out);
+            at += width;
+            self.advance(row, at, next.len(), (symbol, width));
+        }
+    }
+
+    fn print(
+        &mut self,
+        row: u16,
+        column: u16,
+        cell: &Cell,
+        (symbol, width): (&str, usize),
+        links: &Links,
+        out: &mut Vec<u8>,
+    ) {
+        self.move_to(column, row, out);
+        self.set_pen(self.pen.for_cell(cell, symbol), links, out);
+        if width == 2 && glyph::uncertain_columns(symbol, width).is_some() {
+            // A terminal that draws it in one column must not show what stood in the second.
+            out.extend_from_slice(b"  ");
+            self.place = Some(Place { column: None, row });
+            self.move_to(column, row, out);
+        }
+        out.extend_from_slice(symbol.as_bytes());
+    }
+
+    /// Repeats the glyph just printed as often as the row has it; returns the column after the last. Only
+    /// ASCII: tmux 3.3 forgets other characters.
+    fn repeat(
+        &self,
+        next: &[Cell],
+        from: usize,
+        (first, symbol): (usize, &str),
+        last: usize,
+        out: &mut Vec<u8>,
+    ) -> usize {
+        if !self.features.repeat || from != first + 1 || symbol.len() != 1 {
+            return from;
+        }
+        let count = (from..=last)
+            .take_while(|&column| {
+                let (other, width) = glyph(next, column);
+                width == 1
+                    && !glyph::is_skipped(&next[column])
+                    && glyph::looks_same((&next[column], other), (&next[first], symbol))
+            })
+            .count();
+        if count * symbol.len() <= 3 + motion::digits(count as u16) {
+            return from;
+        }
+        push_step(out, count as u16, b'b');
+        from + count
+    }
+
+    fn advance(&mut self, row: u16, column: usize, width: usize, glyph: (&str, usize)) {
+        let known = column < width && glyph::uncertain_columns(glyph.0, glyph.1).is_none();
+        self.place = Some(Place {
+            column: known.then_some(column as u16),
+            row,
+        });
+    }
+
+    fn set_pen(&mut self, pen: Pen, links: &Links, out: &mut Vec<u8>) {
+        let links = self.features.links.then_some(links);
+        self.pen.write_change(pen, links, out);
+        self.pen = pen;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use ratatui::buffer::Buffer;
+    use ratatui::layout::Rect;
+    use ratatui::style::Style;
+
+    use super::*;
+
+    fn row(width: u16, spans: &[(u16, &str, Style)]) -> Buffer {
+        let mut buffer = Buffer::empty(Rect::new(0, 0, width, 1));
+        for (column, text, style) in spans {
+            buffer.set_string(*column, 0, text, *style);
+        }
+        buffer
+    }
+
+    fn encode(features: Features, previous: &Buffer, next: &Buffer) -> String {
+        let mut encoder = Encoder::new(features);
+        let mut out = Vec::new();
+        encoder.move_to(0, 0, &mut out);
+        out.clear();
+        encoder.row(
+            0,
+            &previous.content,
+            &next.content,
+            &Links::default(),
+            &mut out,
+        );
+        String::from_utf8(out).unwrap().replace('\x1b', "^")
+    }
+
+    #[test]
+    fn a_row_costs_what_changed() {
+        let plain = Style::new();
+        let features = Features::default();
+        let long = "a long line of text that fills the row";
+        for (previous, next, expected) in [
+            (
+                row(40, &[(0, "abc", plain)]),
+                row(40, &[(0, "abcd", plain)]),
+                "abcd",
+            ),
+            (
+                row(40, &[(0, "abcdef", plain)]),
+                row(40, &[(0, "abcdeg", plain)]),
+                "^[6Gg",
+            ),
+            (
+                row(40, &[(0, long, plain)]),
+                row(40, &[(0, "a1", plain)]),
+                "a1^[K",
+            ),
+            (
+                row(40, &[(0, "aXcYd", plain)]),
+                row(40, &[(0, "a1c2d", plain)]),
+                "a1c2",
+            ),
+            (
+                row(40, &[(0, long, plain)]),
+                row(40, &[(30, "the row!", plain)]),
+                "^[30X^[31Gthe row!",
+            ),
+            (row(40, &[]), row(40, &[(38, "漢", plain)]), "^[39G漢"),
+            (
+                row(40, &[]),
+                row(40, &[(4, "ok", plain.red())]),
+                "    ^[31mok",
+            ),
+        ] {
+            assert_eq!(encode(features, &previous, &next), expected);
+        }
+    }
+
+    #[test]
+    fn a_rule_is_repeated_where_the_terminal_can() {
+        let rule = "-".repeat(40);
+        let next = row(40, &[(0, &rule, Style::new())]);
+        let features = Features {
+            repeat: true,
+            ..Features::default()
+        };
+        assert_eq!(encode(features, &row(40, &[]), &next), "-^[39b");
+    }
+
+    #[test]
+    fn a_tinted_row_is_erased_only_where_that_keeps_the_tint() {
+        let next = row(40, &[(0, &" ".repeat(40), Style::new().on_blue())]);
+        let features = Features {
+            erase_background: true,
+            ..Features::default()
+        };
+        assert_eq!(encode(features, &row(40, &[]), &next), "^[44m^[K");
+        let printed = encode(Features::default(), &row(40, &[]), &next);
+        assert_eq!(printed, format!("^[44m{}", " ".repeat(40)));
+    }
+
+    #[test]
+    fn a_link_is_opened_once_and_closed() {
+        let links = Links::default();
+        let id = links.intern(&Arc::from("https://example.com/")).unwrap();
+        let next = row(
+            40,
+            &[(0, "see", id.style(Style::new())), (3, " it", Style::new())],
+        );
+        let mut encoder = Encoder::new(Features::default());
+        let mut out = Vec::new();
+        encoder.clear(&mut out);
+        out.clear();
+        encoder.row(0, &row(40, &[]).content, &next.content, &links, &mut out);
+        let text = String::from_utf8(out).unwrap().replace('\x1b', "^");
+        assert_eq!(text, "^]8;id=0;https://example.com/^\\see^[C^]8;;^\\it");
+    }
+}

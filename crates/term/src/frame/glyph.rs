@@ -1,0 +1,284 @@
+//! What a row of cells looks like on a terminal: which cell starts a glyph, how wide it is, whether two
+//! cells look the same. The encoder and the scroll detection share these answers.
+
+use ratatui::buffer::{Cell, CellDiffOption};
+use ratatui::style::{Color, Modifier};
+
+use super::link::LinkId;
+use osier_base::text;
+
+/// Modifiers that show on a blank cell.
+pub(super) const SHOW_ON_BLANK: Modifier = Modifier::REVERSED
+    .union(Modifier::UNDERLINED)
+    .union(Modifier::CROSSED_OUT)
+    .union(Modifier::SLOW_BLINK)
+    .union(Modifier::RAPID_BLINK);
+
+/// The symbol that is shown for the cell at `column`, and its width (1 or 2). A wide symbol whose second
+/// half is taken by something else (an overlay, the right edge) or one that could steer the terminal is
+/// shown as a blank.
+pub(super) fn glyph(row: &[Cell], column: usize) -> (&str, usize) {
+    let symbol = row[column].symbol();
+    if let [byte] = symbol.as_bytes() {
+        return if byte.is_ascii_control() {
+            (" ", 1)
+        } else {
+            (symbol, 1)
+        };
+    }
+    match text::grapheme_width(symbol) {
+        _ if symbol.chars().any(char::is_control) => (" ", 1),
+        1 => (symbol, 1),
+        2 if row.get(column + 1).is_some_and(is_second_half) => (symbol, 2),
+        _ => (" ", 1),
+    }
+}
+
+fn is_second_half(cell: &Cell) -> bool {
+    cell.symbol() == " " && !is_skipped(cell)
+}
+
+/// Whether the edge left of `column` goes through a wide glyph.
+pub(crate) fn is_cut_at(row: &[Cell], column: usize) -> bool {
+    column > 0 && column < row.len() && glyph(row, column - 1).1 == 2
+}
+
+/// Most columns that any terminal takes for a glyph.
+const MOST_COLUMNS: usize = 16;
+
+/// The most columns that a terminal may take for this glyph, where terminals disagree: those that do not
+/// know a cluster draw its characters side by side, or only the first of them. `None` where all agree.
+pub(super) fn uncertain_columns(symbol: &str, width: usize) -> Option<usize> {
+    if symbol.len() <= 2 {
+        return None;
+    }
+    let mut chars = symbol.chars();
+    let first = chars.next()?;
+    let Some(second) = chars.next() else {
+        return is_newer_emoji(first).then_some(2);
+    };
+    let selects = matches!(second, '\u{fe00}'..='\u{fe0f}' | '\u{200d}');
+    if width < 2 && !selects {
+        return None;
+    }
+    let mut bytes = [0; 4];
+    let columns = |character: char| text::grapheme_width(character.encode_utf8(&mut bytes));
+    let apart: usize = symbol.chars().map(columns).sum();
+    Some(apart.clamp(2, MOST_COLUMNS))
+}
+
+/// Emoji that came with Unicode 11 and later, which older terminals draw in one column.
+fn is_newer_emoji(character: char) -> bool {
+    matches!(character,
+        '\u{1f6d5}'..='\u{1f6df}' | '\u{1f6f7}'..='\u{1f6ff}' | '\u{1f7e0}'..='\u{1f7ff}'
+        | '\u{1f900}'..='\u{1f90f}' | '\u{1f93f}' | '\u{1f94d}'..='\u{1f94f}'
+        | '\u{1f96c}'..='\u{1f97f}' | '\u{1f998}'..='\u{1f9bf}' | '\u{1f9c1}'..='\u{1f9cf}'
+        | '\u{1f9e7}'..='\u{1faff}')
+}
+
+/// A cell that holds an image: the terminal draws it, the encoder leaves it alone.
+pub(crate) fn is_skipped(cell: &Cell) -> bool {
+    cell.diff_option == CellDiffOption::Skip
+}
+
+/// Whether the cell is a blank of which only the background shows.
+pub(super) fn is_plain_blank(cell: &Cell) -> bool {
+    cell.symbol() == " " && !cell.modifier.intersects(SHOW_ON_BLANK) && LinkId::of(cell).is_none()
+}
+
+/// Whether the cell is what an erase leaves behind.
+pub(super) fn is_default_blank(cell: &Cell) -> bool {
+    cell.bg == Color::Reset && is_plain_blank(cell)
+}
+
+/// Whether two rows are the same, cell by cell. Every cell of the screen is compared in every frame, nearly all
+/// of them hold one byte, and nearly all are the same.
+pub(crate) fn same_row(a: &[Cell], b: &[Cell]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_cell(a, b))
+}
+
+#[expect(
+    clippy::inline_always,
+    reason = "called for every cell of every frame, and the program is compiled for size"
+)]
+#[inline(always)]
+pub(crate) fn same_cell(a: &Cell, b: &Cell) -> bool {
+    let same_symbol = match (a.symbol().as_bytes(), b.symbol().as_bytes()) {
+        ([a], [b]) => a == b,
+        (a, b) => a == b,
+    };
+    same_symbol
+        && a.fg == b.fg
+        && a.bg == b.bg
+        && a.modifier == b.modifier
+        && a.underline_color == b.underline_color
+        && a.diff_option == b.diff_option
+}
+
+/// Whether two glyphs look the same.
+pub(super) fn looks_same(a: (&Cell, &str), b: (&Cell, &str)) -> bool {
+    if a.1 != b.1 || a.0.bg != b.0.bg || is_skipped(a.0) != is_skipped(b.0) {
+        return false;
+    }
+    let same_style = a.0.fg == b.0.fg
+        && a.0.modifier == b.0.modifier
+        && a.0.underline_color == b.0.underline_color;
+    same_style || (a.1 == " " && bare(a.0) && bare(b.0))
+}
+
+fn bare(cell: &Cell) -> bool {
+    !cell.modifier.intersects(SHOW_ON_BLANK) && LinkId::of(cell).is_none()
+}
+
+/// Collects the columns of `next` that have to be written where `previous` is shown: starts of glyphs
+/// only, in order.
+pub(super) fn changed_columns(previous: &[Cell], next: &[Cell], changed: &mut Vec<u16>) {
+    changed.clear();
+    let differs = |column: &usize| !same_cell(&previous[*column], &next[*column]);
+    let width = previous.len().min(next.len());
+    let Some(first) = (0..width).find(differs) else {
+        return;
+    };
+    let last = (first..width).rev().find(differs).unwrap_or(first);
+    // What a terminal may have drawn over beside a glyph of uncertain width.
+    let mut spoilt = 0;
+    let mut column = first.saturating_sub(1);
+    // One cell more on either side: the halves of a wide glyph that came or went.
+    let (mut in_previous, mut in_next) = (false, false);
+    while column < (last + 2).max(spoilt).min(width) {
+        let (old, old_width) = if in_previous {
+            (" ", 0)
+        } else {
+            glyph(previous, column)
+        };
+        let (new, new_width) = if in_next {
+            (" ", 0)
+        } else {
+            glyph(next, column)
+        };
+        let same = column >= spoilt
+            && old_width == new_width
+            && looks_same((&previous[column], old), (&next[column], new));
+        if new_width > 0 && !is_skipped(&next[column]) && !same {
+            changed.push(column as u16);
+            if let Some(columns) = uncertain_columns(new, new_width) {
+                spoilt = spoilt.max(column + columns);
+            }
+        }
+        in_previous = old_width == 2;
+        in_next = new_width == 2;
+        column += 1;
+    }
+}
+
+/// A hash of what a row looks like.
+pub(crate) fn row_hash(row: &[Cell]) -> u64 {
+    row.iter().fold(0xcbf2_9ce4_8422_2325, |hash, cell| {
+        if is_default_blank(cell) && !is_skipped(cell) {
+            return mix(hash, 1);
+        }
+        let hash = cell
+            .symbol()
+            .as_bytes()
+            .chunks(8)
+            .fold(hash, |hash, chunk| {
+                let mut word = [0; 8];
+                word[..chunk.len()].copy_from_slice(chunk);
+                mix(hash, u64::from_le_bytes(word))
+            });
+        let hash = mix(hash, u64::from(cell.modifier.bits()));
+        let hash = mix(hash, colour_bits(cell.fg) << 32 | colour_bits(cell.bg));
+        mix(hash, colour_bits(cell.underline_color))
+    })
+}
+
+/// Number of cells of a row that show more than a background.
+pub(crate) fn inked(row: &[Cell]) -> i64 {
+    row.iter()
+        .map(|cell| i64::from(!is_plain_blank(cell)))
+        .sum()
+}
+
+fn mix(hash: u64, word: u64) -> u64 {
+    (hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95)
+}
+
+fn colour_bits(colour: Color) -> u64 {
+    match colour {
+        Color::Reset => 0,
+        Color::Indexed(index) => 0x100 | u64::from(index),
+        Color::Rgb(red, green, blue) => {
+            0x0100_0000 | u64::from(u32::from_be_bytes([0, red, green, blue]))
+        }
+        named => 0x200 | super::pen::ansi_number(named).map_or(0xff, u64::from),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui::buffer::Buffer;
+    use ratatui::layout::Rect;
+    use ratatui::style::Style;
+
+    use super::*;
+
+    fn row(text: &str) -> Vec<Cell> {
+        let mut buffer = Buffer::empty(Rect::new(0, 0, 8, 1));
+        buffer.set_string(0, 0, text, Style::new());
+        buffer.content
+    }
+
+    fn changed(previous: &[Cell], next: &[Cell]) -> Vec<u16> {
+        let mut columns = Vec::new();
+        changed_columns(previous, next, &mut columns);
+        columns
+    }
+
+    #[test]
+    fn halves_of_wide_glyphs_are_written_again() {
+        assert_eq!(changed(&row("漢字"), &row("漢x")), [2, 3]);
+        assert_eq!(changed(&row("ab"), &row("漢")), [0]);
+        assert_eq!(changed(&row("x漢"), &row("漢")), [0, 2]);
+        assert_eq!(changed(&row("abc"), &row("abc")), [0; 0]);
+    }
+
+    #[test]
+    fn what_a_wider_glyph_may_cover_is_written_again() {
+        let family = "👩\u{200d}👧";
+        let next = format!("{family}cdef");
+        assert_eq!(changed(&row("abcdef"), &row(&next)), [0, 2, 3]);
+        assert_eq!(changed(&row(&format!("{family}cdeg")), &row(&next)), [5]);
+        for (symbol, width, columns) in [
+            ("a", 1, None),
+            ("漢", 2, None),
+            ("🦀", 2, None),
+            ("e\u{301}", 1, None),
+            ("🫠", 2, Some(2)),
+            ("❤\u{fe0f}", 2, Some(2)),
+            ("🇩🇪", 2, Some(2)),
+            ("👩\u{200d}👩\u{200d}👧", 2, Some(6)),
+        ] {
+            assert_eq!(uncertain_columns(symbol, width), columns, "{symbol}");
+        }
+    }
+
+    #[test]
+    fn a_blank_shows_only_its_background() {
+        let mut next = row("");
+        next[3].set_fg(Color::Red);
+        assert_eq!(changed(&row(""), &next), [0; 0]);
+        next[3].set_bg(Color::Red);
+        assert_eq!(changed(&row(""), &next), [3]);
+    }
+
+    #[test]
+    fn a_wide_glyph_without_room_and_a_control_sequence_are_blanks() {
+        let mut cells = row("abcdefg");
+        cells[7].set_symbol("漢");
+        cells[0].set_symbol("\x1b[2J");
+        cells[2].set_symbol("漢");
+        for column in [0, 2, 7] {
+            assert_eq!(glyph(&cells, column), (" ", 1), "{column}");
+        }
+    }
+}

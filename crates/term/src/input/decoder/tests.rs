@@ -1,0 +1,278 @@
+use crossterm::event::{MouseButton, MouseEventKind};
+use proptest::prelude::*;
+
+use super::*;
+use crate::input::MouseInput;
+
+fn decode(bytes: &[u8]) -> Vec<InputEvent> {
+    let mut decoder = Decoder::default();
+    let mut events = Vec::new();
+    decoder.feed(bytes, &mut events);
+    decoder.expire(&mut events);
+    events
+}
+
+fn keys(bytes: &[u8]) -> Vec<(KeyCode, KeyModifiers)> {
+    decode(bytes)
+        .into_iter()
+        .map(|event| match event {
+            InputEvent::Key(key) => (key.code, key.modifiers),
+            other => panic!("not a key: {other:?}"),
+        })
+        .collect()
+}
+
+#[test]
+fn every_encoding_of_a_key_gives_the_same_key() {
+    use KeyCode::{
+        BackTab, Backspace, Char, Delete, End, Enter, Esc, F, Home, Left, PageUp, Tab, Up,
+    };
+    const CTRL: KeyModifiers = KeyModifiers::CONTROL;
+    const ALT: KeyModifiers = KeyModifiers::ALT;
+    const SHIFT: KeyModifiers = KeyModifiers::SHIFT;
+    const NONE: KeyModifiers = KeyModifiers::NONE;
+    for (bytes, code, modifiers) in [
+        ("a", Char('a'), NONE),
+        ("é", Char('é'), NONE),
+        ("\x03", Char('c'), CTRL),
+        ("\x1b[99;5u", Char('c'), CTRL),
+        ("\x1b[27;5;99~", Char('c'), CTRL),
+        ("\x1b[1089::99;5u", Char('c'), CTRL),
+        ("\x1b[99;69u", Char('c'), CTRL),
+        ("\x1b[80;6u", Char('p'), CTRL | SHIFT),
+        ("\x1b[97:65;2u", Char('A'), NONE),
+        ("\x1b[27;2;65~", Char('A'), NONE),
+        ("\x1b[49:33;2u", Char('!'), NONE),
+        ("\x1b[97;1:2u", Char('a'), NONE),
+        ("\0", Char(' '), CTRL),
+        ("\x1b[32;5u", Char(' '), CTRL),
+        ("\x1f", Char('_'), CTRL),
+        ("\x1bx", Char('x'), ALT),
+        ("\x1b[120;3u", Char('x'), ALT),
+        ("\x1bé", Char('é'), ALT),
+        ("\x1b\r", Enter, ALT),
+        ("\x1b[13;2u", Enter, SHIFT),
+        ("\x1b[27;2;13~", Enter, SHIFT),
+        ("\n", Char('j'), CTRL),
+        ("\r", Enter, NONE),
+        ("\x1b[57414u", Enter, NONE),
+        ("\t", Tab, NONE),
+        ("\x1b[Z", BackTab, NONE),
+        ("\x1b[9;2u", BackTab, NONE),
+        ("\x1b[1;2Z", BackTab, NONE),
+        ("\x7f", Backspace, NONE),
+        ("\x1b\x7f", Backspace, ALT),
+        ("\x1b", Esc, NONE),
+        ("\x1b[27u", Esc, NONE),
+        ("\x1b[A", Up, NONE),
+        ("\x1bOA", Up, NONE),
+        ("\x1b[1;3A", Up, ALT),
+        ("\x1b\x1b[A", Up, ALT),
+        ("\x1b[1;5D", Left, CTRL),
+        ("\x1bOd", Left, CTRL),
+        ("\x1b[d", Left, SHIFT),
+        ("\x1b[H", Home, NONE),
+        ("\x1b[1~", Home, NONE),
+        ("\x1b[8~", End, NONE),
+        ("\x1b[3;3~", Delete, ALT),
+        ("\x1b[3^", Delete, CTRL),
+        ("\x1b[5;5~", PageUp, CTRL),
+        ("\x1bOP", F(1), NONE),
+        ("\x1b[[A", F(1), NONE),
+        ("\x1b[11~", F(1), NONE),
+        ("\x1b[1;2R", F(3), SHIFT),
+        ("\x1b[24;6~", F(12), CTRL | SHIFT),
+        ("\x1b[57376u", F(13), NONE),
+        ("\x1bOq", Char('1'), NONE),
+        ("\x1b[57400u", Char('1'), NONE),
+        ("\x1b[", Char('['), ALT),
+        ("\x1bO", Char('O'), ALT),
+    ] {
+        assert_eq!(keys(bytes.as_bytes()), [(code, modifiers)], "{bytes:?}");
+    }
+}
+
+#[test]
+fn releases_and_unknown_sequences_type_nothing() {
+    for bytes in [
+        "\x1b[97;1:3u",
+        "\x1b[57441;2u",
+        "\x1b[?1;2;3z",
+        "\x1b[>41;354;0c",
+        "\x1b[M abc"[..6].into(),
+        "\x1bP1+r544e=78\x1b\\",
+        "\x1b]4;99;rgb:00/00/00\x07",
+        "\x1b[201~",
+        "\x1b]11;rgb:1e1e/1e",
+    ] {
+        assert_eq!(decode(bytes.as_bytes()), [], "{bytes:?}");
+    }
+}
+
+#[test]
+fn replies_are_told_from_keys_among_which_they_come() {
+    use TerminalReply as Reply;
+    let stream = b"h\x1b[?1u\x1b]11;rgb:1e1e/1e1e/2e2e\x1b\\i\x1b]10;rgb:ff/ff/ff\x07\
+        \x1b[?2026;2$y\x1bP>|tmux 3.5a\x1b\\\x1b[?62;4;22c\x1b[?997;2n\x1b[6;20;10t\x1b_Gi=1;OK\x1b\\!";
+    assert_eq!(
+        decode(stream),
+        [
+            InputEvent::Key(KeyPress::char('h')),
+            InputEvent::Reply(Reply::KeyboardFlags(1)),
+            InputEvent::Reply(Reply::Background((30, 30, 46))),
+            InputEvent::Key(KeyPress::char('i')),
+            InputEvent::Reply(Reply::Foreground((255, 255, 255))),
+            InputEvent::Reply(Reply::Mode {
+                mode: 2026,
+                state: 2
+            }),
+            InputEvent::Reply(Reply::Version("tmux 3.5a".into())),
+            InputEvent::Reply(Reply::DeviceAttributes(vec![62, 4, 22])),
+            InputEvent::Reply(Reply::DarkScheme(false)),
+            InputEvent::Reply(Reply::CellSize(10, 20)),
+            InputEvent::Reply(Reply::Graphics(true)),
+            InputEvent::Key(KeyPress::char('!')),
+        ]
+    );
+}
+
+#[test]
+fn mouse_focus_and_size_are_read() {
+    let mouse = |kind, column, row, modifiers| {
+        InputEvent::Mouse(MouseInput {
+            kind,
+            column,
+            row,
+            modifiers,
+        })
+    };
+    assert_eq!(
+        decode(b"\x1b[<0;5;7M\x1b[<32;6;7M\x1b[<0;6;7m\x1b[<65;1;1M\x1b[<20;300;200M\x1b[I\x1b[O\x1b[48;40;120;800;1200t"),
+        [
+            mouse(MouseEventKind::Down(MouseButton::Left), 4, 6, KeyModifiers::NONE),
+            mouse(MouseEventKind::Drag(MouseButton::Left), 5, 6, KeyModifiers::NONE),
+            mouse(MouseEventKind::Up(MouseButton::Left), 5, 6, KeyModifiers::NONE),
+            mouse(MouseEventKind::ScrollDown, 0, 0, KeyModifiers::NONE),
+            mouse(
+                MouseEventKind::Down(MouseButton::Left),
+                299,
+                199,
+                KeyModifiers::SHIFT | KeyModifiers::CONTROL
+            ),
+            InputEvent::FocusGained,
+            InputEvent::FocusLost,
+            InputEvent::Resize(120, 40),
+        ]
+    );
+}
+
+#[test]
+fn pasted_text_is_text() {
+    for (pasted, expected) in [
+        ("plain", "plain"),
+        ("two\rlines\r\nthree\n", "two\nlines\nthree\n"),
+        (
+            "an \x1b[31mescape\x1b[0m and \x1b[200~ inside",
+            "an escape and  inside",
+        ),
+        ("tmux\x1b[106;5uline", "tmux\nline"),
+        ("漢字\tx", "漢字\tx"),
+    ] {
+        let stream = format!("a\x1b[200~{pasted}\x1b[201~b");
+        let expected = [
+            InputEvent::Key(KeyPress::char('a')),
+            InputEvent::Paste(expected.to_owned()),
+            InputEvent::Key(KeyPress::char('b')),
+        ];
+        assert_eq!(decode(stream.as_bytes()), expected, "{pasted:?}");
+    }
+}
+
+#[test]
+fn a_large_paste_in_small_chunks_is_searched_once() {
+    let line = "x".repeat(99) + "\r";
+    let text = line.repeat(20_000);
+    let mut decoder = Decoder::default();
+    let mut events = Vec::new();
+    decoder.feed(b"\x1b[200~", &mut events);
+    for chunk in text.as_bytes().chunks(64) {
+        decoder.feed(chunk, &mut events);
+        assert!(decoder.buffer.len() - decoder.searched == 0);
+    }
+    assert_eq!(decoder.waiting(), Waiting::Paste);
+    decoder.feed(b"\x1b[201~", &mut events);
+    assert_eq!(events, [InputEvent::Paste(text.replace('\r', "\n"))]);
+    assert_eq!(decoder.buffer.capacity(), 0);
+}
+
+#[test]
+fn what_is_waited_for_is_known() {
+    for (bytes, expected) in [
+        ("a", Waiting::Nothing),
+        ("\x1b", Waiting::Escape),
+        ("\x1b[", Waiting::Sequence),
+        ("\x1b]11;rgb", Waiting::Sequence),
+        ("\x1b[200~text", Waiting::Paste),
+        ("\x1b[A", Waiting::Nothing),
+    ] {
+        let mut decoder = Decoder::default();
+        decoder.feed(bytes.as_bytes(), &mut Vec::new());
+        assert_eq!(decoder.waiting(), expected, "{bytes:?}");
+    }
+}
+
+fn piece() -> impl Strategy<Value = Vec<u8>> {
+    let known = [
+        "\x1b",
+        "\x1b[A",
+        "\x1b[1;5C",
+        "\x1b[99;5u",
+        "\x1b[97;1:3u",
+        "\x1bOP",
+        "\x1b[<0;3;4M",
+        "é漢🦀",
+        "hello",
+        "\x1b]11;rgb:1e1e/1e1e/1e1e\x1b\\",
+        "\x1b]10;rgb:ff/ff/ff\x07",
+        "\x1b[?62;4c",
+        "\x1bP>|x\x1b\\",
+        "\x1b\x1b[B",
+        "\x1b[200~pa\x1b[ste\r\n漢\x1b[201~",
+        "\x1b[[B",
+        "\x1b[M !!",
+        "\x1b[I",
+        "\r",
+        "\x7f",
+        "\x1bx",
+        "\x1b\r",
+    ];
+    prop_oneof![
+        8 => proptest::sample::select(known.to_vec()).prop_map(|text| text.as_bytes().to_vec()),
+        1 => proptest::collection::vec(any::<u8>(), 1..6),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_chunking_gives_the_same_events(
+        pieces in proptest::collection::vec(piece(), 0..12),
+        cuts in proptest::collection::vec(1_usize..9, 1..40),
+    ) {
+        let stream = pieces.concat();
+        let mut decoder = Decoder::default();
+        let mut events = Vec::new();
+        let mut rest = stream.as_slice();
+        for cut in cuts.iter().cycle() {
+            if rest.is_empty() {
+                break;
+            }
+            let (chunk, after) = rest.split_at((*cut).min(rest.len()));
+            decoder.feed(chunk, &mut events);
+            rest = after;
+        }
+        decoder.expire(&mut events);
+        prop_assert_eq!(events, decode(&stream));
+    }
+}

@@ -1,0 +1,106 @@
+//! Writes one binding into a keymap file. Every other byte of the file stays.
+
+use toml::de::DeTable;
+
+use super::notation::{describe_all, parse_sequence};
+use crate::input::KeyPress;
+
+/// The text of a keymap file in which `keys` start `action` in a context; an empty action takes them away.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn set(text: &str, context: &str, keys: &[KeyPress], action: &str) -> Result<String, String> {
+    let table = DeTable::parse(text).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        let line = text[..text.floor_char_boundary(at)].matches('\n').count() + 1;
+        format!("line {line}: {}", error.message().trim().to_lowercase())
+    })?;
+    let table = table.into_inner();
+    let leader = table
+        .get("leader")
+        .and_then(|leader| leader.get_ref().as_str());
+    let leader = leader.and_then(|leader| parse_sequence(leader, None).ok());
+    let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
+    let line = format!("{} = {}\n", quoted(&describe_all(keys)), quoted(action));
+    let mut changed = text.to_owned();
+    let found = table.iter().find(|(name, _)| &**name.get_ref() == context);
+    let Some((name, bindings)) = found else {
+        let gap = if text.is_empty() || text.ends_with("\n\n") {
+            ""
+        } else if text.ends_with('\n') {
+            "\n"
+        } else {
+            "\n\n"
+        };
+        for part in [gap, "[", context, "]\n", &line] {
+            changed.push_str(part);
+        }
+        return Ok(changed);
+    };
+    let bindings = bindings
+        .get_ref()
+        .as_table()
+        .ok_or_else(|| format!("`{context}` is no table"))?;
+    let same = bindings.iter().find(|(written, _)| {
+        parse_sequence(written.get_ref(), leader.as_deref()).is_ok_and(|written| written == keys)
+    });
+    if let Some((_, value)) = same {
+        changed.replace_range(value.span(), &quoted(action));
+        return Ok(changed);
+    }
+    // Behind the last binding of the context, or behind its heading.
+    let ends = bindings.iter().map(|(_, value)| value.span().end);
+    let behind = ends.max().unwrap_or(name.span().end);
+    let at = text[behind..]
+        .find('\n')
+        .map_or(text.len(), |at| behind + at + 1);
+    let before = if text[..at].ends_with('\n') { "" } else { "\n" };
+    changed.insert_str(at, &format!("{before}{line}"));
+    Ok(changed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_binding_changes_and_every_other_byte_stays() {
+        let text =
+            "leader = \"ctrl+x\"\n\n# mine\n[editor]\n\"leader s\" = \"submit\" # send\n\n[list]\n";
+        for (context, keys, action, expected) in [
+            (
+                "editor",
+                "ctrl+x s",
+                "newline",
+                text.replace("\"submit\"", "\"newline\""),
+            ),
+            ("editor", "ctrl+x s", "", text.replace("\"submit\"", "\"\"")),
+            (
+                "editor",
+                "alt+k",
+                "undo",
+                text.replace("# send\n", "# send\n\"alt+k\" = \"undo\"\n"),
+            ),
+            ("list", "f3", "first", format!("{text}\"f3\" = \"first\"\n")),
+            (
+                "global",
+                "f3",
+                "help",
+                format!("{text}\n[global]\n\"f3\" = \"help\"\n"),
+            ),
+        ] {
+            let keys = parse_sequence(keys, None).unwrap();
+            assert_eq!(set(text, context, &keys, action).as_deref(), Ok(&*expected));
+        }
+        let keys = parse_sequence("f3", None).unwrap();
+        assert_eq!(
+            set("", "global", &keys, "help").as_deref(),
+            Ok("[global]\n\"f3\" = \"help\"\n")
+        );
+        assert!(
+            set("[a\n", "global", &keys, "help")
+                .unwrap_err()
+                .starts_with("line 1")
+        );
+    }
+}

@@ -1,0 +1,315 @@
+//! Colours as themes write them, and as terminals of lesser depth show them.
+
+use ratatui::style::Color;
+
+use osier_base::ansi::Hue;
+
+/// A colour of a theme.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Colour {
+    /// The terminal's own foreground or background.
+    Default,
+    /// One of the terminal's sixteen, as it shows them.
+    Ansi(u8),
+    /// One of the fixed 240.
+    Indexed(u8),
+    Rgb(u8, u8, u8),
+}
+
+/// How many colours the terminal shows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum ColourDepth {
+    True,
+    /// 256
+    Indexed,
+    /// 16
+    #[default]
+    Ansi,
+    None,
+}
+
+/// Names in theme files, in the order of the terminal's sixteen.
+pub(super) const NAMES: [&str; 16] = [
+    "black",
+    "red",
+    "green",
+    "yellow",
+    "blue",
+    "magenta",
+    "cyan",
+    "white",
+    "bright-black",
+    "bright-red",
+    "bright-green",
+    "bright-yellow",
+    "bright-blue",
+    "bright-magenta",
+    "bright-cyan",
+    "bright-white",
+];
+
+/// The sixteen as xterm shows them, for choosing the nearest.
+const XTERM: [(u8, u8, u8); 16] = [
+    (0, 0, 0),
+    (205, 0, 0),
+    (0, 205, 0),
+    (205, 205, 0),
+    (0, 0, 238),
+    (205, 0, 205),
+    (0, 205, 205),
+    (229, 229, 229),
+    (127, 127, 127),
+    (255, 0, 0),
+    (0, 255, 0),
+    (255, 255, 0),
+    (92, 92, 255),
+    (255, 0, 255),
+    (0, 255, 255),
+    (255, 255, 255),
+];
+
+const TERMINAL: [Color; 16] = [
+    Color::Black,
+    Color::Red,
+    Color::Green,
+    Color::Yellow,
+    Color::Blue,
+    Color::Magenta,
+    Color::Cyan,
+    Color::Gray,
+    Color::DarkGray,
+    Color::LightRed,
+    Color::LightGreen,
+    Color::LightYellow,
+    Color::LightBlue,
+    Color::LightMagenta,
+    Color::LightCyan,
+    Color::White,
+];
+
+/// Steps of the colour cube of the 256.
+const CUBE: [u8; 6] = [0, 95, 135, 175, 215, 255];
+
+impl Colour {
+    /// Reads `#rgb`, `#rrggbb`, a number of the 256, one of the sixteen names, or `default`.
+    pub fn parse(text: &str) -> Option<Self> {
+        if let Some(digits) = text.strip_prefix('#') {
+            let number = u32::from_str_radix(digits, 16).ok()?;
+            let [_, red, green, blue] = number.to_be_bytes();
+            return match digits.len() {
+                6 => Some(Self::Rgb(red, green, blue)),
+                3 => {
+                    let digit = |shift: u32| (number >> shift & 15) as u8 * 17;
+                    Some(Self::Rgb(digit(8), digit(4), digit(0)))
+                }
+                _ => None,
+            };
+        }
+        if let Ok(index) = text.parse::<u8>() {
+            return Some(if index < 16 {
+                Self::Ansi(index)
+            } else {
+                Self::Indexed(index)
+            });
+        }
+        let name = text.to_ascii_lowercase().replace(['_', ' '], "-");
+        match name.as_str() {
+            "default" => Some(Self::Default),
+            "gray" | "grey" => Some(Self::Ansi(8)),
+            name => NAMES
+                .iter()
+                .position(|known| *known == name)
+                .map(|index| Self::Ansi(index as u8)),
+        }
+    }
+
+    /// Red, green, blue, where they are known: the terminal's own colours are not.
+    pub fn rgb(self) -> Option<(u8, u8, u8)> {
+        match self {
+            Self::Default => None,
+            Self::Ansi(index) => XTERM.get(usize::from(index)).copied(),
+            Self::Indexed(index) => Some(indexed(index)),
+            Self::Rgb(red, green, blue) => Some((red, green, blue)),
+        }
+    }
+
+    /// `self` with `part` (0 to 1) of `other`.
+    #[must_use]
+    pub fn mixed(self, other: Self, part: f32) -> Self {
+        match (self.rgb(), other.rgb()) {
+            (Some(a), Some(b)) => {
+                let mix = |a: u8, b: u8| {
+                    (f32::from(a) + (f32::from(b) - f32::from(a)) * part).round() as u8
+                };
+                Self::Rgb(mix(a.0, b.0), mix(a.1, b.1), mix(a.2, b.2))
+            }
+            _ => self,
+        }
+    }
+}
+
+impl ColourDepth {
+    /// The terminal's colour for a colour of a theme; `None` where there are no colours.
+    pub fn reduce(self, colour: Colour) -> Option<Color> {
+        Some(match (self, colour) {
+            (Self::None, _) => return None,
+            (_, Colour::Default) => Color::Reset,
+            (_, Colour::Ansi(index)) => TERMINAL[usize::from(index.min(15))],
+            (Self::True, Colour::Rgb(red, green, blue)) => Color::Rgb(red, green, blue),
+            (Self::True | Self::Indexed, Colour::Indexed(index)) => Color::Indexed(index),
+            (Self::Indexed, Colour::Rgb(red, green, blue)) => {
+                Color::Indexed(nearest_indexed((red, green, blue)))
+            }
+            (Self::Ansi, colour) => TERMINAL[nearest_ansi(colour.rgb().unwrap_or_default())],
+        })
+    }
+}
+
+impl ColourDepth {
+    /// The nearest colour that has a contrast of `least` to all of `grounds` as the terminal shows them; the
+    /// nearest one where none has.
+    pub fn reduce_readable(self, colour: Colour, grounds: &[Colour], least: f32) -> Option<Color> {
+        let (Some(wanted), Colour::Rgb(..) | Colour::Indexed(_)) = (colour.rgb(), colour) else {
+            return self.reduce(colour);
+        };
+        let candidates = match self {
+            Self::Indexed => 16..=255,
+            Self::Ansi => 0..=15,
+            Self::True | Self::None => return self.reduce(colour),
+        };
+        let shown = |ground: &Colour| match self {
+            Self::Ansi => Colour::Ansi(nearest_ansi(ground.rgb().unwrap_or_default()) as u8),
+            _ => Colour::Indexed(nearest_indexed(ground.rgb().unwrap_or_default())),
+        };
+        let grounds: Vec<Colour> = grounds.iter().map(shown).collect();
+        let is_readable = |index: &u8| {
+            let colour = Colour::Indexed(*index);
+            let enough = |ground| contrast(colour, ground).is_none_or(|found| found >= least);
+            grounds.iter().all(|ground| enough(*ground))
+        };
+        let nearest = candidates
+            .filter(is_readable)
+            .min_by_key(|index| distance(indexed(*index), wanted));
+        match nearest {
+            Some(index) if index < 16 => self.reduce(Colour::Ansi(index)),
+            Some(index) => self.reduce(Colour::Indexed(index)),
+            None => self.reduce(colour),
+        }
+    }
+}
+
+impl ColourDepth {
+    /// The nearest colour that can be shown, for a pixel.
+    pub fn hue(self, red: u8, green: u8, blue: u8) -> Hue {
+        match self {
+            Self::True => Hue::Rgb(red, green, blue),
+            Self::Indexed => Hue::Indexed(nearest_indexed((red, green, blue))),
+            Self::Ansi | Self::None => Hue::Named(nearest_ansi((red, green, blue)) as u8),
+        }
+    }
+}
+
+/// The contrast of two colours after WCAG 2, 1 to 21; `None` where one is the terminal's own.
+pub fn contrast(a: Colour, b: Colour) -> Option<f32> {
+    let (a, b) = (luminance(a.rgb()?), luminance(b.rgb()?));
+    Some((a.max(b) + 0.05) / (a.min(b) + 0.05))
+}
+
+pub(super) fn luminance((red, green, blue): (u8, u8, u8)) -> f32 {
+    let linear = |part: u8| {
+        let part = f32::from(part) / 255.0;
+        if part <= 0.040_45 {
+            part / 12.92
+        } else {
+            ((part + 0.055) / 1.055).powf(2.4)
+        }
+    };
+    0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
+}
+
+fn indexed(index: u8) -> (u8, u8, u8) {
+    match index {
+        0..16 => XTERM[usize::from(index)],
+        16..232 => {
+            let step = |divisor: u8| CUBE[usize::from((index - 16) / divisor % 6)];
+            (step(36), step(6), step(1))
+        }
+        232.. => {
+            let level = 8 + (index - 232) * 10;
+            (level, level, level)
+        }
+    }
+}
+
+fn nearest_indexed(colour: (u8, u8, u8)) -> u8 {
+    (16..=255)
+        .min_by_key(|&index| distance(indexed(index), colour))
+        .unwrap_or(16)
+}
+
+fn nearest_ansi(colour: (u8, u8, u8)) -> usize {
+    (0..16)
+        .min_by_key(|&index| distance(XTERM[index], colour))
+        .unwrap_or(7)
+}
+
+/// Distance as the eye weighs it ("redmean").
+fn distance(a: (u8, u8, u8), b: (u8, u8, u8)) -> i32 {
+    let mean = i32::midpoint(i32::from(a.0), i32::from(b.0));
+    let square = |a: u8, b: u8| (i32::from(a) - i32::from(b)).pow(2);
+    (((512 + mean) * square(a.0, b.0)) >> 8)
+        + 4 * square(a.1, b.1)
+        + (((767 - mean) * square(a.2, b.2)) >> 8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_are_read_in_every_notation() {
+        for (text, expected) in [
+            ("#1e2030", Some(Colour::Rgb(30, 32, 48))),
+            ("#fa0", Some(Colour::Rgb(255, 170, 0))),
+            ("Bright_Blue", Some(Colour::Ansi(12))),
+            ("7", Some(Colour::Ansi(7))),
+            ("208", Some(Colour::Indexed(208))),
+            ("default", Some(Colour::Default)),
+            ("#12345", None),
+            ("256", None),
+            ("mauve", None),
+        ] {
+            assert_eq!(Colour::parse(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn colours_are_reduced_to_what_the_terminal_shows() {
+        let orange = Colour::Rgb(255, 135, 0);
+        for (depth, expected) in [
+            (ColourDepth::True, Some(Color::Rgb(255, 135, 0))),
+            (ColourDepth::Indexed, Some(Color::Indexed(208))),
+            (ColourDepth::Ansi, Some(Color::Yellow)),
+            (ColourDepth::None, None),
+        ] {
+            assert_eq!(depth.reduce(orange), expected);
+        }
+        assert_eq!(
+            ColourDepth::Ansi.reduce(Colour::Default),
+            Some(Color::Reset)
+        );
+        assert_eq!(
+            ColourDepth::Ansi.reduce(Colour::Indexed(196)),
+            Some(Color::LightRed)
+        );
+    }
+
+    #[test]
+    fn contrast_is_that_of_the_standard() {
+        let black = Colour::Rgb(0, 0, 0);
+        let white = Colour::Rgb(255, 255, 255);
+        assert!((contrast(black, white).unwrap() - 21.0).abs() < 0.01);
+        assert!((contrast(Colour::Rgb(119, 119, 119), white).unwrap() - 4.48).abs() < 0.01);
+        assert_eq!(contrast(Colour::Default, white), None);
+    }
+}

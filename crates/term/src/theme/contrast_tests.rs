@@ -1,0 +1,388 @@
+//! What every theme promises: text is readable on everything it stands on.
+
+#![expect(
+    clippy::unreadable_literal,
+    reason = "colours are written as everywhere: six digits"
+)]
+
+use std::fmt::Write as _;
+
+use super::colour::{NAMES, luminance};
+use super::*;
+use crate::face::Token;
+
+/// Tokens that are not read: lines, marks and what is drawn under something.
+const NOT_TEXT: &[Token] = &[
+    Token::Border,
+    Token::TableBorder,
+    Token::Rule,
+    Token::Backdrop,
+];
+
+/// The worst of a theme: the contrast, the token, and what it stands on.
+type Worst = (f32, &'static str, &'static str);
+
+/// Foreground, background and the sixteen of terminals that people have.
+const TERMINALS: &[(&str, u32, u32, [u32; 8])] = &[
+    (
+        "xterm",
+        0xffffff,
+        0x000000,
+        [
+            0, 0xcd0000, 0x00cd00, 0xcdcd00, 0x0000ee, 0xcd00cd, 0x00cdcd, 0xe5e5e5,
+        ],
+    ),
+    (
+        "xterm on white",
+        0x000000,
+        0xffffff,
+        [
+            0, 0xcd0000, 0x00cd00, 0xcdcd00, 0x0000ee, 0xcd00cd, 0x00cdcd, 0xe5e5e5,
+        ],
+    ),
+    (
+        "Campbell",
+        0xcccccc,
+        0x0c0c0c,
+        [
+            0, 0xc50f1f, 0x13a10e, 0xc19c00, 0x0037da, 0x881798, 0x3a96dd, 0xcccccc,
+        ],
+    ),
+    (
+        "Tango light",
+        0x000000,
+        0xeeeeec,
+        [
+            0, 0xcc0000, 0x4e9a06, 0xc4a000, 0x3465a4, 0x75507b, 0x06989a, 0xd3d7cf,
+        ],
+    ),
+    (
+        "Solarized dark",
+        0x839496,
+        0x002b36,
+        [
+            0x073642, 0xdc322f, 0x859900, 0xb58900, 0x268bd2, 0xd33682, 0x2aa198, 0xeee8d5,
+        ],
+    ),
+    (
+        "Solarized light",
+        0x657b83,
+        0xfdf6e3,
+        [
+            0x073642, 0xdc322f, 0x859900, 0xb58900, 0x268bd2, 0xd33682, 0x2aa198, 0xeee8d5,
+        ],
+    ),
+    (
+        "Nord",
+        0xd8dee9,
+        0x2e3440,
+        [
+            0x3b4252, 0xbf616a, 0xa3be8c, 0xebcb8b, 0x81a1c1, 0xb48ead, 0x88c0d0, 0xe5e9f0,
+        ],
+    ),
+    (
+        "grey on grey",
+        0x777777,
+        0x555555,
+        [
+            0, 0x803030, 0x308030, 0x808030, 0x303080, 0x803080, 0x308080, 0x909090,
+        ],
+    ),
+];
+
+fn rgb(value: u32) -> (u8, u8, u8) {
+    let [_, red, green, blue] = value.to_be_bytes();
+    (red, green, blue)
+}
+
+/// Every token that is read, with what it stands on.
+fn places(theme: &Theme, default_fg: Colour) -> Vec<(f32, &'static str, &'static str)> {
+    let background = theme.background.unwrap();
+    let fg = |token: Token| match theme.looks[token as usize].fg {
+        Some(Colour::Default) | None => default_fg,
+        Some(fg) => fg,
+    };
+    let bg = |token: Token| theme.looks[token as usize].bg;
+    let mut places = Vec::new();
+    for (token, name) in Token::ALL
+        .iter()
+        .filter(|(token, _)| !NOT_TEXT.contains(token))
+    {
+        let mut grounds = vec![(bg(*token).unwrap_or(background), "itself")];
+        if bg(*token).is_none() {
+            let others = GROUNDS
+                .iter()
+                .filter_map(|ground| Some((bg(*ground)?, ground)));
+            grounds.extend(others.map(|(bg, ground)| (bg, Token::ALL[*ground as usize].1)));
+        }
+        for (ground, under) in grounds {
+            places.push((contrast(fg(*token), ground).unwrap(), *name, under));
+        }
+    }
+    places
+}
+
+fn worst(places: &[Worst]) -> Worst {
+    let least = places.iter().min_by(|a, b| a.0.total_cmp(&b.0));
+    *least.unwrap()
+}
+
+fn all() -> Vec<(String, Theme)> {
+    let store = ThemeStore::new(None, ColourDepth::True);
+    let names = store.entries().into_iter().map(|entry| entry.name);
+    names
+        .map(|name| (name.clone(), store.load(&name).0))
+        .collect()
+}
+
+#[test]
+fn every_text_token_of_every_theme_is_readable_wherever_it_stands() {
+    let mut table =
+        String::from("| theme | kind | text | least | where |\n|---|---|---|---|---|\n");
+    let mut themes = 0;
+    for (name, theme) in all() {
+        let Some(background) = theme.background else {
+            continue;
+        };
+        let places = places(&theme, theme.looks[0].fg.unwrap());
+        let needed = if name.starts_with("high-contrast") {
+            7.0
+        } else {
+            READABLE
+        };
+        for (found, token, under) in &places {
+            assert!(
+                *found >= needed,
+                "{name}: {token} on {under} has {found:.2}"
+            );
+        }
+        let (least, token, under) = worst(&places);
+        let text = contrast(theme.looks[0].fg.unwrap(), background).unwrap();
+        let kind = if theme.kind == ThemeKind::Dark {
+            "dark"
+        } else {
+            "light"
+        };
+        let _ = writeln!(
+            table,
+            "| `{name}` | {kind} | {text:.1} | {least:.2} | {token} on {under} |"
+        );
+        themes += 1;
+    }
+    println!("{table}");
+    assert!(themes >= 16, "{themes}");
+    let page = include_str!("../../../../docs/themes.md");
+    assert!(
+        page.contains(&table),
+        "docs/themes.md has another table than:\n{table}"
+    );
+}
+
+#[test]
+fn the_kind_of_a_theme_is_that_of_its_ground() {
+    for (name, theme) in all() {
+        let Some(ground) = theme.background else {
+            continue;
+        };
+        let dark = luminance(ground.rgb().unwrap()) < 0.2;
+        assert_eq!(dark, theme.kind == ThemeKind::Dark, "{name}");
+    }
+}
+
+#[test]
+fn the_system_theme_is_readable_in_any_terminal_that_tells_its_colours() {
+    let (system, _) = ThemeStore::new(None, ColourDepth::True).load("system");
+    for (name, foreground, background, hues) in TERMINALS {
+        let mut told = TerminalColours {
+            foreground: Some(rgb(*foreground)),
+            background: Some(rgb(*background)),
+            ..TerminalColours::default()
+        };
+        for tells_hues in [false, true] {
+            if tells_hues {
+                for (place, hue) in hues.iter().enumerate() {
+                    told.ansi[place] = Some(rgb(*hue));
+                }
+            }
+            let mut theme = system.adapted(&told);
+            // What is left to the terminal is what it told.
+            for look in &mut theme.looks {
+                if let Some(Colour::Ansi(index)) = look.fg {
+                    let (red, green, blue) = told.ansi[usize::from(index) % NAMES.len()].unwrap();
+                    look.fg = Some(Colour::Rgb(red, green, blue));
+                }
+            }
+            let (red, green, blue) = rgb(*foreground);
+            let places = places(&theme, Colour::Rgb(red, green, blue));
+            let (least, token, under) = worst(&places);
+            println!("{name}: {least:.2} ({token} on {under})");
+            assert!(
+                least >= READABLE,
+                "{name}: {token} on {under} has {least:.2}"
+            );
+        }
+    }
+    let (dark, _) = ThemeStore::new(None, ColourDepth::True).load("dark");
+    let told = TerminalColours {
+        background: Some((255, 255, 255)),
+        ..TerminalColours::default()
+    };
+    assert_eq!(dark.adapted(&told), dark);
+}
+
+/// How an eye without one kind of cone sees a colour (Viénot, Brettel and Mollon 1999), as linear light.
+fn seen((red, green, blue): (u8, u8, u8), without_red: bool) -> [f32; 3] {
+    let linear = |part: u8| (f32::from(part) / 255.0).powf(2.2);
+    let [red, green, blue] = [linear(red), linear(green), linear(blue)];
+    let (both, rest) = if without_red {
+        (
+            0.112_38 * red + 0.887_62 * green,
+            0.004_01 * (red - green) + blue,
+        )
+    } else {
+        (
+            0.292_75 * red + 0.707_25 * green,
+            0.022_34 * (green - red) + blue,
+        )
+    };
+    [both, both, rest]
+}
+
+/// Distance in CIELAB.
+fn distance(one: [f32; 3], other: [f32; 3]) -> f32 {
+    let curve = |part: f32| {
+        if part > 0.008_856 {
+            part.max(0.0).cbrt()
+        } else {
+            7.787 * part + 16.0 / 116.0
+        }
+    };
+    let lab = |[red, green, blue]: [f32; 3]| {
+        let first = curve((0.4124 * red + 0.3576 * green + 0.1805 * blue) / 0.950_47);
+        let light = curve(0.2126 * red + 0.7152 * green + 0.0722 * blue);
+        let last = curve((0.0193 * red + 0.1192 * green + 0.9505 * blue) / 1.088_83);
+        [
+            116.0 * light - 16.0,
+            500.0 * (first - light),
+            200.0 * (light - last),
+        ]
+    };
+    let squares = lab(one).into_iter().zip(lab(other));
+    let squares = squares.map(|(one, other)| (one - other).powi(2));
+    squares.sum::<f32>().sqrt()
+}
+
+#[test]
+fn the_colour_blind_themes_tell_good_from_bad_without_red_or_green() {
+    for (name, theme) in all()
+        .iter()
+        .filter(|(name, _)| name.starts_with("colour-blind"))
+    {
+        let look = |token: Token| theme.looks[token as usize];
+        let pairs = [
+            (
+                "success, error",
+                look(Token::Success).fg,
+                look(Token::Error).fg,
+                40.0,
+            ),
+            (
+                "added, removed",
+                look(Token::DiffAdded).bg,
+                look(Token::DiffRemoved).bg,
+                15.0,
+            ),
+            (
+                "words",
+                look(Token::DiffAddedWord).bg,
+                look(Token::DiffRemovedWord).bg,
+                40.0,
+            ),
+        ];
+        for (pair, good, bad, least) in pairs {
+            let (good, bad) = (good.unwrap().rgb().unwrap(), bad.unwrap().rgb().unwrap());
+            for without_red in [false, true] {
+                let found = distance(seen(good, without_red), seen(bad, without_red));
+                assert!(found >= least, "{name}: {pair} are {found:.1} apart");
+            }
+        }
+    }
+}
+
+#[test]
+fn fewer_colours_leave_text_readable() {
+    for depth in [ColourDepth::Indexed, ColourDepth::Ansi] {
+        let store = ThemeStore::new(None, depth);
+        for entry in store.entries() {
+            let (theme, _) = store.load(&entry.name);
+            let Some(ground) = theme.base().bg else {
+                continue;
+            };
+            for (token, name) in Token::ALL
+                .iter()
+                .filter(|(token, _)| !NOT_TEXT.contains(token))
+            {
+                let style = theme.style(*token);
+                let (Some(fg), Some(bg)) =
+                    (as_colour(style.fg), as_colour(style.bg.or(Some(ground))))
+                else {
+                    continue;
+                };
+                let found = contrast(fg, bg).unwrap();
+                assert!(
+                    found >= 4.4,
+                    "{} {depth:?}: {name} has {found:.2}",
+                    entry.name
+                );
+            }
+        }
+    }
+}
+
+fn as_colour(colour: Option<Color>) -> Option<Colour> {
+    let sixteen = [
+        Color::Black,
+        Color::Red,
+        Color::Green,
+        Color::Yellow,
+        Color::Blue,
+        Color::Magenta,
+        Color::Cyan,
+        Color::Gray,
+        Color::DarkGray,
+        Color::LightRed,
+        Color::LightGreen,
+        Color::LightYellow,
+        Color::LightBlue,
+        Color::LightMagenta,
+        Color::LightCyan,
+        Color::White,
+    ];
+    match colour? {
+        Color::Indexed(index) => Some(Colour::Indexed(index)),
+        Color::Reset => None,
+        other => sixteen
+            .iter()
+            .position(|known| *known == other)
+            .map(|at| Colour::Ansi(at as u8)),
+    }
+}
+
+#[test]
+fn of_sixteen_colours_those_that_cannot_be_read_are_left() {
+    let (system, _) = ThemeStore::new(None, ColourDepth::Ansi).load("system");
+    let fg = |background: u32, blue: u32| {
+        let mut told = TerminalColours {
+            background: Some(rgb(background)),
+            ..TerminalColours::default()
+        };
+        told.ansi[4] = Some(rgb(blue));
+        let theme = system.adapted(&told);
+        (theme.style(Token::Link).fg, theme.style(Token::Success).fg)
+    };
+    let green = Some(Color::Green);
+    assert_eq!(fg(0x16181d, 0x0000ee), (Some(Color::LightBlue), green));
+    assert_eq!(fg(0x16181d, 0x7fb4ff), (Some(Color::Blue), green));
+    assert_eq!(fg(0xffffff, 0x0000ee), (Some(Color::Blue), green));
+    assert_eq!(fg(0xffffff, 0x99bbff), (Some(Color::Reset), green));
+}

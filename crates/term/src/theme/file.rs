@@ -1,0 +1,259 @@
+//! Reads a theme file. Every fault is reported with its place; what is sound still counts.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use ratatui::style::Modifier;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::colour::NAMES;
+use super::{Colour, Look, TOKENS, ThemeKind};
+use crate::document::{Document, did_you_mean};
+use crate::face::Token;
+use osier_base::problem::Problem;
+
+/// A theme file as written, not yet laid over its parent.
+#[derive(Debug)]
+pub(super) struct ThemeFile {
+    pub(super) name: Option<String>,
+    pub(super) kind: Option<ThemeKind>,
+    pub(super) background: Option<Colour>,
+    pub(super) paints: Option<bool>,
+    pub(super) looks: [Option<Look>; TOKENS],
+    pub(super) problems: Vec<Problem>,
+}
+
+const KEYS: [&str; 7] = [
+    "name",
+    "kind",
+    "inherit",
+    "background",
+    "paint_background",
+    "palette",
+    "tokens",
+];
+
+const MODIFIERS: [(&str, Modifier); 6] = [
+    ("bold", Modifier::BOLD),
+    ("dim", Modifier::DIM),
+    ("italic", Modifier::ITALIC),
+    ("underline", Modifier::UNDERLINED),
+    ("reverse", Modifier::REVERSED),
+    ("strike", Modifier::CROSSED_OUT),
+];
+
+type Value<'a> = Spanned<DeValue<'a>>;
+
+/// Named colours of a theme.
+pub(super) type Palette = HashMap<String, Colour>;
+
+/// What has to be known of a theme before its parent is read.
+#[derive(Debug)]
+pub(super) struct Outline {
+    pub(super) kind: Option<ThemeKind>,
+    pub(super) inherit: Option<String>,
+    pub(super) palette: Palette,
+}
+
+impl Outline {
+    /// Its faults are left to the reading that follows.
+    pub(super) fn parse(path: &Path, text: &str) -> Self {
+        let (document, table) = Document::parse(path, text);
+        let mut reader = Reader {
+            document,
+            palette: Palette::new(),
+        };
+        if let Some(palette) = table.get("palette") {
+            reader.read_palette(palette);
+        }
+        Self {
+            kind: table.get("kind").and_then(|value| reader.kind(value)),
+            inherit: table.get("inherit").and_then(|value| reader.text(value)),
+            palette: reader.palette,
+        }
+    }
+}
+
+impl ThemeFile {
+    /// Reads a theme by the names of `palette`, in which the colours of the themes that stand on this one have
+    /// replaced its own.
+    pub(super) fn parse(path: &Path, text: &str, palette: &Palette) -> Self {
+        let (document, table) = Document::parse(path, text);
+        let mut reader = Reader {
+            document,
+            palette: palette.clone(),
+        };
+        let mut file = Self {
+            name: None,
+            kind: None,
+            background: None,
+            paints: None,
+            looks: [None; TOKENS],
+            problems: Vec::new(),
+        };
+        for (key, value) in &table {
+            match &**key.get_ref() {
+                "name" => file.name = reader.text(value),
+                "kind" => file.kind = reader.kind(value),
+                "inherit" => drop(reader.text(value)),
+                "background" => file.background = reader.colour(value),
+                "paint_background" => file.paints = reader.flag(value),
+                "tokens" => reader.read_tokens(value, &mut file.looks),
+                "palette" => {
+                    let whole = std::mem::take(&mut reader.palette);
+                    reader.read_palette(value);
+                    reader.palette = whole;
+                }
+                unknown => {
+                    let hint = did_you_mean(unknown, KEYS);
+                    let message = format!("unknown key `{unknown}`");
+                    reader.document.report(key.span(), message, hint);
+                }
+            }
+        }
+        file.problems = reader.document.finish();
+        file
+    }
+}
+
+struct Reader<'a> {
+    document: Document<'a>,
+    palette: HashMap<String, Colour>,
+}
+
+impl Reader<'_> {
+    fn text(&mut self, value: &Value<'_>) -> Option<String> {
+        let text = value.get_ref().as_str();
+        if text.is_none() {
+            self.expected(value, "a text in quotes");
+        }
+        text.map(str::to_owned)
+    }
+
+    fn flag(&mut self, value: &Value<'_>) -> Option<bool> {
+        let flag = value.get_ref().as_bool();
+        if flag.is_none() {
+            self.expected(value, "`true` or `false`");
+        }
+        flag
+    }
+
+    fn kind(&mut self, value: &Value<'_>) -> Option<ThemeKind> {
+        match value.get_ref().as_str() {
+            Some("dark") => Some(ThemeKind::Dark),
+            Some("light") => Some(ThemeKind::Light),
+            Some("system") => Some(ThemeKind::System),
+            _ => {
+                self.expected(value, "`dark`, `light` or `system`");
+                None
+            }
+        }
+    }
+
+    fn table<'v, 'i>(&mut self, value: &'v Value<'i>) -> Option<&'v DeTable<'i>> {
+        let table = value.get_ref().as_table();
+        if table.is_none() {
+            self.expected(value, "a table");
+        }
+        table
+    }
+
+    fn read_palette(&mut self, value: &Value<'_>) {
+        for (name, value) in self.table(value).into_iter().flatten() {
+            if let Some(colour) = self.colour(value) {
+                self.palette.insert(name.get_ref().to_string(), colour);
+            }
+        }
+    }
+
+    fn read_tokens(&mut self, value: &Value<'_>, looks: &mut [Option<Look>; TOKENS]) {
+        for (name, value) in self.table(value).into_iter().flatten() {
+            let known = Token::ALL
+                .iter()
+                .position(|(_, known)| *known == &**name.get_ref());
+            let Some(index) = known else {
+                let hint = did_you_mean(name.get_ref(), Token::ALL.iter().map(|(_, name)| *name));
+                let message = format!("unknown token `{}`", name.get_ref());
+                self.document.report(name.span(), message, hint);
+                continue;
+            };
+            looks[index] = Some(self.look(value));
+        }
+    }
+
+    fn look(&mut self, value: &Value<'_>) -> Look {
+        let mut look = Look::default();
+        let Some(table) = value.get_ref().as_table() else {
+            look.fg = self.colour(value);
+            return look;
+        };
+        for (key, value) in table {
+            match &**key.get_ref() {
+                "fg" => look.fg = self.colour(value),
+                "bg" => look.bg = self.colour(value),
+                "modifiers" => look.modifier = self.modifiers(value),
+                unknown => {
+                    let hint = did_you_mean(unknown, ["fg", "bg", "modifiers"]);
+                    let message = format!("unknown key `{unknown}`");
+                    self.document.report(key.span(), message, hint);
+                }
+            }
+        }
+        look
+    }
+
+    fn modifiers(&mut self, value: &Value<'_>) -> Modifier {
+        let Some(list) = value.get_ref().as_array() else {
+            self.expected(value, "a list such as `[\"bold\"]`");
+            return Modifier::empty();
+        };
+        let mut all = Modifier::empty();
+        for item in list {
+            let name = item.get_ref().as_str().unwrap_or_default();
+            if let Some((_, modifier)) = MODIFIERS.iter().find(|(known, _)| *known == name) {
+                all |= *modifier;
+                continue;
+            }
+            let hint = "known are bold, dim, italic, underline, reverse, strike";
+            let message = format!("unknown modifier `{name}`");
+            self.document
+                .report(item.span(), message, Some(hint.to_owned()));
+        }
+        all
+    }
+
+    fn colour(&mut self, value: &Value<'_>) -> Option<Colour> {
+        let number = value
+            .get_ref()
+            .as_integer()
+            .map(|number| number.as_str().to_owned());
+        let Some(text) = number.or_else(|| value.get_ref().as_str().map(str::to_owned)) else {
+            self.expected(value, "a colour");
+            return None;
+        };
+        let colour = self.palette.get(&text).copied();
+        let colour = colour.or_else(|| Colour::parse(&text));
+        if colour.is_none() {
+            let names: Vec<&str> = self
+                .palette
+                .keys()
+                .map(String::as_str)
+                .chain(NAMES)
+                .collect();
+            let hint = did_you_mean(&text, names).unwrap_or_else(|| {
+                "write `#rrggbb`, 0 to 255, `default`, a terminal colour such as `bright-blue`, or \
+                 a name of the palette"
+                    .to_owned()
+            });
+            let message = format!("unknown colour `{text}`");
+            self.document.report(value.span(), message, Some(hint));
+        }
+        colour
+    }
+
+    fn expected(&mut self, value: &Value<'_>, what: &str) {
+        let message = format!("expected {what}, found {}", value.get_ref().type_str());
+        self.document.report(value.span(), message, None);
+    }
+}

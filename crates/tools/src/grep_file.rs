@@ -1,0 +1,248 @@
+//! What one file has to say to a search: its matching lines and those around them, of bounded size.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use grep_matcher::Matcher as _;
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
+use tokio_util::sync::CancellationToken;
+
+use super::scan::whole_characters;
+use osier_base::text::sanitize;
+
+/// Bytes of a line that are shown; of a longer one the part around the match.
+pub(super) const MAX_LINE: usize = 500;
+/// Bytes of a longer line before its match.
+const BEFORE_MATCH: usize = 120;
+/// Bytes kept of one file.
+const MAX_BYTES: usize = 256 * 1024;
+/// Bytes of a line, or of a file that is searched as a whole, above which it is given up.
+const MAX_HELD_LINE: usize = 16 * 1024 * 1024;
+const MAX_HELD_FILE: usize = 128 * 1024 * 1024;
+
+/// What is looked for.
+#[derive(Debug, Clone)]
+pub(super) struct Pattern {
+    matcher: RegexMatcher,
+    /// It can match across lines, for which a file has to be held as a whole.
+    across_lines: bool,
+}
+
+/// How a pattern is meant.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Meaning {
+    pub(super) ignore_case: bool,
+    pub(super) literal: bool,
+}
+
+impl Pattern {
+    /// # Errors
+    /// What is wrong with the pattern.
+    pub(super) fn new(pattern: &str, meaning: Meaning) -> Result<Self, String> {
+        let mut builder = RegexMatcherBuilder::new();
+        builder
+            .multi_line(true)
+            .case_insensitive(meaning.ignore_case)
+            .fixed_strings(meaning.literal)
+            .crlf(true);
+        if let Ok(matcher) = builder.build(pattern) {
+            let across_lines = false;
+            return Ok(Self {
+                matcher,
+                across_lines,
+            });
+        }
+        // Most likely it names a line end, and so needs more than a line.
+        let matcher = builder.line_terminator(None).build(pattern);
+        Ok(Self {
+            matcher: matcher.map_err(|error| error.to_string())?,
+            across_lines: true,
+        })
+    }
+
+    /// A searcher for this pattern; each thread needs its own.
+    pub(super) fn searcher(&self, context: usize) -> Searcher {
+        let held = if self.across_lines {
+            MAX_HELD_FILE
+        } else {
+            MAX_HELD_LINE
+        };
+        let mut builder = SearcherBuilder::new();
+        if !self.across_lines {
+            builder.line_terminator(grep_matcher::LineTerminator::crlf());
+        }
+        builder
+            .before_context(context)
+            .after_context(context)
+            .multi_line(self.across_lines)
+            .heap_limit(Some(held))
+            .build()
+    }
+}
+
+/// The lines of one file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) lines: Vec<Line>,
+    pub(super) matches: usize,
+    /// There are more than were asked for.
+    pub(super) more: bool,
+    /// It has NUL bytes: they ended the search, or were taken for line ends in a file that was named.
+    pub(super) binary: bool,
+    pub(super) cut_lines: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Line {
+    /// The first line of a match.
+    Match(u64, String),
+    /// Another line of it.
+    Further(u64, String),
+    Context(u64, String),
+    /// Lines are left out here.
+    Gap,
+}
+
+/// Searches `path` for at most `limit` matches. `named` is a file somebody asked for by name: a binary
+/// one is searched as far as it makes sense.
+pub(super) fn search(
+    path: &Path,
+    (pattern, searcher): (&Pattern, &mut Searcher),
+    (limit, named): (usize, bool),
+    stop: &CancellationToken,
+) -> io::Result<Found> {
+    searcher.set_binary_detection(if named {
+        BinaryDetection::convert(0)
+    } else {
+        BinaryDetection::quit(0)
+    });
+    let mut gatherer = Gatherer {
+        pattern,
+        limit,
+        stop,
+        found: Found::default(),
+        bytes: 0,
+    };
+    let source = Stoppable {
+        file: File::open(path)?,
+        stop,
+    };
+    let searched = searcher.search_reader(&pattern.matcher, source, &mut gatherer);
+    let found = gatherer.found;
+    match searched {
+        // Whoever stopped it wants nothing more.
+        Err(_) if stop.is_cancelled() => Ok(found),
+        Err(error) => Err(error),
+        Ok(()) => Ok(found),
+    }
+}
+
+/// A file that ends when it is told to.
+struct Stoppable<'a> {
+    file: File,
+    stop: &'a CancellationToken,
+}
+
+impl Read for Stoppable<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.stop.is_cancelled() {
+            return Err(io::Error::other("stopped"));
+        }
+        self.file.read(buffer)
+    }
+}
+
+/// Takes what the searcher finds.
+struct Gatherer<'a> {
+    pattern: &'a Pattern,
+    limit: usize,
+    stop: &'a CancellationToken,
+    found: Found,
+    bytes: usize,
+}
+
+impl Gatherer<'_> {
+    fn line(&mut self, line: &[u8], is_match: bool) -> String {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let at = || match self.pattern.matcher.find(line) {
+            Ok(Some(found)) if is_match => found.start(),
+            _ => 0,
+        };
+        let shown = if line.len() > MAX_LINE {
+            self.found.cut_lines += 1;
+            around(line, at())
+        } else {
+            clean(line)
+        };
+        self.bytes += shown.len();
+        shown
+    }
+}
+
+impl Sink for &mut Gatherer<'_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
+        if self.stop.is_cancelled() {
+            return Ok(false);
+        }
+        let full = self.found.matches >= self.limit || self.bytes > MAX_BYTES;
+        if full {
+            self.found.more = true;
+            return Ok(false);
+        }
+        self.found.matches += 1;
+        let first = found.line_number().unwrap_or_default();
+        for (number, line) in (first..).zip(found.lines()) {
+            let text = self.line(line, true);
+            self.found.lines.push(if number == first {
+                Line::Match(number, text)
+            } else {
+                Line::Further(number, text)
+            });
+            if self.bytes > MAX_BYTES {
+                break;
+            }
+        }
+        Ok(true)
+    }
+
+    fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> io::Result<bool> {
+        let text = self.line(context.bytes(), false);
+        let number = context.line_number().unwrap_or_default();
+        self.found.lines.push(Line::Context(number, text));
+        Ok(!self.stop.is_cancelled())
+    }
+
+    fn context_break(&mut self, _: &Searcher) -> io::Result<bool> {
+        self.found.lines.push(Line::Gap);
+        Ok(true)
+    }
+
+    fn binary_data(&mut self, _: &Searcher, _offset: u64) -> io::Result<bool> {
+        self.found.binary = true;
+        Ok(true)
+    }
+}
+
+/// The part of a long line around the byte `at`.
+fn around(line: &[u8], at: usize) -> String {
+    let start = at.saturating_sub(BEFORE_MATCH).min(line.len() - MAX_LINE);
+    let part = &line[start..start + MAX_LINE];
+    let continued = part.iter().take(3);
+    let continued = continued.take_while(|byte| start > 0 && (0x80..0xc0).contains(*byte));
+    let part = whole_characters(&part[continued.count()..]);
+    let before = if start > 0 { "…" } else { "" };
+    let text = clean(part);
+    format!("{before}{text}… [cut; the line has {} bytes]", line.len())
+}
+
+/// One line without what would move a cursor.
+fn clean(line: &[u8]) -> String {
+    let text = String::from_utf8_lossy(line);
+    let text = text.replace('\r', "␍").replace('\0', "␀");
+    sanitize(&text).into_owned()
+}

@@ -1,0 +1,256 @@
+//! Files and commands where an editor has them: texts go through its buffers, and a command runs in one of
+//! its terminals, whose output is taken when it has ended.
+
+use std::fs::{self, Metadata};
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::ledger::MAX_HASHED;
+use super::shell::{Recorder, ShellEnd, ShellOutcome, ShellRequest, ended, stopped};
+use super::workspace::Workspace;
+use crate::editor::Terminal;
+use osier_agent::{ToolUpdate, UpdateSink};
+use osier_base::process::{Exit, Invocation, UNATTENDED};
+
+/// Bytes of the output of a command that its terminal keeps.
+const KEPT: usize = 1024 * 1024;
+/// How long a command that was killed may take to be gone.
+const GOING: Duration = Duration::from_secs(5);
+
+impl Workspace {
+    /// The text of the file at `path` as the editor has it; nothing where the disk decides. Blocks.
+    pub(super) fn text_in_editor(&self, path: &Path, metadata: &Metadata) -> Option<String> {
+        let editor = self.editor().filter(|editor| editor.has_file(path))?;
+        if metadata.len() > MAX_HASHED {
+            return None;
+        }
+        // What the editor cannot give is read from the disk.
+        Handle::try_current().ok()?.block_on(editor.read(path)).ok()
+    }
+
+    /// Writes a text through the editor; nothing where files are written to the disk. Blocks.
+    pub(super) fn write_in_editor(&self, path: &Path, text: &str) -> Option<Result<(), String>> {
+        let editor = self.editor().filter(|editor| editor.has_file(path))?;
+        let runtime = Handle::try_current().ok()?;
+        if let Some(folder) = path.parent()
+            && let Err(error) = fs::create_dir_all(folder)
+        {
+            return Some(Err(format!(
+                "`{}` cannot be made: {error}",
+                folder.display()
+            )));
+        }
+        let written = runtime.block_on(editor.write(path, text));
+        Some(
+            written.map_err(|error| {
+                format!("the editor did not write it: {error}; nothing was changed")
+            }),
+        )
+    }
+
+    /// A terminal in which the command has begun; nothing where commands are children.
+    pub(super) async fn terminal(&self, invocation: &Invocation) -> Option<Box<dyn Terminal>> {
+        let editor = self.editor().filter(|editor| editor.has_terminals())?;
+        let mut invocation = invocation.clone();
+        let quiet = UNATTENDED.map(|(name, value)| (name.into(), value.into()));
+        invocation.env.splice(0..0, quiet);
+        // What the editor cannot start is started here.
+        editor.open(&invocation, KEPT).await.ok()
+    }
+}
+
+/// Follows the command in `terminal` to its end.
+pub(super) async fn follow(
+    terminal: &dyn Terminal,
+    (workspace, request): (&Workspace, &ShellRequest),
+    cancel: &CancellationToken,
+    updates: &UpdateSink,
+) -> io::Result<ShellOutcome> {
+    let started = Instant::now();
+    updates.send(ToolUpdate::Terminal {
+        id: terminal.id().to_owned(),
+    });
+    let (end, exit) = tokio::select! {
+        biased;
+        exit = terminal.exited() => (ShellEnd::Exited, exit),
+        end = stopped(request, cancel) => {
+            terminal.kill().await;
+            let exit = timeout(GOING, terminal.exited()).await;
+            (end, exit.unwrap_or_else(|_| Ok(Exit::default())))
+        }
+    };
+    let output = terminal.output().await;
+    terminal.release().await;
+    let exit = exit.map_err(io::Error::other)?;
+    let (output, cut) = output.map_err(io::Error::other)?;
+    // It was shown where it ran.
+    let mut recorder = Recorder::new(workspace, UpdateSink::discard());
+    if cut {
+        recorder
+            .push(b"[the terminal no longer has what came before]\n")
+            .await;
+    }
+    recorder.push(output.as_bytes()).await;
+    recorder.end().await;
+    Ok(ended(recorder, &request.command, (end, exit), started.elapsed()).await)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+    use std::sync::{Arc, Mutex};
+
+    use futures_util::FutureExt as _;
+    use futures_util::future::BoxFuture;
+    use serde_json::json;
+
+    use super::super::testing::{Bench, text};
+    use super::*;
+    use crate::editor::Editor;
+
+    /// An editor with one buffer that differs from the disk, whose commands say what they were.
+    #[derive(Debug, Default)]
+    struct Desk {
+        buffer: Mutex<String>,
+        file: PathBuf,
+    }
+
+    impl Editor for Desk {
+        fn has_file(&self, _: &Path) -> bool {
+            true
+        }
+
+        fn has_terminals(&self) -> bool {
+            true
+        }
+
+        fn read<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, Result<String, String>> {
+            let buffer = self.buffer.lock().unwrap().clone();
+            let known = path == self.file;
+            let text = if known {
+                Ok(buffer)
+            } else {
+                Err("not open".to_owned())
+            };
+            std::future::ready(text).boxed()
+        }
+
+        fn write<'a>(&'a self, path: &'a Path, text: &'a str) -> BoxFuture<'a, Result<(), String>> {
+            if path == self.file {
+                text.clone_into(&mut self.buffer.lock().unwrap());
+            }
+            let written = fs::File::create(path)
+                .and_then(|mut file| io::Write::write_all(&mut file, text.as_bytes()));
+            std::future::ready(written.map_err(|error| error.to_string())).boxed()
+        }
+
+        fn open<'a>(
+            &'a self,
+            invocation: &'a Invocation,
+            _: usize,
+        ) -> BoxFuture<'a, Result<Box<dyn Terminal>, String>> {
+            let command = invocation
+                .args
+                .last()
+                .unwrap()
+                .to_string_lossy()
+                .into_owned();
+            let terminal: Box<dyn Terminal> = Box::new(Screen(command));
+            std::future::ready(Ok(terminal)).boxed()
+        }
+    }
+
+    /// A terminal that echoes its command; `wait` stays until it is killed.
+    #[derive(Debug)]
+    struct Screen(String);
+
+    impl Terminal for Screen {
+        fn id(&self) -> &'static str {
+            "t1"
+        }
+
+        fn exited(&self) -> BoxFuture<'_, Result<Exit, String>> {
+            if self.0 == "wait" {
+                return std::future::pending().boxed();
+            }
+            let exit = Exit {
+                code: Some(3),
+                signal: None,
+            };
+            std::future::ready(Ok(exit)).boxed()
+        }
+
+        fn kill(&self) -> BoxFuture<'_, ()> {
+            std::future::ready(()).boxed()
+        }
+
+        fn output(&self) -> BoxFuture<'_, Result<(String, bool), String>> {
+            std::future::ready(Ok((format!("ran {}\r\n", self.0), true))).boxed()
+        }
+
+        fn release(&self) -> BoxFuture<'_, ()> {
+            std::future::ready(()).boxed()
+        }
+    }
+
+    fn bench() -> Bench {
+        let bench = Bench::with(|workspace| {
+            let desk = Desk {
+                buffer: Mutex::new("not stored yet\n".to_owned()),
+                file: workspace.cwd().join("f"),
+            };
+            workspace.within(Some(Arc::new(desk)))
+        });
+        bench.put("f", "stored\n");
+        bench
+    }
+
+    #[tokio::test]
+    async fn what_the_person_has_not_stored_is_read_and_changed() {
+        let bench = bench();
+        let read = bench.run("read", json!({"file_path": "f"})).await;
+        assert_eq!(text(&read), "     1\tnot stored yet\n");
+        let edit = json!({"file_path": "f", "old_string": "yet", "new_string": "now"});
+        let edited = bench.run("edit", edit).await;
+        assert!(edited.status.is_success(), "{}", text(&edited));
+        assert_eq!(bench.get("f"), "not stored now\n");
+        let write = json!({"file_path": "new/g", "content": "made\n"});
+        assert!(bench.run("write", write).await.status.is_success());
+        assert_eq!(bench.get("new/g"), "made\n");
+        // What the editor does not have comes from the disk.
+        let read = bench.run("read", json!({"file_path": "new/g"})).await;
+        assert_eq!(text(&read), "     1\tmade\n");
+    }
+
+    #[tokio::test]
+    async fn a_command_runs_in_a_terminal_of_the_editor() {
+        let bench = bench();
+        let output = bench.run("bash", json!({"command": "make"})).await;
+        let told = text(&output);
+        assert!(
+            told.starts_with(
+                "[the terminal no longer has what came before]\nran make\n[exit code 3"
+            ),
+            "{told}"
+        );
+        assert_eq!(output.details["exitCode"], 3);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_command_that_takes_too_long_is_killed_there() {
+        let bench = bench();
+        let output = bench
+            .run("bash", json!({"command": "wait", "timeout": 1}))
+            .await;
+        assert!(
+            text(&output).contains("timed out after"),
+            "{}",
+            text(&output)
+        );
+    }
+}

@@ -1,0 +1,361 @@
+//! Commands that run on while the conversation does: each is a task that owns its process, and ends
+//! with its session at the latest.
+
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::details::{BashDetails, JobDetails};
+use super::live::Live;
+use super::output::{Capture, Shown};
+use super::shell::{Recorder, ShellEnd, describe, details, drive};
+use super::spill::Kept;
+use super::workspace::Workspace;
+use osier_agent::UpdateSink;
+use osier_base::clock::{human_duration, now_ms};
+use osier_base::process::{Exit, signal_name, spawn};
+
+/// Jobs kept, running or ended; beyond it the oldest that ended is forgotten.
+const MAX_JOBS: usize = 32;
+
+/// Bytes of the output so far that somebody who begins to follow it gets.
+const FOLLOWED: u64 = 16 * 1024;
+/// Time between two looks at an output that grows.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// A background job as a list shows it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", default)]
+pub struct JobInfo {
+    /// `job1` for the first of the session.
+    pub id: String,
+    pub command: String,
+    pub running: bool,
+    /// Not set when a signal ended the job or it still runs.
+    pub exit_code: Option<i32>,
+    /// Name of the signal that ended the job: `SIGKILL`.
+    pub signal: Option<String>,
+    /// Milliseconds since the Unix epoch.
+    pub started_at: i64,
+    /// Milliseconds, until now or its end.
+    pub duration: u64,
+    /// Bytes that it has written.
+    pub output_bytes: u64,
+    /// The whole of a long output, while the session lives.
+    pub full_output_path: Option<String>,
+}
+
+/// The jobs of one session, oldest first.
+#[derive(Debug, Default)]
+pub(super) struct Jobs(Mutex<List>);
+
+#[derive(Debug, Default)]
+struct List {
+    jobs: Vec<Arc<Job>>,
+    started: usize,
+}
+
+/// One command in the background. Dropping the last handle kills it.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) id: String,
+    command: String,
+    started: Instant,
+    started_at: i64,
+    grown: watch::Receiver<u64>,
+    capture: Arc<Mutex<Capture>>,
+    progress: watch::Receiver<Progress>,
+    cancel: CancellationToken,
+    /// Bytes of the output already given to the model.
+    given: Mutex<u64>,
+    _task: AbortOnDropHandle<()>,
+}
+
+/// What a job's task tells.
+#[derive(Debug, Clone, Default)]
+struct Progress {
+    kept: Kept,
+    ended: Option<(Exit, Duration)>,
+}
+
+impl Jobs {
+    /// Starts `command` in `workspace`. An error of kind `QuotaExceeded` means too many jobs.
+    pub(super) fn start(&self, workspace: &Workspace, command: &str) -> io::Result<Arc<Job>> {
+        let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if list.jobs.len() >= MAX_JOBS {
+            let ended = list.jobs.iter().position(|job| !job.is_running());
+            let ended = ended.ok_or(io::ErrorKind::QuotaExceeded)?;
+            list.jobs.remove(ended);
+        }
+        list.started += 1;
+        let job = Arc::new(Job::start(
+            workspace,
+            command,
+            format!("job{}", list.started),
+        )?);
+        list.jobs.push(Arc::clone(&job));
+        drop(list);
+        workspace.jobs_changed();
+        Ok(job)
+    }
+
+    pub(super) fn find(&self, id: &str) -> Option<Arc<Job>> {
+        self.all().into_iter().find(|job| job.id == id)
+    }
+
+    pub(super) fn all(&self) -> Vec<Arc<Job>> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .jobs
+            .clone()
+    }
+}
+
+impl Job {
+    fn start(workspace: &Workspace, command: &str, id: String) -> io::Result<Self> {
+        let mut running = spawn(&workspace.shell().invocation(command)?)?;
+        let mut recorder = Recorder::new(workspace, UpdateSink::discard());
+        let capture = Arc::clone(&recorder.capture);
+        let grown = recorder.growth();
+        let changed = workspace.job_observer();
+        let survivors = Arc::clone(workspace.survivors());
+        let started = Instant::now();
+        let cancel = CancellationToken::new();
+        let stopped = cancel.clone();
+        let (sender, progress) = watch::channel(Progress::default());
+        let task = tokio::spawn(async move {
+            let stop = async {
+                stopped.cancelled().await;
+                ShellEnd::Aborted
+            };
+            drive(&mut running, &mut recorder, stop).await;
+            let ended = running.finish();
+            survivors.keep(ended.left_running);
+            sender.send_replace(Progress {
+                kept: recorder.spill.kept().clone(),
+                ended: Some((ended.exit, started.elapsed())),
+            });
+            if let Some(changed) = changed {
+                changed();
+            }
+        });
+        Ok(Self {
+            id,
+            command: command.to_owned(),
+            started,
+            started_at: now_ms(),
+            grown,
+            capture,
+            progress,
+            cancel,
+            given: Mutex::default(),
+            _task: AbortOnDropHandle::new(task),
+        })
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        self.progress.borrow().ended.is_none()
+    }
+
+    /// Waits for the end.
+    pub(super) async fn ended(&self) {
+        let mut progress = self.progress.clone();
+        // An error means that the task is gone, which is an end too.
+        let _ = progress.wait_for(|progress| progress.ended.is_some()).await;
+    }
+
+    /// Kills all the job started, and waits until it is so.
+    pub(super) async fn kill(&self) {
+        self.cancel.cancel();
+        self.ended().await;
+    }
+
+    /// Sends the output to `updates` until the job has ended: first the end of what there is, then what
+    /// comes. Slower than a flood, which is skipped.
+    pub(super) async fn follow(&self, updates: UpdateSink) {
+        let mut live = Live::new(updates);
+        let mut grown = self.grown.clone();
+        let mut from = None;
+        loop {
+            let total = *grown.borrow_and_update();
+            let start = from.unwrap_or_else(|| total.saturating_sub(FOLLOWED));
+            let excerpt = {
+                let capture = self.capture.lock().unwrap_or_else(PoisonError::into_inner);
+                from = Some(capture.total());
+                capture.since(start)
+            };
+            let (lost, bytes) = excerpt.end();
+            if lost > 0 {
+                live.note_skipped(lost);
+            }
+            live.push(&bytes);
+            sleep(LOOK).await;
+            live.flush();
+            // An error means that no more will come, but what came meanwhile is still to be sent.
+            if grown.changed().await.is_err() {
+                let capture = self.capture.lock().unwrap_or_else(PoisonError::into_inner);
+                let (lost, bytes) = capture.since(from.unwrap_or_default()).end();
+                drop(capture);
+                if lost > 0 {
+                    live.note_skipped(lost);
+                }
+                live.push(&bytes);
+                return live.end();
+            }
+        }
+    }
+
+    /// The output since the last call, as a model gets it.
+    pub(super) fn new_output(&self) -> Shown {
+        let excerpt = {
+            let capture = self.capture.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
+            let excerpt = capture.since(*given);
+            *given = capture.total();
+            excerpt
+        };
+        excerpt.for_model(&self.progress.borrow().kept.full_output())
+    }
+
+    /// `job1 running for 3.0s`, `job1 exit code 1, after 3.0s`.
+    pub(super) fn status(&self) -> String {
+        let time = |duration: Duration| human_duration(duration.as_millis() as u64);
+        match self.progress.borrow().ended {
+            None => format!("{} running for {}", self.id, time(self.started.elapsed())),
+            Some((exit, duration)) => {
+                format!("{} {}, after {}", self.id, describe(exit), time(duration))
+            }
+        }
+    }
+
+    pub(super) fn command(&self) -> &str {
+        &self.command
+    }
+
+    pub(super) fn info(&self) -> JobInfo {
+        let progress = self.progress.borrow().clone();
+        let exit = progress.ended.map(|(exit, _)| exit);
+        let ended = progress.ended.map(|(_, time)| time);
+        let duration = ended.unwrap_or_else(|| self.started.elapsed());
+        JobInfo {
+            id: self.id.clone(),
+            command: self.command.clone(),
+            running: exit.is_none(),
+            exit_code: exit.and_then(|exit| exit.code),
+            signal: exit.and_then(|exit| exit.signal).map(signal_name),
+            started_at: self.started_at,
+            duration: duration.as_millis() as u64,
+            output_bytes: *self.grown.borrow(),
+            full_output_path: progress.kept.path().map(|path| path.display().to_string()),
+        }
+    }
+
+    pub(super) fn details(&self) -> BashDetails {
+        let progress = self.progress.borrow().clone();
+        let exit = progress.ended.map(|(exit, _)| exit);
+        let duration = progress
+            .ended
+            .map_or_else(|| self.started.elapsed(), |(_, time)| time);
+        BashDetails {
+            full_output_path: progress.kept.path().map(|path| path.display().to_string()),
+            job: Some(JobDetails {
+                id: self.id.clone(),
+                running: progress.ended.is_none(),
+            }),
+            ..details(&self.command, exit, duration)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::super::testing::Bench;
+    use super::*;
+    use osier_agent::{Output, ToolUpdate};
+
+    /// Waits until `condition` holds.
+    async fn until(condition: impl Fn() -> bool) {
+        while !condition() {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn the_workspace_lists_kills_and_tells_of_jobs() {
+        let changes = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&changes);
+        let bench = Bench::with(|workspace| {
+            workspace.with_job_observer(Arc::new(move || {
+                counter.fetch_add(1, Ordering::SeqCst);
+            }))
+        });
+        let workspace = &bench.workspace;
+        workspace
+            .jobs
+            .start(workspace, "echo hi; sleep 600")
+            .unwrap();
+        until(|| workspace.background_jobs()[0].output_bytes == 3).await;
+        let job = workspace.background_jobs().remove(0);
+        let expected = JobInfo {
+            id: "job1".to_owned(),
+            command: "echo hi; sleep 600".to_owned(),
+            running: true,
+            started_at: job.started_at,
+            duration: job.duration,
+            output_bytes: 3,
+            ..JobInfo::default()
+        };
+        assert_eq!(job, expected);
+        assert!(workspace.kill_job("job1").await);
+        assert!(!workspace.kill_job("job2").await);
+        let job = workspace.background_jobs().remove(0);
+        assert_eq!(
+            (job.running, job.signal.as_deref()),
+            (false, Some("SIGTERM"))
+        );
+        until(|| changes.load(Ordering::SeqCst) == 2).await;
+    }
+
+    #[tokio::test]
+    async fn a_job_is_followed_from_the_end_of_its_output_to_its_own() {
+        let bench = Bench::new();
+        let workspace = &bench.workspace;
+        let command = "seq 100000; echo ready; until [ -e go ]; do sleep 0.01; done; echo more";
+        workspace.jobs.start(workspace, command).unwrap();
+        let seen: Arc<Mutex<(String, u64)>> = Arc::default();
+        let sink = Arc::clone(&seen);
+        let updates = UpdateSink::new(move |update| {
+            let ToolUpdate::Output(Output { text, skipped, .. }) = update else {
+                panic!("{update:?}");
+            };
+            let mut seen = sink.lock().unwrap();
+            seen.0.push_str(&text);
+            seen.1 += skipped;
+        });
+        until(|| workspace.background_jobs()[0].output_bytes == 588_895 + 6).await;
+        let follow = workspace.follow_job("job1", updates).unwrap();
+        let go_on = async {
+            until(|| seen.lock().unwrap().0.ends_with("100000\nready\n")).await;
+            std::fs::File::create(bench.path("go")).unwrap();
+        };
+        tokio::join!(follow, go_on);
+        let seen = seen.lock().unwrap();
+        assert!(seen.0.ends_with("\n99999\n100000\nready\nmore\n"));
+        assert!(seen.0.len() as u64 <= FOLLOWED + 5);
+        assert!(
+            workspace
+                .follow_job("job7", UpdateSink::discard())
+                .is_none()
+        );
+    }
+}

@@ -1,0 +1,204 @@
+//! The tools a model works with: read, write, edit, bash, grep, find, ls, todo.
+//!
+//! Each is one file; [`BUILT_IN`] is the list of them, from which the agent's set, the `--tools` flag,
+//! permissions and the interface are made. The tools of a session share a [`Workspace`]. What they show
+//! beside their text is typed in [`details`]. [`run_shell`] runs the user's own `!command` the way
+//! `bash` runs the model's.
+
+mod arguments;
+mod asking;
+pub mod attachment;
+mod bash;
+mod capped;
+pub mod details;
+pub mod diff;
+mod edit;
+mod edit_closest;
+mod edit_match;
+mod edit_view;
+pub mod editor;
+pub mod files;
+mod find;
+mod grep;
+mod grep_file;
+pub mod illustration;
+pub mod image;
+mod in_editor;
+mod in_order;
+mod jobs;
+mod ledger;
+mod listing;
+mod live;
+mod ls;
+mod output;
+mod preview;
+mod read;
+mod scan;
+mod shell;
+mod spill;
+#[cfg(test)]
+mod testing;
+mod todo;
+pub mod todo_list;
+mod walk;
+mod workspace;
+mod write;
+
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use osier_agent::{Tool, ToolSet};
+
+pub use capped::{Capped, cap, keep};
+pub use jobs::JobInfo;
+pub use preview::preview;
+pub use shell::{ShellEnd, ShellOutcome, ShellRequest, run_shell};
+pub use workspace::{JobObserver, Workspace};
+
+/// A tool of the program.
+#[derive(Debug)]
+pub struct BuiltIn {
+    /// As the model calls it.
+    pub name: &'static str,
+    /// As people read it.
+    pub label: &'static str,
+    /// It changes nothing, so it may run without being asked for.
+    pub read_only: bool,
+    /// The argument that says most of what a call does: shown beside the label.
+    pub main_argument: &'static str,
+    make: fn(Arc<Workspace>) -> Arc<dyn Tool>,
+}
+
+/// The tool that starts a sub-agent. The session brings it.
+pub const SUBAGENT: &str = "task";
+
+/// Every tool, in the order the model sees them.
+pub const BUILT_IN: [BuiltIn; 8] = [
+    BuiltIn {
+        name: "read",
+        label: "Read",
+        read_only: true,
+        main_argument: "file_path",
+        make: |workspace| Arc::new(read::ReadTool::new(workspace)),
+    },
+    BuiltIn {
+        name: "write",
+        label: "Write",
+        read_only: false,
+        main_argument: "file_path",
+        make: |workspace| Arc::new(write::WriteTool::new(workspace)),
+    },
+    BuiltIn {
+        name: "edit",
+        label: "Edit",
+        read_only: false,
+        main_argument: "file_path",
+        make: |workspace| Arc::new(edit::EditTool::new(workspace)),
+    },
+    BuiltIn {
+        name: "bash",
+        label: "Bash",
+        read_only: false,
+        main_argument: "command",
+        make: |workspace| Arc::new(bash::BashTool::new(workspace)),
+    },
+    BuiltIn {
+        name: "grep",
+        label: "Grep",
+        read_only: true,
+        main_argument: "pattern",
+        make: |workspace| Arc::new(grep::GrepTool::new(workspace)),
+    },
+    BuiltIn {
+        name: "find",
+        label: "Find",
+        read_only: true,
+        main_argument: "pattern",
+        make: |workspace| Arc::new(find::FindTool::new(workspace)),
+    },
+    BuiltIn {
+        name: "ls",
+        label: "Ls",
+        read_only: true,
+        main_argument: "path",
+        make: |workspace| Arc::new(ls::LsTool::new(workspace)),
+    },
+    BuiltIn {
+        name: "todo",
+        label: "Todo",
+        read_only: true,
+        main_argument: "",
+        make: |_| Arc::new(todo::TodoTool),
+    },
+];
+
+/// A name that is no tool's.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("unknown tool `{name}`")]
+pub struct UnknownTool {
+    pub name: String,
+}
+
+impl UnknownTool {
+    /// What there is.
+    pub fn hint(&self) -> String {
+        let names = BUILT_IN.map(|tool| tool.name);
+        format!("choose from {}", names.join(", "))
+    }
+}
+
+/// The built-in tool called `name`.
+pub fn find(name: &str) -> Option<&'static BuiltIn> {
+    const TABLE: &[BuiltIn] = &BUILT_IN;
+    TABLE.iter().find(|tool| tool.name == name)
+}
+
+/// The tools called `names`, or all, working in `workspace`. Their order is always that of the table,
+/// so that what a model's cache has read stays the same.
+pub fn build(workspace: &Arc<Workspace>, names: Option<&[String]>) -> Result<ToolSet, UnknownTool> {
+    if let Some(name) = names
+        .into_iter()
+        .flatten()
+        .find(|name| find(name).is_none())
+    {
+        return Err(UnknownTool { name: name.clone() });
+    }
+    let is_wanted =
+        |tool: &&BuiltIn| names.is_none_or(|names| names.iter().any(|name| name == tool.name));
+    let tools = BUILT_IN.iter().filter(is_wanted);
+    Ok(tools
+        .map(|tool| (tool.make)(Arc::clone(workspace)))
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(wanted: Option<&[String]>) -> Result<Vec<String>, UnknownTool> {
+        let workspace = Arc::new(Workspace::new("/"));
+        let tools = build(&workspace, wanted)?;
+        Ok(tools.iter().map(|tool| tool.spec().name.clone()).collect())
+    }
+
+    #[test]
+    fn tools_are_built_by_name_in_the_order_of_the_table() {
+        assert_eq!(names(None).unwrap(), BUILT_IN.map(|tool| tool.name));
+        let wanted = ["bash".to_owned(), "read".to_owned()];
+        assert_eq!(names(Some(&wanted)).unwrap(), ["read", "bash"]);
+        assert_eq!(names(Some(&[])).unwrap(), [""; 0]);
+        let error = names(Some(&["rg".to_owned()])).unwrap_err();
+        assert_eq!(error.to_string(), "unknown tool `rg`");
+        let hint = "choose from read, write, edit, bash, grep, find, ls, todo";
+        assert_eq!(error.hint(), hint);
+    }
+
+    #[test]
+    fn the_schemas_are_valid() {
+        let workspace = Arc::new(Workspace::new("/"));
+        for tool in build(&workspace, None).unwrap() {
+            jsonschema::validator_for(&tool.spec().parameters).unwrap();
+        }
+    }
+}

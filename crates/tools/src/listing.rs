@@ -1,0 +1,63 @@
+//! A list of results on its way to the model: of bounded size, and shown as it grows.
+
+use super::live::Live;
+use super::output::MODEL_BYTES;
+use osier_agent::UpdateSink;
+
+/// Text that grows line by line.
+#[derive(Debug)]
+pub(super) struct Listing {
+    text: String,
+    /// Bytes of the text that are on their way to the screen.
+    shown: usize,
+    live: Live,
+    full: bool,
+}
+
+impl Listing {
+    pub(super) fn new(updates: UpdateSink) -> Self {
+        Self {
+            text: String::new(),
+            shown: 0,
+            live: Live::new(updates),
+            full: false,
+        }
+    }
+
+    /// Adds whole lines; false, and nothing is added, when there is no room for them any more.
+    pub(super) fn push(&mut self, lines: &str) -> bool {
+        self.full |= self.text.len() + lines.len() > MODEL_BYTES;
+        if !self.full {
+            self.text.push_str(lines);
+        }
+        !self.full
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.full
+    }
+
+    /// Shows what was added, at most some times a second.
+    pub(super) fn show(&mut self) {
+        let new = &self.text[self.shown..];
+        if new.is_empty() {
+            if self.live.due().is_some() {
+                self.live.push(b"");
+            }
+            return;
+        }
+        self.live.push(new.as_bytes());
+        self.shown = self.text.len();
+    }
+
+    /// The text, with each of `notices` on a line of its own below it.
+    pub(super) fn end(mut self, notices: &[String]) -> String {
+        self.show();
+        self.live.end();
+        for notice in notices {
+            self.text.push_str(notice);
+            self.text.push('\n');
+        }
+        self.text
+    }
+}

@@ -1,0 +1,315 @@
+//! The output of a command, kept in bounded memory: its start and its end, of which a model gets a
+//! part. Bytes are kept as they came; they become text, free of control sequences, when they are shown.
+
+use std::collections::VecDeque;
+use std::path::Path;
+
+use super::scan::{count_newlines, whole_characters};
+use osier_base::text::{head_bytes, sanitize, tail_bytes};
+
+/// Bytes kept of the start and of the end.
+const HEAD: usize = 512 * 1024;
+const TAIL: usize = 512 * 1024;
+/// What a model gets of one command.
+pub(super) const MODEL_BYTES: usize = 50 * 1024;
+pub(super) const MODEL_LINES: usize = 2_000;
+/// How much of that is the start. Errors are more often at the end.
+const MODEL_HEAD_BYTES: usize = 20 * 1024;
+const MODEL_HEAD_LINES: usize = 800;
+
+/// Output as it comes in.
+#[derive(Debug, Default)]
+pub(super) struct Capture {
+    head: Vec<u8>,
+    tail: VecDeque<u8>,
+    total: u64,
+    newlines: u64,
+}
+
+impl Capture {
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.total += bytes.len() as u64;
+        self.newlines += count_newlines(bytes);
+        let (head, rest) = bytes.split_at(bytes.len().min(HEAD - self.head.len()));
+        self.head.extend_from_slice(head);
+        let rest = &rest[rest.len().saturating_sub(TAIL)..];
+        let surplus = (self.tail.len() + rest.len()).saturating_sub(TAIL);
+        self.tail.drain(..surplus);
+        self.tail.extend(rest);
+    }
+
+    /// Bytes that came in.
+    pub(super) fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Whether it is more than a model gets, so that the whole has to be kept elsewhere.
+    pub(super) fn exceeds_model(&self) -> bool {
+        self.total > MODEL_BYTES as u64 || self.newlines > MODEL_LINES as u64
+    }
+
+    /// The kept start.
+    pub(super) fn head(&self) -> &[u8] {
+        &self.head
+    }
+
+    /// What is kept of the output from byte `from` on.
+    pub(super) fn since(&self, from: u64) -> Excerpt {
+        let from = from.min(self.total);
+        let head = self.head.get(from as usize..).unwrap_or_default().to_vec();
+        let tail_start = self.total - self.tail.len() as u64;
+        let skip = from.saturating_sub(tail_start) as usize;
+        let tail: Vec<u8> = self.tail.iter().skip(skip).copied().collect();
+        let bytes = self.total - from;
+        let kept = (head.len() + tail.len()) as u64;
+        Excerpt {
+            bytes,
+            // Exact when everything from the start is asked for, which is when it is told.
+            newlines: if from == 0 {
+                self.newlines
+            } else {
+                count_newlines(&head) + count_newlines(&tail)
+            },
+            is_whole: kept == bytes,
+            head,
+            tail,
+        }
+    }
+}
+
+/// A part of an output, perhaps with a hole between its start and its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Excerpt {
+    head: Vec<u8>,
+    tail: Vec<u8>,
+    /// Of the part, hole included.
+    bytes: u64,
+    newlines: u64,
+    /// There is no hole.
+    is_whole: bool,
+}
+
+/// What a model gets.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Shown {
+    pub(super) text: String,
+    pub(super) truncated: bool,
+}
+
+impl Excerpt {
+    /// The bytes after the hole, or all when there is none, and how many come before them.
+    pub(super) fn end(self) -> (u64, Vec<u8>) {
+        if !self.is_whole {
+            return (self.bytes - self.tail.len() as u64, self.tail);
+        }
+        let mut bytes = self.head;
+        bytes.extend_from_slice(&self.tail);
+        (0, bytes)
+    }
+
+    /// The text for a model; what is left out in the middle is counted, and `full` says where it is.
+    pub(super) fn for_model(self, full: &FullOutput<'_>) -> Shown {
+        let (bytes, newlines) = (self.bytes, self.newlines);
+        let (head, tail) = if self.is_whole {
+            let text = to_text(&[self.head, self.tail].concat());
+            if text.len() <= MODEL_BYTES && text.lines().count() <= MODEL_LINES {
+                return Shown {
+                    text,
+                    truncated: false,
+                };
+            }
+            (text.clone(), text)
+        } else {
+            (
+                to_text(whole_characters(&self.head)),
+                to_text(from_line_start(&self.tail)),
+            )
+        };
+        let head = cut_end(&head, MODEL_HEAD_LINES, MODEL_HEAD_BYTES);
+        let tail = cut_start(
+            &tail,
+            MODEL_LINES - MODEL_HEAD_LINES,
+            MODEL_BYTES - MODEL_HEAD_BYTES,
+        );
+        let shown = head.len() + tail.len();
+        let shown_lines = head.matches('\n').count() + tail.matches('\n').count();
+        let left_out = bytes.saturating_sub(shown as u64);
+        let lines = newlines.saturating_sub(shown_lines as u64);
+        let newline = if head.ends_with('\n') { "" } else { "\n" };
+        let place = full.describe();
+        Shown {
+            text: format!(
+                "{head}{newline}[… {lines} lines, {left_out} bytes left out{place} …]\n{tail}"
+            ),
+            truncated: true,
+        }
+    }
+}
+
+/// Where the whole of a long output is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FullOutput<'a> {
+    /// Nowhere, and nobody asked for it.
+    NotKept,
+    At {
+        path: &'a Path,
+        complete: bool,
+    },
+    Failed(&'a str),
+}
+
+impl FullOutput<'_> {
+    fn describe(&self) -> String {
+        match self {
+            Self::NotKept => String::new(),
+            Self::At {
+                path,
+                complete: true,
+            } => format!("; full output: {}", path.display()),
+            Self::At { path, .. } => format!("; the first GiB of output: {}", path.display()),
+            Self::Failed(error) => format!("; the full output could not be kept: {error}"),
+        }
+    }
+}
+
+fn to_text(bytes: &[u8]) -> String {
+    sanitize(&String::from_utf8_lossy(bytes)).into_owned()
+}
+
+/// `bytes` without a line, or at least a character, that was cut in two at the start.
+fn from_line_start(bytes: &[u8]) -> &[u8] {
+    const NEAR: usize = 4096;
+    let start = &bytes[..bytes.len().min(NEAR)];
+    if let Some(newline) = start.iter().position(|byte| *byte == b'\n') {
+        return &bytes[newline + 1..];
+    }
+    let continued = start
+        .iter()
+        .take(3)
+        .take_while(|byte| (0x80..0xc0).contains(*byte))
+        .count();
+    &bytes[continued..]
+}
+
+/// The start of `text`: whole lines where that keeps at least half of what fits.
+fn cut_end(text: &str, lines: usize, bytes: usize) -> &str {
+    let end = text
+        .match_indices('\n')
+        .nth(lines.saturating_sub(1))
+        .map_or(text.len(), |(at, _)| at + 1);
+    let short = head_bytes(&text[..end], bytes);
+    if short.len() == end {
+        return short;
+    }
+    match short.rfind('\n') {
+        Some(newline) if newline >= bytes / 2 => &short[..=newline],
+        _ => short,
+    }
+}
+
+/// The end of `text`, likewise.
+fn cut_start(text: &str, lines: usize, bytes: usize) -> &str {
+    let body = text.strip_suffix('\n').unwrap_or(text);
+    let start = body
+        .rmatch_indices('\n')
+        .nth(lines.saturating_sub(1))
+        .map_or(0, |(at, _)| at + 1);
+    let short = tail_bytes(&text[start..], bytes);
+    if short.len() == text.len() - start {
+        return short;
+    }
+    match short.find('\n') {
+        Some(newline) if newline <= bytes / 2 => &short[newline + 1..],
+        _ => short,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::numbered;
+    use super::*;
+
+    fn shown(bytes: &[u8]) -> Shown {
+        let mut capture = Capture::default();
+        for chunk in bytes.chunks(7000) {
+            capture.push(chunk);
+        }
+        capture.since(0).for_model(&FullOutput::NotKept)
+    }
+
+    #[test]
+    fn short_output_is_shown_whole_and_clean() {
+        let output = shown("a\x1b[31mé\x1b[0m\0\r\nb\u{9b}1m\n".as_bytes());
+        assert_eq!(output.text, "aé\nb\n");
+        assert!(!output.truncated);
+        assert_eq!(shown(b"a\xffb").text, "a\u{fffd}b");
+    }
+
+    #[test]
+    fn many_lines_keep_their_start_and_end() {
+        let output = shown(numbered(1..=5000).as_bytes());
+        let lines: Vec<&str> = output.text.lines().collect();
+        assert_eq!((lines[0], lines[799]), ("1", "800"));
+        let bytes = numbered(1..=5000).len()
+            - numbered(1..=800).len()
+            - (numbered(1..=5000).len() - numbered(1..=3800).len());
+        assert_eq!(
+            lines[800],
+            format!("[… 3000 lines, {bytes} bytes left out …]")
+        );
+        assert_eq!((lines[801], lines[2000]), ("3801", "5000"));
+        assert_eq!(lines.len(), 2001);
+        assert!(output.truncated);
+    }
+
+    #[test]
+    fn more_than_is_kept_is_still_counted() {
+        let text = numbered(1..=500_000);
+        let output = shown(text.as_bytes());
+        assert!(output.text.len() <= MODEL_BYTES + 200);
+        assert!(output.text.starts_with("1\n2\n"));
+        assert!(output.text.ends_with("\n499999\n500000\n"));
+        let lines = output.text.lines().count() - 1;
+        let marker = format!("[… {} lines, ", 500_000 - lines);
+        assert!(output.text.contains(&marker), "{marker}");
+    }
+
+    #[test]
+    fn one_long_line_is_cut_between_characters() {
+        let output = shown("漢".repeat(1_000_000).as_bytes());
+        assert!(output.text.len() <= MODEL_BYTES + 200);
+        assert!(!output.text.contains('\u{fffd}'));
+        assert!(output.text.contains("[… 0 lines, "));
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut capture = Capture::default();
+        for _ in 0..100 {
+            capture.push(&vec![b'x'; 100_000]);
+        }
+        assert_eq!(capture.total(), 10_000_000);
+        assert_eq!((capture.head.len(), capture.tail.len()), (HEAD, TAIL));
+        assert!(capture.tail.capacity() <= 2 * TAIL);
+    }
+
+    #[test]
+    fn a_later_part_can_be_asked_for() {
+        let mut capture = Capture::default();
+        capture.push(b"first\n");
+        let seen = capture.total();
+        capture.push(b"second\n");
+        let text = |from| capture.since(from).for_model(&FullOutput::NotKept).text;
+        assert_eq!(text(seen), "second\n");
+        assert_eq!(text(capture.total()), "");
+        assert_eq!(text(0), "first\nsecond\n");
+        let mut capture = Capture::default();
+        capture.push(&vec![b'x'; HEAD + 10]);
+        capture.push(b"\nend");
+        let text = capture
+            .since(HEAD as u64 + 5)
+            .for_model(&FullOutput::NotKept)
+            .text;
+        assert_eq!(text, "xxxxx\nend");
+    }
+}

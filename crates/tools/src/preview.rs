@@ -1,0 +1,34 @@
+//! What a call would do, for the person who has to allow it: the command, or the change as a diff.
+//! Changes nothing.
+
+use serde_json::Value;
+
+use super::workspace::Workspace;
+use super::{edit, write};
+use osier_protocol::questions::Subject;
+
+/// What the call of `tool` would do; nothing when its arguments do not tell. Reads files.
+pub fn preview(workspace: &Workspace, tool: &str, arguments: &Value) -> Option<Subject> {
+    let text = |name: &str| arguments.get(name)?.as_str();
+    let diff = match tool {
+        "bash" => {
+            return Some(Subject::Command {
+                command: text("command")?.to_owned(),
+                cwd: workspace.cwd().display().to_string(),
+            });
+        }
+        "write" => write::preview(workspace, arguments),
+        "edit" => edit::preview(workspace, arguments),
+        _ => None,
+    };
+    match (diff, text("file_path")) {
+        (Some(diff), Some(path)) => Some(Subject::Diff {
+            path: workspace.display(&osier_base::path::resolve(workspace.cwd(), path)),
+            diff,
+        }),
+        // Whatever would become of it: the arguments as they are.
+        _ => Some(Subject::Text {
+            text: serde_json::to_string_pretty(arguments).ok()?,
+        }),
+    }
+}

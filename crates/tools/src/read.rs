@@ -1,0 +1,505 @@
+//! `read`: the lines of a text file, numbered, or an image. A file of any size is read in bounded
+//! memory; what is shown is entered in the ledger.
+
+use std::fmt::Write as _;
+use std::fs::{self, File, Metadata};
+use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use futures_util::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use thiserror::Error;
+use tokio_util::sync::CancellationToken;
+
+use super::arguments::{self, Refusal};
+use super::details::{ReadDetails, to_value};
+use super::ledger::{ContentHash, Stamp};
+use super::scan::{Scan, Window, scan};
+use super::workspace::Workspace;
+use crate::image;
+use crate::image::ImageError;
+use osier_agent::{Concurrency, Tool, ToolContext, ToolHints, ToolOutput, ToolStatus};
+use osier_base::path::{nearest, resolve_existing};
+use osier_llm::{ContentBlock, ToolSpec};
+
+/// Lines and bytes of one call.
+pub(super) const MAX_LINES: u64 = 5_000;
+pub(super) const MAX_BYTES: usize = 256 * 1024;
+/// Bytes at the start of a file in which a NUL makes it binary.
+const SNIFFED: usize = 8 * 1024;
+const BUFFER: usize = 128 * 1024;
+/// Names shown for a directory.
+const MAX_LISTED: usize = 100;
+
+/// One for all sessions.
+static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
+    name: "read".to_owned(),
+    description: format!(
+        "Read a text file with line numbers, or an image. At most {MAX_LINES} lines a call; continue with offset."
+    ),
+    parameters: json!({
+        "type": "object",
+        "properties": {
+            "file_path": {"type": "string"},
+            "offset": {"type": "integer", "minimum": 1, "description": "First line"},
+            "limit": {"type": "integer", "minimum": 1, "description": "Number of lines"},
+        },
+        "required": ["file_path"],
+    }),
+});
+
+#[derive(Debug)]
+pub(super) struct ReadTool {
+    workspace: Arc<Workspace>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Arguments {
+    file_path: String,
+    #[serde(default, deserialize_with = "arguments::count")]
+    offset: Option<u64>,
+    #[serde(default, deserialize_with = "arguments::count")]
+    limit: Option<u64>,
+}
+
+/// Why nothing was read. The text is what the model gets.
+#[derive(Debug, Error)]
+enum ReadError {
+    #[error("interrupted")]
+    Interrupted,
+    #[error("`{path}` does not exist{suggestion}")]
+    Missing { path: String, suggestion: String },
+    #[error("`{path}` is a directory; read one of its files:\n{listing}")]
+    Directory { path: String, listing: String },
+    #[error("`{path}` is not a regular file")]
+    NotRegular { path: String },
+    #[error(
+        "`{path}` is a binary file of {size} bytes; look at it with bash: `file`, `xxd | head`"
+    )]
+    Binary { path: String, size: u64 },
+    #[error("`{path}` is UTF-16 text; convert it with bash: `iconv -f UTF-16 -t UTF-8`")]
+    Utf16 { path: String },
+    #[error(
+        "the image `{path}` has {size} bytes, more than the {limit} that are looked at; make it smaller with bash, e.g. `convert {path} -resize 1600x1600 small.png`",
+        limit = image::FILE_LIMIT
+    )]
+    LargeImage { path: String, size: u64 },
+    #[error("the image `{path}` {source}; look at it with bash: `file`, `xxd | head`")]
+    Image { path: String, source: ImageError },
+    #[error("offset {offset} is past the end of `{path}`, which has {total} lines")]
+    PastEnd {
+        path: String,
+        offset: u64,
+        total: u64,
+    },
+    #[error("cannot read `{path}`: {source}")]
+    Io { path: String, source: io::Error },
+}
+
+impl ReadTool {
+    pub(super) fn new(workspace: Arc<Workspace>) -> Self {
+        Self { workspace }
+    }
+}
+
+impl Tool for ReadTool {
+    fn spec(&self) -> &ToolSpec {
+        &SPEC
+    }
+
+    fn hints(&self) -> ToolHints {
+        ToolHints::READS
+    }
+
+    /// In order with the calls that change the same file.
+    fn concurrency(&self, arguments: &Value) -> Concurrency {
+        match arguments["file_path"].as_str() {
+            Some(path) => Concurrency::Serial(self.workspace.lock_key(path)),
+            None => Concurrency::Parallel,
+        }
+    }
+
+    fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
+        let workspace = Arc::clone(&self.workspace);
+        let work = move |arguments: Arguments| match read(&workspace, &arguments, &cx.cancel) {
+            Ok(output) => Ok(output),
+            Err(ReadError::Interrupted) => {
+                Ok(ToolOutput::failed(ToolStatus::Aborted, "interrupted"))
+            }
+            Err(error) => Err(Refusal::Failed(error.to_string())),
+        };
+        Box::pin(arguments::carry_out(arguments, "reading", work))
+    }
+}
+
+fn read(
+    workspace: &Workspace,
+    arguments: &Arguments,
+    cancel: &CancellationToken,
+) -> Result<ToolOutput, ReadError> {
+    let path = resolve_existing(workspace.cwd(), &arguments.file_path);
+    let name = workspace.display(&path);
+    let failed = |source| ReadError::Io {
+        path: name.clone(),
+        source,
+    };
+    let metadata = match fs::metadata(&path) {
+        Ok(metadata) => metadata,
+        Err(error) if is_missing(&error) => return Err(missing(workspace, &path)),
+        Err(error) => return Err(failed(error)),
+    };
+    if metadata.is_dir() {
+        return Err(ReadError::Directory {
+            listing: listing(&path),
+            path: name,
+        });
+    }
+    if !metadata.is_file() {
+        return Err(ReadError::NotRegular { path: name });
+    }
+    let file = File::open(&path).map_err(failed)?;
+    let mut source = BufReader::with_capacity(BUFFER, file);
+    let start = source.fill_buf().map_err(failed)?;
+    let start = &start[..start.len().min(SNIFFED)];
+    if image::image_type(start).is_some() {
+        return picture(workspace, &path, &metadata, source);
+    }
+    if start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") {
+        return Err(ReadError::Utf16 { path: name });
+    }
+    if start.contains(&0) {
+        return Err(ReadError::Binary {
+            path: name,
+            size: metadata.len(),
+        });
+    }
+    let window = Window {
+        offset: arguments.offset.unwrap_or(1).max(1),
+        max_lines: arguments.limit.unwrap_or(MAX_LINES).clamp(1, MAX_LINES),
+        max_bytes: MAX_BYTES,
+    };
+    let scanned = match workspace.text_in_editor(&path, &metadata) {
+        Some(text) => scan(text.as_bytes(), window, cancel),
+        None => scan(source, window, cancel),
+    };
+    let scan = match scanned {
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+            return Err(ReadError::Interrupted);
+        }
+        scan => scan.map_err(failed)?,
+    };
+    if window.offset > scan.total_lines.max(1) {
+        return Err(ReadError::PastEnd {
+            path: name,
+            offset: window.offset,
+            total: scan.total_lines,
+        });
+    }
+    workspace
+        .ledger
+        .record(&path, Stamp::hashed(&metadata, &scan.hash));
+    Ok(text(&path, window.offset, scan))
+}
+
+fn text(path: &Path, offset: u64, scan: Scan) -> ToolOutput {
+    let next = offset + scan.lines_read;
+    let more = next <= scan.total_lines;
+    let details = ReadDetails {
+        file_path: path.display().to_string(),
+        total_lines: scan.total_lines,
+        lines_read: scan.lines_read,
+        offset,
+        truncated: more || scan.cut_lines > 0,
+        mime_type: None,
+    };
+    let mut text = scan.text;
+    if more {
+        let (last, total) = (next - 1, scan.total_lines);
+        let _ = writeln!(
+            text,
+            "[lines {offset}-{last} of {total}; continue with offset {next}]"
+        );
+    }
+    if scan.total_lines == 0 {
+        text.push_str("(empty file)");
+    }
+    ToolOutput::success(text, to_value(&details))
+}
+
+fn picture(
+    workspace: &Workspace,
+    path: &Path,
+    metadata: &Metadata,
+    source: impl io::Read,
+) -> Result<ToolOutput, ReadError> {
+    let name = workspace.display(path);
+    let mut bytes = Vec::new();
+    let read = source.take(image::FILE_LIMIT + 1).read_to_end(&mut bytes);
+    read.map_err(|source| ReadError::Io {
+        path: name.clone(),
+        source,
+    })?;
+    if bytes.len() as u64 > image::FILE_LIMIT {
+        return Err(ReadError::LargeImage {
+            path: name,
+            size: metadata.len(),
+        });
+    }
+    let mut hash = ContentHash::default();
+    hash.update(&bytes);
+    let size = bytes.len();
+    let fitted = image::fit(bytes).map_err(|source| ReadError::Image {
+        path: name.clone(),
+        source,
+    })?;
+    workspace
+        .ledger
+        .record(path, Stamp::hashed(metadata, &hash));
+    let details = ReadDetails {
+        file_path: path.display().to_string(),
+        mime_type: Some(fitted.mime_type.to_owned()),
+        ..ReadDetails::default()
+    };
+    let description = fitted.description();
+    Ok(ToolOutput {
+        content: vec![
+            ContentBlock::text(format!("[{name}: {description}, {size} bytes]")),
+            ContentBlock::Image {
+                data: STANDARD.encode(&fitted.bytes),
+                mime_type: fitted.mime_type.to_owned(),
+            },
+        ],
+        details: to_value(&details),
+        status: ToolStatus::Success,
+    })
+}
+
+pub(super) fn is_missing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+fn missing(workspace: &Workspace, path: &Path) -> ReadError {
+    ReadError::Missing {
+        path: workspace.display(path),
+        suggestion: suggestion(workspace, path),
+    }
+}
+
+/// `; did you mean …?`, or nothing.
+pub(super) fn suggestion(workspace: &Workspace, path: &Path) -> String {
+    let near: Vec<String> = nearest(path, 3)
+        .iter()
+        .map(|path: &PathBuf| format!("`{}`", workspace.display(path)))
+        .collect();
+    if near.is_empty() {
+        return String::new();
+    }
+    format!("; did you mean {}?", near.join(" or "))
+}
+
+/// Names in `directory`, directories with a slash, one a line.
+fn listing(directory: &Path) -> String {
+    let mut names: Vec<String> = fs::read_dir(directory)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| {
+            let slash = if entry.path().is_dir() { "/" } else { "" };
+            format!("{}{slash}", entry.file_name().to_string_lossy())
+        })
+        .collect();
+    names.sort();
+    let left_out = names.len().saturating_sub(MAX_LISTED);
+    names.truncate(MAX_LISTED);
+    if left_out > 0 {
+        names.push(format!("[{left_out} more]"));
+    }
+    if names.is_empty() {
+        names.push("(empty)".to_owned());
+    }
+    names.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Bench, numbered, png, text};
+    use super::*;
+
+    async fn read_text(bench: &Bench, arguments: Value) -> String {
+        text(&bench.run("read", arguments).await)
+    }
+
+    #[tokio::test]
+    async fn lines_are_numbered_and_details_told() {
+        let bench = Bench::new();
+        bench.put("a.txt", "one\r\ntwo\n");
+        let output = bench.run("read", json!({"file_path": "a.txt"})).await;
+        assert_eq!(text(&output), "     1\tone\n     2\ttwo\n");
+        let expected = json!({
+            "filePath": bench.path("a.txt").to_str(),
+            "totalLines": 2,
+            "linesRead": 2,
+            "offset": 1,
+            "truncated": false,
+        });
+        assert_eq!(output.details, expected);
+        bench.put("empty", "");
+        assert_eq!(
+            read_text(&bench, json!({"file_path": "empty"})).await,
+            "(empty file)"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_window_says_how_to_go_on() {
+        let bench = Bench::new();
+        bench.put("long", numbered(1..=6000));
+        let part = read_text(
+            &bench,
+            json!({"file_path": "long", "offset": 3, "limit": 2}),
+        )
+        .await;
+        let expected = "     3\t3\n     4\t4\n[lines 3-4 of 6000; continue with offset 5]\n";
+        assert_eq!(part, expected);
+        let all = read_text(&bench, json!({"file_path": "long", "limit": 9000})).await;
+        assert!(all.ends_with("  5000\t5000\n[lines 1-5000 of 6000; continue with offset 5001]\n"));
+        let end = read_text(&bench, json!({"file_path": "long", "offset": 6000})).await;
+        assert_eq!(end, "  6000\t6000\n");
+    }
+
+    #[tokio::test]
+    async fn bytes_limit_a_call() {
+        let bench = Bench::new();
+        bench.put("wide", format!("{}\n", "x".repeat(1016)).repeat(1000));
+        let output = bench.run("read", json!({"file_path": "wide"})).await;
+        assert_eq!(output.details["linesRead"], 256);
+        assert!(text(&output).ends_with("[lines 1-256 of 1000; continue with offset 257]\n"));
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_read_says_what_to_do() {
+        let bench = Bench::new();
+        bench.put("settings.rs", "x\n");
+        bench.put("dir/inner/file", "");
+        bench.put("dir/b.txt", "");
+        bench.put("binary", b"ELF\0\x01");
+        bench.put("wide", b"\xff\xfea\0");
+        for (path, offset, expected) in [
+            (
+                "setings.rs",
+                1,
+                "`setings.rs` does not exist; did you mean `settings.rs`?",
+            ),
+            ("zzz/file", 1, "`zzz/file` does not exist"),
+            (
+                "settings.rs/x",
+                1,
+                "`settings.rs/x` does not exist; did you mean `settings.rs`?",
+            ),
+            (
+                "dir",
+                1,
+                "`dir` is a directory; read one of its files:\nb.txt\ninner/",
+            ),
+            (
+                "settings.rs",
+                2,
+                "offset 2 is past the end of `settings.rs`, which has 1 lines",
+            ),
+            (
+                "binary",
+                1,
+                "`binary` is a binary file of 5 bytes; look at it with bash: `file`, `xxd | head`",
+            ),
+            (
+                "wide",
+                1,
+                "`wide` is UTF-16 text; convert it with bash: `iconv -f UTF-16 -t UTF-8`",
+            ),
+            ("/dev/null", 1, "`/dev/null` is not a regular file"),
+        ] {
+            let output = bench
+                .run("read", json!({"file_path": path, "offset": offset}))
+                .await;
+            assert_eq!(text(&output), expected);
+            let message = expected.to_owned();
+            assert_eq!(output.status, ToolStatus::ExecutionError { message });
+        }
+    }
+
+    #[tokio::test]
+    async fn an_image_becomes_a_block() {
+        let bench = Bench::new();
+        let png = png(2, 1);
+        bench.put("picture.txt", &png);
+        let output = bench.run("read", json!({"file_path": "picture.txt"})).await;
+        let head = format!("[picture.txt: 2x1, {} bytes]", png.len());
+        let image = ContentBlock::Image {
+            data: STANDARD.encode(&png),
+            mime_type: "image/png".to_owned(),
+        };
+        assert_eq!(output.content, [ContentBlock::text(head), image]);
+    }
+
+    #[tokio::test]
+    async fn a_large_image_is_scaled_down() {
+        let bench = Bench::new();
+        bench.put("large.png", png(3000, 300));
+        let output = bench.run("read", json!({"file_path": "large.png"})).await;
+        let [
+            ContentBlock::Text { text, .. },
+            ContentBlock::Image { data, .. },
+        ] = &output.content[..]
+        else {
+            panic!("{:?}", output.content);
+        };
+        assert!(
+            text.starts_with("[large.png: 3000x300, shown at 2000x200: scale 1.50, "),
+            "{text}"
+        );
+        let sent = ::image::load_from_memory(&STANDARD.decode(data).unwrap()).unwrap();
+        assert_eq!((sent.width(), sent.height()), (2000, 200));
+    }
+
+    #[tokio::test]
+    async fn what_is_no_whole_image_never_reaches_a_model() {
+        let bench = Bench::new();
+        let whole = png(64, 64);
+        bench.put("torn.png", &whole[..whole.len() - 20]);
+        let output = bench.run("read", json!({"file_path": "torn.png"})).await;
+        let message = text(&output);
+        assert!(
+            message.starts_with("the image `torn.png` is damaged: "),
+            "{message}"
+        );
+        assert_eq!(output.status, ToolStatus::ExecutionError { message });
+        let file = File::create(bench.path("huge.png")).unwrap();
+        std::io::Write::write_all(&mut &file, &whole).unwrap();
+        file.set_len(image::FILE_LIMIT + 1).unwrap();
+        let message = read_text(&bench, json!({"file_path": "huge.png"})).await;
+        assert!(
+            message.contains("has 67108865 bytes, more than the 67108864"),
+            "{message}"
+        );
+    }
+
+    #[tokio::test]
+    async fn an_interrupted_pass_gives_up() {
+        let bench = Bench::new();
+        bench.put("a", "x\n");
+        let cancel = CancellationToken::new();
+        cancel.cancel();
+        let updates = osier_agent::UpdateSink::discard();
+        let output = bench
+            .run_with("read", json!({"file_path": "a"}), &cancel, updates)
+            .await;
+        assert_eq!(output.status, ToolStatus::Aborted);
+    }
+}

@@ -1,0 +1,295 @@
+//! Runs one shell command to its end: for the `bash` tool, for the user's `!command`, and underneath
+//! the background jobs. Output is captured in bounded memory, shown live, and kept whole in a file when
+//! it is long. When the run is stopped, all that the command started is killed and the output so far
+//! is kept.
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use super::details::BashDetails;
+use super::in_editor::follow;
+use super::live::Live;
+use super::output::{Capture, Shown};
+use super::spill::Spill;
+use super::workspace::Workspace;
+use osier_agent::{ShellRun, UpdateSink};
+use osier_base::process::{Exit, Invocation, Running, signal_name, spawn};
+use osier_sandbox::SandboxMode;
+use osier_sandbox::denial::is_denied;
+
+/// Bytes read at once: what a pipe holds.
+const CHUNK: usize = 64 * 1024;
+
+/// What to run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ShellRequest {
+    pub command: String,
+    pub timeout: Option<Duration>,
+}
+
+/// How a run came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShellEnd {
+    Exited,
+    Aborted,
+    TimedOut(Duration),
+}
+
+/// What a run gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShellOutcome {
+    /// As a model gets it: sanitized, the middle of long output left out.
+    pub output: String,
+    pub end: ShellEnd,
+    pub exit: Exit,
+    pub details: BashDetails,
+}
+
+impl ShellOutcome {
+    /// The message that keeps a command of the user.
+    pub fn into_shell_run(self, exclude_from_context: bool, timestamp: i64) -> ShellRun {
+        ShellRun {
+            command: self.details.command,
+            output: self.output,
+            exit_code: self.details.exit_code,
+            cancelled: self.end == ShellEnd::Aborted,
+            truncated: self.details.truncated,
+            full_output_path: self.details.full_output_path,
+            exclude_from_context,
+            duration_ms: self.details.duration,
+            timestamp,
+        }
+    }
+}
+
+/// Runs `request` in `workspace`. An error means that the shell could not be started.
+pub async fn run_shell(
+    workspace: &Workspace,
+    request: &ShellRequest,
+    cancel: &CancellationToken,
+    updates: UpdateSink,
+) -> io::Result<ShellOutcome> {
+    let confinement = workspace.confinement();
+    let mut sandbox = None;
+    if confinement.mode() != SandboxMode::Off {
+        let backend = confinement.ready().await.map_err(io::Error::other)?;
+        sandbox = Some(format!("{}, {}", confinement.mode().name(), backend.name()));
+    }
+    let invocation = workspace.shell().invocation(&request.command)?;
+    let mut outcome = run(workspace, (request, &invocation), cancel, updates).await?;
+    outcome.details.sandbox_denied =
+        sandbox.is_some() && is_denied(outcome.exit, &outcome.output, confinement.has_network());
+    outcome.details.sandbox = sandbox;
+    Ok(outcome)
+}
+
+/// Runs `request` outside of the sandbox: a person has allowed it.
+pub(super) async fn run_outside(
+    workspace: &Workspace,
+    request: &ShellRequest,
+    cancel: &CancellationToken,
+    updates: UpdateSink,
+) -> io::Result<ShellOutcome> {
+    let invocation = workspace.shell().unconfined(&request.command);
+    run(workspace, (request, &invocation), cancel, updates).await
+}
+
+async fn run(
+    workspace: &Workspace,
+    (request, invocation): (&ShellRequest, &Invocation),
+    cancel: &CancellationToken,
+    updates: UpdateSink,
+) -> io::Result<ShellOutcome> {
+    if let Some(terminal) = workspace.terminal(invocation).await {
+        return follow(&*terminal, (workspace, request), cancel, &updates).await;
+    }
+    let started = Instant::now();
+    let mut running = spawn(invocation)?;
+    let mut recorder = Recorder::new(workspace, updates);
+    let end = drive(&mut running, &mut recorder, stopped(request, cancel)).await;
+    let left = running.finish();
+    workspace.survivors().keep(left.left_running);
+    let how = (end, left.exit);
+    Ok(ended(recorder, &request.command, how, started.elapsed()).await)
+}
+
+/// Waits until the command has to be stopped.
+pub(super) async fn stopped(request: &ShellRequest, cancel: &CancellationToken) -> ShellEnd {
+    let Some(timeout) = request.timeout else {
+        cancel.cancelled().await;
+        return ShellEnd::Aborted;
+    };
+    tokio::select! {
+        () = cancel.cancelled() => ShellEnd::Aborted,
+        () = sleep(timeout) => ShellEnd::TimedOut(timeout),
+    }
+}
+
+/// What a command gave whose output is all in `recorder`.
+pub(super) async fn ended(
+    mut recorder: Recorder,
+    command: &str,
+    (end, exit): (ShellEnd, Exit),
+    duration: Duration,
+) -> ShellOutcome {
+    let shown = recorder.shown();
+    if !shown.truncated {
+        recorder.spill.discard().await;
+    }
+    let path = recorder.spill.kept().path();
+    let details = BashDetails {
+        truncated: shown.truncated,
+        full_output_path: path.map(|path| path.display().to_string()),
+        ..details(command, Some(exit), duration)
+    };
+    ShellOutcome {
+        output: shown.text,
+        end,
+        exit,
+        details,
+    }
+}
+
+/// The details of a command that ended so, or still runs.
+pub(super) fn details(command: &str, exit: Option<Exit>, duration: Duration) -> BashDetails {
+    BashDetails {
+        command: command.to_owned(),
+        exit_code: exit.and_then(|exit| exit.code),
+        signal: exit.and_then(|exit| exit.signal).map(signal_name),
+        duration: duration.as_millis() as u64,
+        ..BashDetails::default()
+    }
+}
+
+/// How a command ended, for a model: `exit code 137 (SIGKILL)`.
+pub(super) fn describe(exit: Exit) -> String {
+    let code = exit.shell_code();
+    match exit.signal {
+        Some(signal) => format!("ended by {}, exit code {code}", signal_name(signal)),
+        // What a shell makes of a child that a signal ended.
+        None if (129..160).contains(&code) => {
+            format!("exit code {code} ({})", signal_name(code - 128))
+        }
+        None => format!("exit code {code}"),
+    }
+}
+
+/// Where the output of a command goes.
+#[derive(Debug)]
+pub(super) struct Recorder {
+    pub capture: Arc<Mutex<Capture>>,
+    pub spill: Spill,
+    /// Bytes captured so far.
+    grown: watch::Sender<u64>,
+    live: Live,
+}
+
+impl Recorder {
+    pub(super) fn new(workspace: &Workspace, updates: UpdateSink) -> Self {
+        Self {
+            capture: Arc::default(),
+            spill: Spill::new(Arc::clone(&workspace.outputs)),
+            grown: watch::Sender::new(0),
+            live: Live::new(updates),
+        }
+    }
+
+    /// Tells how much has been captured; closed when no more will come.
+    pub(super) fn growth(&self) -> watch::Receiver<u64> {
+        self.grown.subscribe()
+    }
+
+    pub(super) async fn push(&mut self, bytes: &[u8]) {
+        self.live.push(bytes);
+        let (total, all) = {
+            let mut capture = self.lock();
+            capture.push(bytes);
+            let first = !self.spill.is_started() && capture.exceeds_model();
+            // All there is so far: the kept start is larger than what a model gets and a chunk.
+            (capture.total(), first.then(|| capture.head().to_vec()))
+        };
+        self.grown.send_replace(total);
+        match all {
+            Some(all) => self.spill.write(&all).await,
+            None if self.spill.is_started() => self.spill.write(bytes).await,
+            None => {}
+        }
+    }
+
+    pub(super) async fn end(&mut self) {
+        self.live.end();
+        self.spill.end().await;
+    }
+
+    fn shown(&self) -> Shown {
+        let excerpt = self.lock().since(0);
+        excerpt.for_model(&self.spill.kept().full_output())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Capture> {
+        self.capture.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Reads `running` to its end. When `stop` is ready, the command is stopped and `stop`'s value given.
+pub(super) async fn drive(
+    running: &mut Running,
+    recorder: &mut Recorder,
+    stop: impl Future<Output = ShellEnd>,
+) -> ShellEnd {
+    tokio::pin!(stop);
+    let mut end = ShellEnd::Exited;
+    let mut buffer = vec![0; CHUNK];
+    loop {
+        let due = recorder.live.due();
+        tokio::select! {
+            biased;
+            reason = &mut stop, if end == ShellEnd::Exited => {
+                end = reason;
+                running.stop();
+            }
+            () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
+                recorder.live.flush();
+            }
+            length = running.read(&mut buffer) => match length {
+                Ok(length @ 1..) => recorder.push(&buffer[..length]).await,
+                _ => break,
+            },
+        }
+    }
+    recorder.end().await;
+    end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Bench;
+    use super::*;
+
+    #[tokio::test]
+    async fn a_command_of_the_user_becomes_a_message() {
+        let bench = Bench::new();
+        let request = ShellRequest {
+            command: "echo out; exit 2".to_owned(),
+            timeout: None,
+        };
+        let cancel = CancellationToken::new();
+        let outcome = run_shell(&bench.workspace, &request, &cancel, UpdateSink::discard()).await;
+        let run = outcome.unwrap().into_shell_run(true, 7);
+        let expected = ShellRun {
+            command: request.command,
+            output: "out\n".to_owned(),
+            exit_code: Some(2),
+            exclude_from_context: true,
+            duration_ms: run.duration_ms,
+            timestamp: 7,
+            ..ShellRun::default()
+        };
+        assert_eq!(run, expected);
+    }
+}

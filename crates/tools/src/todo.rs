@@ -1,0 +1,129 @@
+//! `todo`: the list of what the agent has set out to do, each time as a whole.
+
+use std::sync::LazyLock;
+
+use futures_util::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::arguments::{self, Refusal};
+use super::details::to_value;
+use crate::todo_list;
+use crate::todo_list::{TodoItem, TodoList};
+use osier_agent::{Tool, ToolContext, ToolHints, ToolOutput};
+use osier_base::text::{head_bytes, single_line};
+use osier_llm::ToolSpec;
+
+/// Items of a list, and bytes of one.
+const MOST_ITEMS: usize = 50;
+const ITEM_BYTES: usize = 300;
+
+/// One for all sessions.
+static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
+    let description =
+        "Show the user your plan for work of several steps. Send the whole list each time.";
+    let item = json!({
+        "type": "object",
+        "properties": {
+            "text": {"type": "string"},
+            "state": {"enum": ["open", "doing", "done"]},
+        },
+        "required": ["text", "state"],
+    });
+    ToolSpec {
+        name: todo_list::TOOL.to_owned(),
+        description: description.to_owned(),
+        parameters: json!({
+            "type": "object",
+            "properties": {"items": {"type": "array", "items": item}},
+            "required": ["items"],
+        }),
+    }
+});
+
+#[derive(Debug)]
+pub(super) struct TodoTool;
+
+#[derive(Debug, Deserialize)]
+struct Arguments {
+    items: Vec<TodoItem>,
+}
+
+impl Tool for TodoTool {
+    fn spec(&self) -> &ToolSpec {
+        &SPEC
+    }
+
+    fn hints(&self) -> ToolHints {
+        ToolHints::READS
+    }
+
+    fn run(&self, arguments: Value, _cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
+        let kept = arguments::parse(arguments).and_then(keep);
+        Box::pin(std::future::ready(kept.unwrap_or_else(ToolOutput::from)))
+    }
+}
+
+fn keep(arguments: Arguments) -> Result<ToolOutput, Refusal> {
+    let mut items = arguments.items;
+    items.retain(|item| !item.text.trim().is_empty());
+    if items.len() > MOST_ITEMS {
+        return Err(Refusal::Invalid(format!(
+            "{} items; keep the list to {MOST_ITEMS}, and group what belongs together",
+            items.len()
+        )));
+    }
+    for item in &mut items {
+        let words: Vec<&str> = item.text.split_whitespace().collect();
+        let line = single_line(&words.join(" "));
+        head_bytes(&line, ITEM_BYTES).clone_into(&mut item.text);
+    }
+    let list = TodoList { items };
+    Ok(ToolOutput::success(list.summary(), to_value(&list)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(items: &Value) -> Result<(String, Value), Refusal> {
+        let arguments = arguments::parse(json!({ "items": items }))?;
+        let output = keep(arguments)?;
+        Ok((crate::testing::text(&output), output.details))
+    }
+
+    #[test]
+    fn a_list_is_kept_and_its_state_told() {
+        let items = json!([
+            {"text": "read the parser", "state": "done"},
+            {"text": "  mend\nit ", "state": "doing"},
+            {"text": " ", "state": "open"},
+            {"text": "test it", "state": "open"},
+        ]);
+        let stored = json!({"items": [
+            {"text": "read the parser", "state": "done"},
+            {"text": "mend it", "state": "doing"},
+            {"text": "test it", "state": "open"},
+        ]});
+        let told = "1 of 3 done; now: mend it".to_owned();
+        assert_eq!(kept(&items), Ok((told, stored)));
+        assert_eq!(
+            kept(&json!([])),
+            Ok(("nothing to do".into(), json!({"items": []})))
+        );
+        let (told, _) = kept(&json!([{"text": "a", "state": "done"}])).unwrap();
+        assert_eq!(told, "all done");
+        let (told, _) = kept(&json!([{"text": "a", "state": "open"}])).unwrap();
+        assert_eq!(told, "0 of 1 done; next: a");
+    }
+
+    #[test]
+    fn a_list_that_is_none_is_refused() {
+        let many: Vec<Value> = (0..51).map(|n| json!({"text": n.to_string()})).collect();
+        let refused = "51 items; keep the list to 50, and group what belongs together";
+        assert_eq!(kept(&json!(many)), Err(Refusal::Invalid(refused.into())));
+        let wrong = kept(&json!([{"text": "a", "state": "later"}]));
+        let reason = "unknown variant `later`, expected one of `open`, `doing`, `done`";
+        assert_eq!(wrong, Err(Refusal::Invalid(reason.into())));
+    }
+}

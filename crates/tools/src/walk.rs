@@ -1,0 +1,186 @@
+//! The files a search sees: those that ripgrep would, from the same library. What .gitignore, .ignore,
+//! .rgignore and git's own excludes name is left out, also outside of a repository, and so is what is
+//! hidden. Links are listed but never followed, so a loop of them cannot hold the walk. Entries come
+//! sorted by name, directory by directory: the same tree gives the same order every time.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use ignore::overrides::Override;
+use ignore::{DirEntry, WalkBuilder};
+
+use super::arguments::Refusal;
+use super::read::{is_missing, suggestion};
+use super::workspace::Workspace;
+use osier_base::path::resolve_existing;
+
+/// Where a search starts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Root {
+    /// Absolute.
+    pub(super) path: PathBuf,
+    pub(super) is_file: bool,
+}
+
+impl Root {
+    /// What `given` names, the working directory when it is not set.
+    pub(super) fn find(workspace: &Workspace, given: Option<&str>) -> Result<Self, Refusal> {
+        let given = given.filter(|given| !given.is_empty()).unwrap_or(".");
+        let path = resolve_existing(workspace.cwd(), given);
+        let name = workspace.display(&path);
+        let metadata = fs::metadata(&path).map_err(|error| {
+            Refusal::Failed(if is_missing(&error) {
+                format!("`{name}` does not exist{}", suggestion(workspace, &path))
+            } else {
+                format!("cannot read `{name}`: {error}")
+            })
+        })?;
+        if !metadata.is_dir() && !metadata.is_file() {
+            return Err(Refusal::Failed(format!(
+                "`{name}` is neither a directory nor a regular file"
+            )));
+        }
+        Ok(Self {
+            path,
+            is_file: metadata.is_file(),
+        })
+    }
+}
+
+/// What could not be read on the way.
+#[derive(Debug, Default)]
+pub(super) struct Problems(Mutex<(usize, Option<String>)>);
+
+impl Problems {
+    pub(super) fn note(&self, text: impl FnOnce() -> String) {
+        let mut problems = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        problems.0 += 1;
+        problems.1.get_or_insert_with(text);
+    }
+
+    /// How many there were.
+    pub(super) fn count(&self) -> usize {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// One line about them, when there were any.
+    pub(super) fn notice(&self) -> Option<String> {
+        let problems = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (count, first) = (problems.0, problems.1.as_deref()?);
+        Some(match count {
+            1 => format!("[not read: {first}]"),
+            _ => format!("[{count} places not read; the first: {first}]"),
+        })
+    }
+}
+
+/// The entries below `root`, itself left out unless it is a file. With `hidden`, hidden ones too, but
+/// for the inside of `.git`.
+pub(super) fn entries<'a>(
+    root: &Path,
+    overrides: Option<Override>,
+    hidden: bool,
+    problems: &'a Problems,
+) -> impl Iterator<Item = DirEntry> + use<'a> {
+    let mut walk = WalkBuilder::new(root);
+    walk.hidden(!hidden)
+        .require_git(false)
+        .follow_links(false)
+        .sort_by_file_name(std::ffi::OsStr::cmp)
+        .filter_entry(|entry| entry.file_name() != ".git");
+    walk.add_custom_ignore_filename(".rgignore");
+    if let Some(overrides) = overrides {
+        walk.overrides(overrides);
+    }
+    walk.build().filter_map(|entry| match entry {
+        Ok(entry) => {
+            let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
+            (entry.depth() > 0 || !is_directory).then_some(entry)
+        }
+        Err(error) => {
+            problems.note(|| error.to_string());
+            None
+        }
+    })
+}
+
+/// Whether a glob names something hidden, which it then reaches.
+pub(super) fn names_hidden(glob: &str) -> bool {
+    let parts = glob.split('/');
+    parts.into_iter().any(|part| {
+        let name = part.trim_start_matches(['!', '{']);
+        name.starts_with('.') && !matches!(name, "." | "..")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::super::testing::Bench;
+    use super::*;
+
+    fn walked(bench: &Bench, hidden: bool) -> Vec<String> {
+        let problems = Problems::default();
+        let root = bench.path("");
+        let entries = entries(&root, None, hidden, &problems);
+        let names = entries.map(|entry| bench.workspace.display(entry.path()));
+        let names = names.collect();
+        assert_eq!(problems.notice(), None);
+        names
+    }
+
+    #[test]
+    fn ignored_and_hidden_files_are_left_out_and_the_order_is_stable() {
+        let bench = Bench::new();
+        for name in [
+            "b.rs",
+            "a/z",
+            "a/y",
+            "a.rs",
+            "x.log",
+            ".hidden/x",
+            ".git/config",
+            "out/x",
+            "rg",
+            "ig",
+        ] {
+            bench.put(name, "");
+        }
+        bench.put(".gitignore", "*.log\n/out/\n");
+        bench.put(".ignore", "ig\n");
+        bench.put(".rgignore", "rg\n");
+        assert_eq!(walked(&bench, false), ["a", "a/y", "a/z", "a.rs", "b.rs"]);
+        let all = walked(&bench, true);
+        let dotted = [".gitignore", ".hidden", ".hidden/x", ".ignore", ".rgignore"];
+        assert_eq!(all[..5], dotted);
+    }
+
+    #[test]
+    fn a_loop_of_links_is_listed_and_not_followed() {
+        let bench = Bench::new();
+        bench.put("a/b/file", "");
+        symlink("../..", bench.path("a/b/up")).unwrap();
+        symlink("self", bench.path("self")).unwrap();
+        assert_eq!(
+            walked(&bench, false),
+            ["a", "a/b", "a/b/file", "a/b/up", "self"]
+        );
+    }
+
+    #[test]
+    fn a_glob_that_names_something_hidden_reaches_it() {
+        for (glob, expected) in [
+            ("*.rs", false),
+            ("./src/*.rs", false),
+            ("../x", false),
+            (".github/*.yml", true),
+            ("**/.env*", true),
+            ("!.github/**", true),
+            ("{.a,b}", true),
+        ] {
+            assert_eq!(names_hidden(glob), expected, "{glob}");
+        }
+    }
+}

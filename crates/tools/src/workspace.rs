@@ -1,0 +1,241 @@
+//! What the tools of one session share: where they work, what they have seen, what they left running.
+//! Dropping the workspace ends the background jobs and removes the kept outputs.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::Permissions;
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tempfile::TempDir;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::jobs::{JobInfo, Jobs};
+use super::ledger::Ledger;
+use crate::editor::Editor;
+use osier_agent::UpdateSink;
+use osier_base::path;
+use osier_base::process::{Invocation, LeftRunning};
+use osier_sandbox::Confinement;
+
+/// Told when a job begins or ends.
+pub type JobObserver = Arc<dyn Fn() + Send + Sync>;
+
+/// One session's place of work.
+pub struct Workspace {
+    shell: Shell,
+    pub(super) ledger: Ledger,
+    pub(super) jobs: Jobs,
+    job_observer: Option<JobObserver>,
+    pub(super) outputs: Arc<OutputDirectory>,
+    survivors: Arc<Survivors>,
+    editor: Option<Arc<dyn Editor>>,
+}
+
+impl Workspace {
+    /// A workspace whose commands and relative paths start in `cwd`, which should be absolute.
+    pub fn new(cwd: impl Into<PathBuf>) -> Self {
+        let cwd = cwd.into();
+        Self {
+            shell: Shell {
+                confinement: Arc::new(Confinement::new(&cwd, None)),
+                program: find_shell(),
+                cwd,
+                env: Vec::new(),
+            },
+            ledger: Ledger::default(),
+            jobs: Jobs::default(),
+            job_observer: None,
+            outputs: Arc::default(),
+            survivors: Arc::default(),
+            editor: None,
+        }
+    }
+
+    /// Commands run with `program -c`.
+    #[must_use]
+    pub fn with_shell(mut self, program: impl Into<PathBuf>) -> Self {
+        self.shell.program = program.into();
+        self
+    }
+
+    /// Commands see the variable `name`.
+    #[must_use]
+    pub fn with_env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.shell.env.push((name.into(), value.into()));
+        self
+    }
+
+    /// `observer` is called when a job begins or ends.
+    #[must_use]
+    pub fn with_job_observer(mut self, observer: JobObserver) -> Self {
+        self.job_observer = Some(observer);
+        self
+    }
+
+    /// Files and commands are where `editor` has them, as far as it offers that.
+    #[must_use]
+    pub fn within(mut self, editor: Option<Arc<dyn Editor>>) -> Self {
+        self.editor = editor;
+        self
+    }
+
+    /// Commands are held to what `confinement` says.
+    #[must_use]
+    pub fn confined(mut self, confinement: Arc<Confinement>) -> Self {
+        self.shell.confinement = confinement;
+        self
+    }
+
+    pub fn confinement(&self) -> &Arc<Confinement> {
+        &self.shell.confinement
+    }
+
+    pub fn cwd(&self) -> &Path {
+        &self.shell.cwd
+    }
+
+    /// `path` as messages name it.
+    pub fn display(&self, path: &Path) -> String {
+        path::display(path, self.cwd())
+    }
+
+    /// The background jobs of the session, oldest first.
+    pub fn background_jobs(&self) -> Vec<JobInfo> {
+        self.jobs.all().iter().map(|job| job.info()).collect()
+    }
+
+    /// Sends the output of a job to `updates` until it has ended; `None` when there is none of that id.
+    pub fn follow_job(
+        &self,
+        id: &str,
+        updates: UpdateSink,
+    ) -> Option<impl Future<Output = ()> + Send + use<>> {
+        let job = self.jobs.find(id)?;
+        Some(async move { job.follow(updates).await })
+    }
+
+    /// Kills a background job and waits until it is gone; false when there is none of that id.
+    pub async fn kill_job(&self, id: &str) -> bool {
+        let Some(job) = self.jobs.find(id) else {
+            return false;
+        };
+        job.kill().await;
+        true
+    }
+
+    pub(super) fn jobs_changed(&self) {
+        if let Some(observer) = &self.job_observer {
+            observer();
+        }
+    }
+
+    pub(super) fn job_observer(&self) -> Option<JobObserver> {
+        self.job_observer.clone()
+    }
+
+    pub(super) fn editor(&self) -> Option<&Arc<dyn Editor>> {
+        self.editor.as_ref()
+    }
+
+    pub(super) fn shell(&self) -> &Shell {
+        &self.shell
+    }
+
+    pub(super) fn survivors(&self) -> &Arc<Survivors> {
+        &self.survivors
+    }
+
+    /// The key under which calls that change `given` run one after the other.
+    pub(super) fn lock_key(&self, given: &str) -> String {
+        let path = path::resolve(self.cwd(), given);
+        path::canonical_key(&path).display().to_string()
+    }
+}
+
+impl fmt::Debug for Workspace {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Workspace")
+            .field("shell", &self.shell)
+            .field("jobs", &self.jobs)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How commands are started.
+#[derive(Debug, Clone)]
+pub(super) struct Shell {
+    confinement: Arc<Confinement>,
+    program: PathBuf,
+    cwd: PathBuf,
+    env: Vec<(OsString, OsString)>,
+}
+
+impl Shell {
+    /// How `command` is started, confined as far as that is wanted.
+    pub(super) fn invocation(&self, command: &str) -> io::Result<Invocation> {
+        let bare = self.unconfined(command);
+        self.confinement.dress(bare).map_err(io::Error::other)
+    }
+
+    /// How `command` is started after a person allowed it outside of the sandbox.
+    pub(super) fn unconfined(&self, command: &str) -> Invocation {
+        Invocation {
+            cwd: Some(self.cwd.clone()),
+            env: self.env.clone(),
+            ..Invocation::new(&self.program, ["-c", command])
+        }
+    }
+}
+
+/// bash wherever it is installed, else the system's shell.
+fn find_shell() -> PathBuf {
+    let in_path = std::env::var_os("PATH").unwrap_or_default();
+    ["/bin", "/usr/bin"]
+        .into_iter()
+        .map(PathBuf::from)
+        .chain(std::env::split_paths(&in_path))
+        .map(|directory| directory.join("bash"))
+        .find(|candidate| candidate.is_file())
+        .unwrap_or_else(|| PathBuf::from("/bin/sh"))
+}
+
+/// A private directory for the outputs too long for a model, made when first needed.
+#[derive(Debug, Default)]
+pub(super) struct OutputDirectory(Mutex<Option<TempDir>>);
+
+impl OutputDirectory {
+    /// The path of a new output file.
+    pub(super) fn new_path(&self) -> io::Result<PathBuf> {
+        let mut directory = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if directory.is_none() {
+            *directory = Some(
+                tempfile::Builder::new()
+                    .prefix("osier-")
+                    .permissions(Permissions::from_mode(0o700))
+                    .tempdir()?,
+            );
+        }
+        let name = uuid::Uuid::new_v4().simple().to_string();
+        let parent = directory.as_ref().map_or(Path::new(""), TempDir::path);
+        Ok(parent.join(format!("{}.log", &name[..12])))
+    }
+}
+
+/// What outlived the commands that started it: each is a task that ends with it, or ends it.
+#[derive(Debug, Default)]
+pub(super) struct Survivors(Mutex<Vec<AbortOnDropHandle<()>>>);
+
+impl Survivors {
+    pub(super) fn keep(&self, left_running: Option<LeftRunning>) {
+        let Some(left_running) = left_running else {
+            return;
+        };
+        let mut tasks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        tasks.retain(|task| !task.is_finished());
+        tasks.push(AbortOnDropHandle::new(tokio::spawn(left_running.stay())));
+    }
+}

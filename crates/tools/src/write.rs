@@ -1,0 +1,341 @@
+//! `write`: a whole file, replaced atomically or made with its parents.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
+
+use futures_util::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::arguments;
+use super::details::{WriteDetails, to_value};
+use super::diff::{FileDiff, unified};
+use super::ledger::{Freshness, MAX_HASHED, Stamp};
+use super::workspace::Workspace;
+use osier_agent::{Concurrency, Tool, ToolContext, ToolOutput, ToolStatus};
+use osier_base::atomic_file;
+use osier_base::atomic_file::{Options, WriteError};
+use osier_base::path;
+use osier_llm::ToolSpec;
+
+/// One for all sessions.
+static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
+    name: "write".to_owned(),
+    description: "Create or overwrite a file; makes parent directories.".to_owned(),
+    parameters: json!({
+        "type": "object",
+        "properties": {
+            "file_path": {"type": "string"},
+            "content": {"type": "string"},
+        },
+        "required": ["file_path", "content"],
+    }),
+});
+
+#[derive(Debug)]
+pub(super) struct WriteTool {
+    workspace: Arc<Workspace>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Arguments {
+    file_path: String,
+    content: String,
+}
+
+impl WriteTool {
+    pub(super) fn new(workspace: Arc<Workspace>) -> Self {
+        Self { workspace }
+    }
+}
+
+impl Tool for WriteTool {
+    fn spec(&self) -> &ToolSpec {
+        &SPEC
+    }
+
+    fn concurrency(&self, arguments: &Value) -> Concurrency {
+        match arguments["file_path"].as_str() {
+            Some(path) => Concurrency::Serial(self.workspace.lock_key(path)),
+            None => Concurrency::Exclusive,
+        }
+    }
+
+    fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
+        Box::pin(async move {
+            let arguments: Arguments = match arguments::parse(arguments) {
+                Ok(arguments) => arguments,
+                Err(refusal) => return refusal.into(),
+            };
+            if cx.cancel.is_cancelled() {
+                return ToolOutput::failed(ToolStatus::Aborted, "interrupted; nothing was written");
+            }
+            let workspace = Arc::clone(&self.workspace);
+            let written = tokio::task::spawn_blocking(move || write(&workspace, &arguments)).await;
+            match written {
+                Ok(Ok(output)) => output,
+                Ok(Err(message)) => ToolOutput::error(message),
+                Err(error) => ToolOutput::error(format!("writing failed: {error}")),
+            }
+        })
+    }
+}
+
+fn write(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, String> {
+    let path = path::resolve(workspace.cwd(), &arguments.file_path);
+    let name = workspace.display(&path);
+    let old =
+        old_contents(workspace, &path).map_err(|error| format!("cannot read `{name}`: {error}"))?;
+    if let Some(old) = &old
+        && workspace.ledger.freshness(&path, &old.stamp) == Freshness::Changed
+    {
+        return Err(changed_on_disk(&name));
+    }
+    let content = arguments.content.as_bytes();
+    let unchanged = old
+        .as_ref()
+        .is_some_and(|old| old.bytes.as_deref() == Some(content));
+    if !unchanged {
+        match workspace.write_in_editor(&path, &arguments.content) {
+            Some(written) => written?,
+            None => store(&path, old.as_ref(), content).map_err(|error| match error {
+                WriteError::Changed { .. } => changed_on_disk(&name),
+                error => explain(&error),
+            })?,
+        }
+    }
+    if let Ok(metadata) = fs::metadata(&path) {
+        workspace
+            .ledger
+            .record(&path, Stamp::of(&metadata, content));
+    }
+    let diff = difference(&name, old.as_ref(), &arguments.content);
+    let size = content.len();
+    let text = match (&old, unchanged) {
+        (None, _) => format!("Created `{name}`, {size} bytes"),
+        (_, true) => format!("`{name}` already has this content"),
+        (Some(old), _) => format!(
+            "Overwrote `{name}`, {size} bytes (+{} -{} lines){}",
+            diff.added,
+            diff.removed,
+            other_names(old.links)
+        ),
+    };
+    let details = WriteDetails {
+        file_path: path.display().to_string(),
+        size: size as u64,
+        is_new: old.is_none(),
+        diff: diff.text,
+        lines_added: diff.added,
+        lines_removed: diff.removed,
+    };
+    Ok(ToolOutput::success(text, to_value(&details)))
+}
+
+fn store(path: &Path, old: Option<&Old>, content: &[u8]) -> Result<(), WriteError> {
+    let parents = Options {
+        parents: true,
+        ..Options::default()
+    };
+    let is_same = |target: &Path| match old {
+        Some(old) => old.stamp.holds(target, old.bytes.as_deref()),
+        None => !target.exists(),
+    };
+    atomic_file::write_if(path, content, parents, &is_same)
+}
+
+/// The change that a call would make, as a diff.
+pub(super) fn preview(workspace: &Workspace, arguments: &Value) -> Option<String> {
+    let arguments: Arguments = serde_json::from_value(arguments.clone()).ok()?;
+    let path = path::resolve(workspace.cwd(), &arguments.file_path);
+    let old = old_contents(workspace, &path).ok()?;
+    let name = workspace.display(&path);
+    Some(difference(&name, old.as_ref(), &arguments.content).text)
+}
+
+/// The file that will be replaced.
+struct Old {
+    stamp: Stamp,
+    /// Names of the file.
+    links: u64,
+    /// Not kept when it is too large to be compared.
+    bytes: Option<Vec<u8>>,
+}
+
+fn old_contents(workspace: &Workspace, path: &Path) -> io::Result<Option<Old>> {
+    // What stands in the way is named when it comes to writing.
+    let Ok(metadata) = fs::metadata(path) else {
+        return Ok(None);
+    };
+    if !metadata.is_file() {
+        return Ok(None);
+    }
+    let links = metadata.nlink();
+    if metadata.len() > MAX_HASHED {
+        let stamp = Stamp::large(&metadata);
+        return Ok(Some(Old {
+            stamp,
+            links,
+            bytes: None,
+        }));
+    }
+    let bytes = match workspace.text_in_editor(path, &metadata) {
+        Some(text) => text.into_bytes(),
+        None => fs::read(path)?,
+    };
+    Ok(Some(Old {
+        stamp: Stamp::of(&metadata, &bytes),
+        links,
+        bytes: Some(bytes),
+    }))
+}
+
+fn difference(name: &str, old: Option<&Old>, new: &str) -> FileDiff {
+    let Some(old) = old else {
+        return unified(name, None, new);
+    };
+    match old.bytes.as_deref().map(std::str::from_utf8) {
+        Some(Ok(text)) => unified(name, Some(text), new),
+        _ => FileDiff {
+            text: "[the file was binary or too large to be compared]\n".to_owned(),
+            ..FileDiff::default()
+        },
+    }
+}
+
+/// What a model is told when somebody else changed a file.
+pub(super) fn changed_on_disk(name: &str) -> String {
+    format!(
+        "`{name}` changed on disk since it was last read; nothing was written. Read it again first"
+    )
+}
+
+/// What is said of a file that has more names than the one that was written.
+pub(super) fn other_names(links: u64) -> String {
+    match links {
+        0 | 1 => String::new(),
+        2 => "\n[it had another name, a hard link, which keeps the old contents]".to_owned(),
+        more => format!(
+            "\n[it had {} other names, hard links, which keep the old contents]",
+            more - 1
+        ),
+    }
+}
+
+/// A failed write with its advice.
+pub(super) fn explain(error: &WriteError) -> String {
+    format!("{error}; {}", error.hint())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::super::testing::{Bench, text};
+    use super::*;
+
+    #[tokio::test]
+    async fn a_new_file_is_made_with_its_parents() {
+        let bench = Bench::new();
+        let arguments = json!({"file_path": "a/b/c.txt", "content": "one\n"});
+        let output = bench.run("write", arguments).await;
+        assert_eq!(text(&output), "Created `a/b/c.txt`, 4 bytes");
+        let expected = json!({
+            "filePath": bench.path("a/b/c.txt").to_str(),
+            "size": 4,
+            "isNew": true,
+            "diff": "--- /dev/null\n+++ b/a/b/c.txt\n@@ -0,0 +1 @@\n+one\n",
+            "linesAdded": 1,
+            "linesRemoved": 0,
+        });
+        assert_eq!(output.details, expected);
+        assert_eq!(bench.get("a/b/c.txt"), "one\n");
+    }
+
+    #[tokio::test]
+    async fn an_existing_file_keeps_mode_and_link() {
+        let bench = Bench::new();
+        bench.put("real.sh", "old\n");
+        fs::set_permissions(bench.path("real.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+        symlink("real.sh", bench.path("link")).unwrap();
+        let output = bench
+            .run("write", json!({"file_path": "link", "content": "new\n"}))
+            .await;
+        assert_eq!(text(&output), "Overwrote `link`, 4 bytes (+1 -1 lines)");
+        assert_eq!(bench.get("real.sh"), "new\n");
+        let mode = fs::metadata(bench.path("real.sh"))
+            .unwrap()
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o755);
+        assert!(bench.path("link").is_symlink());
+    }
+
+    #[tokio::test]
+    async fn a_file_changed_by_others_is_refused_until_read_again() {
+        let bench = Bench::new();
+        bench.put("a", "mine\n");
+        bench.run("read", json!({"file_path": "a"})).await;
+        bench.put("a", "theirs\n");
+        let write = json!({"file_path": "a", "content": "new\n"});
+        let refused = bench.run("write", write.clone()).await;
+        assert_eq!(text(&refused), changed_on_disk("a"));
+        assert_eq!(bench.get("a"), "theirs\n");
+        bench.run("read", json!({"file_path": "a"})).await;
+        assert!(bench.run("write", write).await.status.is_success());
+        // What was written here is known here.
+        let again = json!({"file_path": "a", "content": "newer\n"});
+        assert!(bench.run("write", again.clone()).await.status.is_success());
+        assert_eq!(
+            text(&bench.run("write", again).await),
+            "`a` already has this content"
+        );
+        bench.put("unread", "x");
+        let unread = json!({"file_path": "unread", "content": "y"});
+        assert!(bench.run("write", unread).await.status.is_success());
+    }
+
+    #[tokio::test]
+    async fn what_is_in_the_way_is_named() {
+        let bench = Bench::new();
+        bench.put("file", "");
+        bench.put("dir/x", "");
+        for (path, expected) in [
+            (
+                "file/below",
+                "a parent of `PATH` is not a directory; choose another path",
+            ),
+            ("dir", "`PATH` is a directory; choose another path"),
+        ] {
+            let output = bench
+                .run("write", json!({"file_path": path, "content": "x"}))
+                .await;
+            let path = bench.path(path);
+            assert_eq!(
+                text(&output),
+                expected.replace("PATH", path.to_str().unwrap())
+            );
+        }
+    }
+
+    /// Not even root makes files there.
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn a_directory_that_takes_no_files_is_an_error_with_advice() {
+        let bench = Bench::new();
+        let arguments = json!({"file_path": "/sys/osier-test", "content": "x"});
+        let output = bench.run("write", arguments).await;
+        let expected = [
+            "no permission to write `/sys/osier-test`; change the permissions of the file and its directory, or write elsewhere",
+            "`/sys/osier-test` is on a read-only file system; write elsewhere, or remount the file system",
+        ];
+        assert!(
+            expected.contains(&text(&output).as_str()),
+            "{}",
+            text(&output)
+        );
+    }
+}

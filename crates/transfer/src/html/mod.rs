@@ -1,0 +1,134 @@
+//! One page that holds a session: every branch, folded tools, marked code, its own colours for light and
+//! dark. It asks nothing of the network, reads without its script, and what it shows can run nothing: all
+//! text is escaped, the policy allows the page's one style and one script by their hashes.
+//!
+//! Written front to back while the session is read once. What the list of branches beside the text says is
+//! collected on the way and stands at the end of the file.
+
+mod article;
+mod code;
+mod escape;
+pub(super) mod look;
+mod outline;
+pub(super) mod prose;
+mod tool;
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest as _, Sha256};
+
+use self::article::Articles;
+use self::escape::escape;
+use self::look::{Look, Palette, PlainLook};
+use self::outline::Outline;
+use super::error::ExchangeError;
+use super::export::{ExportOptions, ExportSummary, Scope};
+use super::plan::Plan;
+use osier_store::Reading;
+
+const STYLE: &str = include_str!("../../../../assets/page.css");
+const SCRIPT: &str = include_str!("../../../../assets/page.js");
+
+pub(super) fn write(
+    reading: &Reading,
+    scope: Scope,
+    options: &ExportOptions,
+    out: &mut dyn Write,
+    place: &Path,
+) -> Result<ExportSummary, ExchangeError> {
+    let plan = Plan::new(reading, scope);
+    if plan.shown.is_empty() {
+        return Err(ExchangeError::Empty);
+    }
+    let look: &dyn Look = options.look.as_deref().unwrap_or(&PlainLook);
+    let (style, first) = style(look, options.theme.as_deref())?;
+    let failed = |error| ExchangeError::io("write", place, error);
+    body(reading, &plan, (look, &style, first), out).map_err(failed)
+}
+
+fn body(
+    reading: &Reading,
+    plan: &Plan,
+    (look, style, first): (&dyn Look, &str, &str),
+    out: &mut dyn Write,
+) -> io::Result<ExportSummary> {
+    let title = title(reading);
+    head(out, &title, style, first)?;
+    let mut painter = look.painter();
+    let mut outline = Outline::new(plan);
+    let mut articles = Articles::new(reading, plan, &mut *painter);
+    write!(out, "<main id=top>")?;
+    for number in &plan.shown {
+        articles.write(*number, &mut outline, out)?;
+    }
+    let unreadable = articles.unreadable();
+    writeln!(out, "<p id=end class=end>·</p></main>")?;
+    outline.write(reading, plan, out)?;
+    writeln!(out, "<script>{SCRIPT}</script>\n</body>\n</html>")?;
+    Ok(ExportSummary {
+        entries: plan.shown.len() - unreadable,
+        branches: plan.chains().len(),
+        unreadable,
+    })
+}
+
+fn head(out: &mut dyn Write, title: &str, style: &str, first: &str) -> io::Result<()> {
+    let policy = format!(
+        "default-src 'none'; img-src data:; style-src '{}'; script-src '{}'; base-uri 'none'; \
+         form-action 'none'",
+        hash(style),
+        hash(SCRIPT)
+    );
+    let title = escape(title);
+    write!(
+        out,
+        "<!doctype html>\n<html lang=en data-first=\"{first}\">\n<head>\n<meta charset=utf-8>\n\
+         <meta http-equiv=Content-Security-Policy content=\"{policy}\">\n\
+         <meta name=viewport content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=referrer content=no-referrer>\n<meta name=color-scheme content=\"light dark\">\n\
+         <meta name=generator content=osier>\n<title>{title}</title>\n<style>{style}</style>\n</head>\n\
+         <body>\n<header class=bar><h1>{title}</h1><div class=tools></div></header>\n"
+    )
+}
+
+/// How a browser names an inline element it may use.
+fn hash(text: &str) -> String {
+    format!("sha256-{}", STANDARD.encode(Sha256::digest(text)))
+}
+
+/// The page's style with the colours of both sides, and the side it begins with.
+fn style(look: &dyn Look, theme: Option<&str>) -> Result<(String, &'static str), ExchangeError> {
+    let load = |name: &str| look.palette(name).map_err(ExchangeError::Theme);
+    let (mut light, mut dark) = (load("light")?, load("dark")?);
+    let mut first = "";
+    if let Some(name) = theme.filter(|name| *name != "system") {
+        let chosen = load(name)?;
+        first = if chosen.dark { "dark" } else { "light" };
+        let side = if chosen.dark { &mut dark } else { &mut light };
+        *side = chosen;
+    }
+    let (light, dark) = (Palette::variables(&light), Palette::variables(&dark));
+    let css = format!(
+        ":root{{color-scheme:light;{light}}}\
+         @media (prefers-color-scheme:dark){{:root{{color-scheme:dark;{dark}}}}}\
+         :root[data-first=light],:root[data-theme=light]{{color-scheme:light;{light}}}\
+         :root[data-first=dark],:root[data-theme=dark]{{color-scheme:dark;{dark}}}\
+         :root[data-theme=light]{{color-scheme:light;{light}}}\n{STYLE}"
+    );
+    Ok((css, first))
+}
+
+/// The session's name, else where it ran.
+fn title(reading: &Reading) -> String {
+    if let Some(name) = reading.tree().name() {
+        return name.to_owned();
+    }
+    let cwd = Path::new(&reading.header().cwd);
+    let folder = cwd.file_name().map(|name| name.to_string_lossy());
+    let folder = folder.unwrap_or_else(|| "session".into());
+    let day = reading.header().timestamp.get(..10).unwrap_or_default();
+    format!("{folder} · {day}")
+}

@@ -1,0 +1,314 @@
+//! Markdown of a model as a page shows it. What is HTML in it is text; links lead to pages only; pictures
+//! from elsewhere are links, since the page asks no network.
+
+use std::fmt::Write as _;
+
+use pulldown_cmark::{
+    Alignment, BlockQuoteKind, CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag,
+    TagEnd,
+};
+
+use super::code;
+use super::escape::{address, clean, escape, escape_clean};
+use super::look::Paint;
+
+/// Longer texts are shown as they are.
+const LONGEST: usize = 2 << 20;
+
+/// The Markdown that models write.
+pub const OPTIONS: Options = Options::ENABLE_TABLES
+    .union(Options::ENABLE_FOOTNOTES)
+    .union(Options::ENABLE_STRIKETHROUGH)
+    .union(Options::ENABLE_TASKLISTS)
+    .union(Options::ENABLE_GFM);
+
+/// `source` as blocks. `scope` keeps footnotes of different messages apart.
+pub fn render(painter: &mut dyn Paint, source: &str, scope: &str) -> String {
+    let source = clean(source);
+    if source.len() > LONGEST {
+        return format!(
+            "<pre class=plain tabindex=0>{}</pre>",
+            escape_clean(&source)
+        );
+    }
+    let mut page = Page {
+        painter,
+        scope,
+        html: String::with_capacity(source.len() * 2),
+        code: None,
+        picture: None,
+        links: Vec::new(),
+        columns: Vec::new(),
+        column: 0,
+        in_head: false,
+    };
+    for event in Parser::new_ext(&source, OPTIONS) {
+        page.event(event);
+    }
+    page.html
+}
+
+struct Page<'a> {
+    painter: &'a mut dyn Paint,
+    scope: &'a str,
+    html: String,
+    /// Language and text of the block of code that is open.
+    code: Option<(String, String)>,
+    /// Address and description of the picture that is open.
+    picture: Option<(String, String)>,
+    /// Whether each open link leads somewhere.
+    links: Vec<bool>,
+    columns: Vec<Alignment>,
+    column: usize,
+    in_head: bool,
+}
+
+impl Page<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Start(tag) => self.start(tag),
+            Event::End(tag) => self.end(tag),
+            Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => self.text(&text),
+            Event::Code(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
+                if let Some((_, description)) = &mut self.picture {
+                    description.push_str(&text);
+                } else {
+                    let _ = write!(self.html, "<code>{}</code>", escape_clean(&text));
+                }
+            }
+            Event::SoftBreak => self.text("\n"),
+            Event::HardBreak => self.html.push_str("<br>"),
+            Event::Rule => self.html.push_str("<hr>"),
+            Event::TaskListMarker(done) => {
+                let mark = if done {
+                    "<i class=box>☑</i>"
+                } else {
+                    "<i class=box>☐</i>"
+                };
+                self.html.push_str(mark);
+            }
+            Event::FootnoteReference(name) => {
+                let text = escape_clean(&name);
+                let _ = write!(self.html, "<sup>[{text}]</sup>");
+            }
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        if let Some((_, code)) = &mut self.code {
+            code.push_str(text);
+        } else if let Some((_, description)) = &mut self.picture {
+            description.push_str(text);
+        } else {
+            self.html.push_str(&escape_clean(text));
+        }
+    }
+
+    fn start(&mut self, tag: Tag<'_>) {
+        match tag {
+            Tag::CodeBlock(kind) => self.code = Some((language(&kind), String::new())),
+            Tag::Image { dest_url, .. } => {
+                self.picture = Some((dest_url.into_string(), String::new()));
+            }
+            Tag::Link { dest_url, .. } => self.link(&dest_url),
+            Tag::Heading { level, .. } => {
+                let _ = write!(self.html, "<h{}>", rank(level));
+            }
+            Tag::BlockQuote(kind) => self.html.push_str(quote(kind)),
+            Tag::List(Some(first)) => {
+                let _ = write!(self.html, "<ol start={first}>");
+            }
+            Tag::FootnoteDefinition(name) => {
+                let (scope, name) = (escape(self.scope), escape_clean(&name));
+                let _ = write!(
+                    self.html,
+                    "<div class=footnote id=\"f-{scope}-{name}\"><sup>[{name}]</sup> "
+                );
+            }
+            Tag::Table(columns) => {
+                self.columns = columns;
+                self.html.push_str("<div class=table tabindex=0><table>");
+            }
+            Tag::TableHead => {
+                (self.in_head, self.column) = (true, 0);
+                self.html.push_str("<thead><tr>");
+            }
+            Tag::TableRow => {
+                self.column = 0;
+                self.html.push_str("<tr>");
+            }
+            Tag::TableCell => self.cell(),
+            tag => self.html.push_str(simple(tag.to_end()).0),
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::CodeBlock => {
+                if let Some((language, code)) = self.code.take() {
+                    self.html
+                        .push_str(&code::block(self.painter, &language, &code));
+                }
+            }
+            TagEnd::Image => self.end_picture(),
+            TagEnd::Link => {
+                let leads = self.links.pop().unwrap_or(false);
+                self.html.push_str(if leads { "</a>" } else { "</span>" });
+            }
+            TagEnd::Heading(level) => {
+                let _ = write!(self.html, "</h{}>", rank(level));
+            }
+            TagEnd::BlockQuote(_) => self.html.push_str("</blockquote>"),
+            TagEnd::List(true) => self.html.push_str("</ol>"),
+            TagEnd::FootnoteDefinition => self.html.push_str("</div>"),
+            TagEnd::Table => self.html.push_str("</tbody></table></div>"),
+            TagEnd::TableHead => {
+                self.in_head = false;
+                self.html.push_str("</tr></thead><tbody>");
+            }
+            TagEnd::TableRow => self.html.push_str("</tr>"),
+            TagEnd::TableCell => {
+                self.column += 1;
+                let close = if self.in_head { "</th>" } else { "</td>" };
+                self.html.push_str(close);
+            }
+            tag => self.html.push_str(simple(tag).1),
+        }
+    }
+
+    fn link(&mut self, target: &str) {
+        let address = address(target);
+        if let Some(address) = &address {
+            let _ = write!(
+                self.html,
+                "<a href=\"{address}\" rel=\"noopener noreferrer nofollow\" target=_blank>"
+            );
+        } else {
+            // It can be read where it would have led.
+            let target = escape(target);
+            let _ = write!(self.html, "<span class=nolink title=\"{target}\">");
+        }
+        self.links.push(address.is_some());
+    }
+
+    fn end_picture(&mut self) {
+        let Some((target, description)) = self.picture.take() else {
+            return;
+        };
+        let name = if description.trim().is_empty() {
+            "picture"
+        } else {
+            &description
+        };
+        let name = escape_clean(name);
+        let in_link = self.links.last().is_some_and(|leads| *leads);
+        match address(&target).filter(|_| !in_link) {
+            Some(address) => {
+                let _ = write!(
+                    self.html,
+                    "<a class=picture href=\"{address}\" rel=\"noopener noreferrer nofollow\" \
+                     target=_blank>🖼 {name}</a>"
+                );
+            }
+            None => {
+                let _ = write!(self.html, "<span class=picture>🖼 {name}</span>");
+            }
+        }
+    }
+
+    fn cell(&mut self) {
+        let class = match self.columns.get(self.column) {
+            Some(Alignment::Right) => " class=right",
+            Some(Alignment::Center) => " class=centre",
+            _ => "",
+        };
+        let name = if self.in_head { "th" } else { "td" };
+        let _ = write!(self.html, "<{name}{class}>");
+    }
+}
+
+/// Opening and closing of what needs nothing more.
+fn simple(tag: TagEnd) -> (&'static str, &'static str) {
+    match tag {
+        TagEnd::Paragraph => ("<p>", "</p>"),
+        TagEnd::Item => ("<li>", "</li>"),
+        TagEnd::List(false) => ("<ul>", "</ul>"),
+        TagEnd::Emphasis => ("<em>", "</em>"),
+        TagEnd::Strong => ("<strong>", "</strong>"),
+        TagEnd::Strikethrough => ("<del>", "</del>"),
+        TagEnd::HtmlBlock => ("<p class=markup>", "</p>"),
+        TagEnd::Subscript => ("<sub>", "</sub>"),
+        TagEnd::Superscript => ("<sup>", "</sup>"),
+        _ => ("", ""),
+    }
+}
+
+/// The page's own headings come first.
+fn rank(level: HeadingLevel) -> usize {
+    (level as usize + 2).min(6)
+}
+
+fn quote(kind: Option<BlockQuoteKind>) -> &'static str {
+    match kind {
+        None => "<blockquote>",
+        Some(BlockQuoteKind::Note) => "<blockquote class=note><p class=kind>Note</p>",
+        Some(BlockQuoteKind::Tip) => "<blockquote class=tip><p class=kind>Tip</p>",
+        Some(BlockQuoteKind::Important) => {
+            "<blockquote class=important><p class=kind>Important</p>"
+        }
+        Some(BlockQuoteKind::Warning) => "<blockquote class=warning><p class=kind>Warning</p>",
+        Some(BlockQuoteKind::Caution) => "<blockquote class=caution><p class=kind>Caution</p>",
+    }
+}
+
+/// The first word of a fence.
+fn language(kind: &CodeBlockKind<'_>) -> String {
+    let info = match kind {
+        CodeBlockKind::Fenced(info) => info,
+        CodeBlockKind::Indented => &CowStr::Borrowed(""),
+    };
+    let word = info.split([' ', ',', '{']).next().unwrap_or_default();
+    word.chars().take(30).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Look as _, PlainLook};
+
+    fn html(source: &str) -> String {
+        render(&mut *PlainLook.painter(), source, "1")
+    }
+
+    #[test]
+    fn markdown_becomes_elements() {
+        assert_eq!(
+            html(
+                "# A\n\n- [x] *b* `c`\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n\n```rust\nlet x = \"<\";\n```\n"
+            ),
+            "<h3>A</h3><ul><li><i class=box>☑</i><em>b</em> <code>c</code></li></ul>\
+             <div class=table tabindex=0><table><thead><tr><th>a</th><th class=right>b</th></tr></thead><tbody>\
+             <tr><td>1</td><td class=right>2</td></tr></tbody></table></div>\
+             <div class=code><span class=lang>rust</span><pre tabindex=0><code>let x = &quot;&lt;&quot;;</code></pre></div>"
+        );
+    }
+
+    #[test]
+    fn html_and_links_of_a_model_do_nothing() {
+        for source in [
+            "<script>alert(1)</script>",
+            "<img src=x onerror=alert(1)>",
+            "[a](javascript:alert(1))",
+            "![a](https://example.org/x.png\"onerror=1)",
+            "<a href=\"javascript:x\">y</a>",
+            "```\"><script>\nx\n```",
+            "[^\"><script>]\n\n[^\"><script>]: x",
+            "[a](<javascript:x>) <javascript:alert(1)>",
+        ] {
+            let html = html(source);
+            for bad in ["<script", "<img", "href=\"javascript", "<a href=\"java"] {
+                assert!(!html.contains(bad), "{source}: {html}");
+            }
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! Tool calls with what they gave, folded. One table says what a call's line shows.
+
+use serde_json::Value;
+
+use super::code;
+use super::escape::{clean, escape, escape_clean, picture};
+use super::look::Paint;
+use osier_agent::ToolResultMessage;
+use osier_base::{clock, text};
+use osier_llm::{ContentBlock, ToolCall};
+
+/// The argument that says most, by tool; others show the first text among their arguments. Names that
+/// other programs give their tools are here too: their sessions are imported.
+const SUBJECTS: &[(&str, &[&str])] = &[
+    ("bash", &["command"]),
+    ("edit", &["file_path", "path"]),
+    ("exec_command", &["cmd", "command"]),
+    ("find", &["pattern"]),
+    ("glob", &["pattern"]),
+    ("grep", &["pattern"]),
+    ("ls", &["path"]),
+    ("multiedit", &["file_path"]),
+    ("read", &["file_path", "path"]),
+    ("shell", &["command"]),
+    ("write", &["file_path", "path"]),
+];
+
+/// Bytes of output that a page holds of one result.
+const LONGEST: usize = 512 * 1024;
+/// Diffs of up to this many lines are open from the start.
+const OPEN_DIFF: usize = 60;
+/// Columns of a call's line.
+const SUBJECT: usize = 200;
+
+/// One call as it is folded.
+pub(super) struct Cell<'a> {
+    pub name: &'a str,
+    pub subject: &'a str,
+    pub failed: bool,
+    pub open: bool,
+    /// Escaped.
+    pub meta: String,
+    /// Elements.
+    pub body: String,
+}
+
+pub(super) fn cell(painter: &mut dyn Paint, cell: &Cell<'_>) -> String {
+    let (class, mark) = if cell.failed {
+        ("bad", "✗")
+    } else {
+        ("good", "✓")
+    };
+    let open = if cell.open { " open" } else { "" };
+    let line = clean(cell.subject);
+    let line = text::single_line(&line);
+    let line = text::truncate(&line, SUBJECT);
+    let subject = if is_command(cell.name) {
+        code::marked(painter, "bash", &line)
+    } else {
+        escape_clean(&line)
+    };
+    format!(
+        "<details class=\"tool {class}\"{open}><summary><span class=mark>{mark}</span><b>{}</b> \
+         <code>{subject}</code><span class=meta>{}</span></summary>{}</details>",
+        escape(cell.name),
+        cell.meta,
+        cell.body
+    )
+}
+
+/// A call and its result.
+pub(super) fn answered(
+    painter: &mut dyn Paint,
+    call: Option<&ToolCall>,
+    result: &ToolResultMessage,
+) -> String {
+    let given = &result.result;
+    let patch = result.details.get("diff").and_then(Value::as_str);
+    let patch = patch.filter(|patch| !patch.is_empty());
+    let exit = result.details.get("exitCode").and_then(Value::as_i64);
+    let failed =
+        given.is_error || !result.status.is_success() || exit.is_some_and(|exit| exit != 0);
+    let changed = patch.map_or(String::new(), |patch| {
+        let (added, removed) = code::counts(patch);
+        format!("<ins>+{added}</ins> <del>−{removed}</del>")
+    });
+    let mut body = String::new();
+    if let Some(call) = call {
+        body.push_str(&arguments(painter, call, patch.is_some()));
+    }
+    match patch {
+        Some(patch) if !failed => body.push_str(&code::diff(patch)),
+        _ => body.push_str(&content(painter, call, &given.content)),
+    }
+    let name = call.map_or(given.tool_name.as_str(), |call| call.name.as_str());
+    let exit = exit.and_then(|exit| i32::try_from(exit).ok());
+    cell(
+        painter,
+        &Cell {
+            name,
+            subject: &call.map(subject).unwrap_or_default(),
+            failed,
+            open: patch.is_some_and(|patch| patch.lines().count() <= OPEN_DIFF),
+            meta: meta(result, exit, &changed),
+            body,
+        },
+    )
+}
+
+/// A call that was never answered.
+pub(super) fn unanswered(painter: &mut dyn Paint, call: &ToolCall) -> String {
+    let body = arguments(painter, call, false);
+    let subject = subject(call);
+    cell(
+        painter,
+        &Cell {
+            name: &call.name,
+            subject: &subject,
+            failed: true,
+            open: false,
+            meta: "never answered".to_owned(),
+            body,
+        },
+    )
+}
+
+/// What stands at the end of a call's line: changes, how it ended, how long it took.
+pub(super) fn meta(result: &ToolResultMessage, exit: Option<i32>, changed: &str) -> String {
+    let mut parts = Vec::new();
+    if !changed.is_empty() {
+        parts.push(changed.to_owned());
+    }
+    if let Some(exit) = exit.filter(|exit| *exit != 0) {
+        parts.push(format!("exit {exit}"));
+    }
+    if result.duration_ms > 0 {
+        parts.push(clock::human_duration(result.duration_ms));
+    }
+    parts.join(" · ")
+}
+
+/// Output as it was printed.
+pub(super) fn output(printed: &str) -> String {
+    if printed.trim().is_empty() {
+        return "<p class=empty>no output</p>".to_owned();
+    }
+    let printed = clean(printed);
+    let start = text::head_bytes(&printed, LONGEST);
+    let cut = printed.len() - start.len();
+    let more = match cut {
+        0 => String::new(),
+        cut => format!("<p class=empty>{cut} more bytes are not in this page</p>"),
+    };
+    let start = escape_clean(start);
+    format!(
+        "<pre class=plain tabindex=0>{}</pre>{more}",
+        start.trim_end()
+    )
+}
+
+fn is_command(name: &str) -> bool {
+    matches!(
+        name.to_ascii_lowercase().as_str(),
+        "bash" | "shell" | "exec_command" | "!" | "!!"
+    )
+}
+
+fn subject(call: &ToolCall) -> String {
+    let name = call.name.to_ascii_lowercase();
+    let row = SUBJECTS.iter().find(|(known, _)| *known == name);
+    let Value::Object(members) = &call.arguments else {
+        return call.arguments_error.clone().unwrap_or_default();
+    };
+    let named = row.and_then(|(_, names)| names.iter().find_map(|name| members.get(*name)));
+    let first = || members.values().find(|value| value.is_string());
+    match named.or_else(first) {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(parts)) => {
+            let parts: Vec<&str> = parts.iter().filter_map(Value::as_str).collect();
+            parts.join(" ")
+        }
+        _ => String::new(),
+    }
+}
+
+/// The arguments beside the one its line shows; none of those whose effect the diff shows.
+fn arguments(painter: &mut dyn Paint, call: &ToolCall, has_diff: bool) -> String {
+    let Value::Object(members) = &call.arguments else {
+        let raw = call.arguments_error.as_deref().unwrap_or_default();
+        return if raw.is_empty() {
+            String::new()
+        } else {
+            output(raw)
+        };
+    };
+    let shown = subject(call);
+    let one_line = !shown.contains('\n') && shown.len() <= SUBJECT;
+    let said = |value: &Value| one_line && value.as_str() == Some(shown.as_str());
+    let rest: serde_json::Map<String, Value> = members
+        .iter()
+        .filter(|(_, value)| !said(value))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    if rest.is_empty() || has_diff {
+        return String::new();
+    }
+    if let ([(_, Value::String(text))], true) = (&rest.iter().collect::<Vec<_>>()[..], !one_line) {
+        let language = if is_command(&call.name) { "bash" } else { "" };
+        return code::block(painter, language, text);
+    }
+    let json = serde_json::to_string_pretty(&rest).unwrap_or_default();
+    code::block(painter, "json", text::head_bytes(&json, LONGEST))
+}
+
+/// What the model was given.
+fn content(painter: &mut dyn Paint, call: Option<&ToolCall>, content: &[ContentBlock]) -> String {
+    let mut html = String::new();
+    for block in content {
+        match block {
+            ContentBlock::Text { text } => match read_language(call) {
+                Some(language) if text.len() <= LONGEST => {
+                    html.push_str(&code::block(painter, &language, text));
+                }
+                _ => html.push_str(&output(text)),
+            },
+            ContentBlock::Image { data, mime_type } => match picture(mime_type, data) {
+                Some(source) => {
+                    html.push_str("<figure><img loading=lazy alt=\"picture\" src=\"");
+                    html.push_str(&source);
+                    html.push_str("\"></figure>");
+                }
+                None => html.push_str("<p class=empty>a picture that is not shown</p>"),
+            },
+        }
+    }
+    if html.is_empty() {
+        html.push_str("<p class=empty>no output</p>");
+    }
+    html
+}
+
+/// What a file that was read is written in, by its ending.
+fn read_language(call: Option<&ToolCall>) -> Option<String> {
+    let call = call.filter(|call| call.name.eq_ignore_ascii_case("read"))?;
+    let path = subject(call);
+    let (_, ending) = path.rsplit_once('.')?;
+    let plain =
+        (1..=12).contains(&ending.len()) && ending.bytes().all(|b| b.is_ascii_alphanumeric());
+    plain.then(|| ending.to_owned())
+}

@@ -1,0 +1,411 @@
+//! Sessions of Claude Code: lines that name their parents by uuid. One answer stands in as many lines as it
+//! has blocks, and every result of tools that ran side by side hangs on the line of its own call; here an
+//! answer is one entry and its results follow one another. Lines the program wrote for itself are counted.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::draft::Draft;
+use super::{Read, blocks, text};
+use osier_agent::{AgentMessage, ToolResultMessage, ToolStatus};
+use osier_llm::{
+    AssistantBlock, AssistantMessage, ContentBlock, StopReason, ToolCall, ToolResult, Usage,
+};
+use osier_store::EntryKind;
+
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    /// Place of the entry of an answer, by the id its vendor gave it.
+    answers: HashMap<String, usize>,
+    /// Names of the tools that were called, by the id of the call.
+    calls: HashMap<String, String>,
+    /// By entry of an answer or of one of its results: the answer.
+    answer_of: HashMap<String, String>,
+    /// By entry of an answer: its last result.
+    last_result: HashMap<String, String>,
+    /// What the summary that follows a boundary stands for.
+    boundary: Option<Boundary>,
+    name: Option<String>,
+}
+
+#[derive(Debug)]
+struct Boundary {
+    parent: Option<String>,
+    first_kept: Option<String>,
+    tokens: u64,
+}
+
+/// What Claude Code puts where a prompt would stand.
+const OWN: &[&str] = &[
+    "<command-name>",
+    "<command-message>",
+    "<local-command-",
+    "<bash-input>",
+    "<bash-stdout>",
+    "Caveat: The messages below",
+];
+
+impl Read for Reader {
+    fn line(&mut self, value: Value, draft: &mut Draft) {
+        let keep = |place: &mut Option<String>, name: &str| {
+            if place.is_none() {
+                *place = text(&value, name).map(str::to_owned);
+            }
+        };
+        keep(&mut draft.id, "sessionId");
+        keep(&mut draft.cwd, "cwd");
+        keep(&mut draft.timestamp, "timestamp");
+        let kind = text(&value, "type").unwrap_or_default();
+        if let Some(name) = title(kind, &value) {
+            self.name = Some(name.to_owned());
+            return;
+        }
+        let Some(uuid) = text(&value, "uuid") else {
+            return draft.drop(format!("lines of type `{kind}`"));
+        };
+        let flag = |name: &str| value.get(name).and_then(Value::as_bool).unwrap_or(false);
+        if flag("isSidechain") {
+            return draft.drop("messages of subagents");
+        }
+        let parent = text(&value, "parentUuid").and_then(|parent| draft.id_of(parent));
+        let parent = self.behind_results(parent);
+        match kind {
+            "user" if flag("isCompactSummary") => self.summary(uuid, &value, parent, draft),
+            "user" if flag("isMeta") => {
+                draft.drop("notes the program gave the model");
+                draft.alias(uuid, parent);
+            }
+            "user" => self.user(uuid, &value, parent, draft),
+            "assistant" => self.assistant(uuid, &value, parent, draft),
+            "system" if text(&value, "subtype") == Some("compact_boundary") => {
+                self.compacted(uuid, &value, draft);
+            }
+            other => {
+                let what = match (other, text(&value, "subtype")) {
+                    ("attachment", _) => "what the program attached".to_owned(),
+                    (other, Some(subtype)) => format!("lines of type `{other}` ({subtype})"),
+                    (other, None) => format!("lines of type `{other}`"),
+                };
+                draft.drop(what);
+                draft.alias(uuid, parent);
+            }
+        }
+    }
+
+    fn end(&mut self, draft: &mut Draft) {
+        if let Some(name) = self.name.take() {
+            let (last, time) = draft.entries.last().map_or((None, String::new()), |entry| {
+                (Some(entry.id.clone()), entry.timestamp.clone())
+            });
+            draft.add(
+                "name",
+                last,
+                &time,
+                EntryKind::SessionInfo { name: Some(name) },
+            );
+        }
+    }
+}
+
+/// The name of the session, which has lines of its own.
+fn title<'a>(kind: &str, value: &'a Value) -> Option<&'a str> {
+    match kind {
+        "summary" => text(value, "summary"),
+        "custom-title" => text(value, "customTitle"),
+        "ai-title" => text(value, "aiTitle"),
+        _ => None,
+    }
+}
+
+impl Reader {
+    /// What goes on behind an answer or one of its results goes on behind the last result.
+    fn behind_results(&self, parent: Option<String>) -> Option<String> {
+        let parent = parent?;
+        let answer = self.answer_of.get(&parent);
+        let last = answer.and_then(|answer| self.last_result.get(answer));
+        Some(last.cloned().unwrap_or(parent))
+    }
+
+    fn user(&mut self, uuid: &str, value: &Value, parent: Option<String>, draft: &mut Draft) {
+        let said = value
+            .get("message")
+            .and_then(|message| message.get("content"));
+        let mut rest = Vec::new();
+        let mut last = parent;
+        if let Some(Value::Array(parts)) = said {
+            for part in parts {
+                if text(part, "type") == Some("tool_result") {
+                    last = Some(self.result(uuid, part, value, last, draft));
+                } else {
+                    rest.push(part.clone());
+                }
+            }
+        }
+        let content = match said {
+            Some(Value::String(_)) => blocks::content(said, draft),
+            _ => blocks::content(Some(&Value::Array(rest)), draft),
+        };
+        let timestamp = blocks::milliseconds(value.get("timestamp"));
+        let prompt = blocks::prompt(content, timestamp);
+        if prompt.text.trim().is_empty() && prompt.attachments.is_empty() {
+            return draft.alias(uuid, last);
+        }
+        if OWN
+            .iter()
+            .any(|own| prompt.text.trim_start().starts_with(own))
+        {
+            draft.drop("commands of the program");
+            return draft.alias(uuid, last);
+        }
+        let kind = EntryKind::message(AgentMessage::User(prompt));
+        draft.add(uuid, last, time(value), kind);
+    }
+
+    fn result(
+        &mut self,
+        uuid: &str,
+        part: &Value,
+        line: &Value,
+        parent: Option<String>,
+        draft: &mut Draft,
+    ) -> String {
+        let call_id = text(part, "tool_use_id").unwrap_or_default().to_owned();
+        let is_error = part
+            .get("is_error")
+            .and_then(Value::as_bool)
+            .unwrap_or(false);
+        let content = blocks::content(part.get("content"), draft);
+        let said = content
+            .iter()
+            .find_map(ContentBlock::as_text)
+            .unwrap_or_default();
+        let status = if is_error {
+            ToolStatus::ExecutionError {
+                message: said.chars().take(200).collect(),
+            }
+        } else {
+            ToolStatus::Success
+        };
+        let message = ToolResultMessage {
+            result: ToolResult {
+                tool_name: self.calls.get(&call_id).cloned().unwrap_or_default(),
+                tool_call_id: call_id.clone(),
+                content,
+                is_error,
+                timestamp: blocks::milliseconds(line.get("timestamp")),
+            },
+            status,
+            details: details(line.get("toolUseResult")),
+            duration_ms: 0,
+        };
+        let answer = parent
+            .as_ref()
+            .and_then(|parent| self.answer_of.get(parent))
+            .cloned();
+        let kind = EntryKind::message(AgentMessage::ToolResult(message));
+        // Several results may stand in one line; what hangs on the line hangs on the last of them.
+        let foreign = format!("{uuid}/{call_id}");
+        let id = draft.add(&foreign, parent, time(line), kind);
+        draft.alias(uuid, Some(id.clone()));
+        if let Some(answer) = answer {
+            self.answer_of.insert(id.clone(), answer.clone());
+            self.last_result.insert(answer, id.clone());
+        }
+        id
+    }
+
+    fn assistant(&mut self, uuid: &str, value: &Value, parent: Option<String>, draft: &mut Draft) {
+        let Some(message) = value.get("message") else {
+            return draft.damaged();
+        };
+        let failed = value.get("isApiErrorMessage").and_then(Value::as_bool) == Some(true);
+        let model = text(message, "model").unwrap_or_default();
+        if model == "<synthetic>" && !failed {
+            draft.drop("answers no model gave");
+            return draft.alias(uuid, parent);
+        }
+        let content = self.content(message, draft);
+        let own_id = text(message, "id").unwrap_or(uuid).to_owned();
+        let usage = usage(message.get("usage"));
+        if let Some(place) = self.answers.get(&own_id)
+            && let Some(entry) = draft.entries.get_mut(*place)
+            && let EntryKind::Message {
+                message: AgentMessage::Assistant(answer),
+            } = &mut entry.kind
+        {
+            answer.content.extend(content);
+            answer.usage = usage;
+            if let Some(reason) = text(message, "stop_reason") {
+                answer.stop_reason = stop_reason(reason);
+            }
+            let id = entry.id.clone();
+            return draft.alias(uuid, Some(id));
+        }
+        let mut answer = AssistantMessage {
+            content,
+            provider: "anthropic".to_owned(),
+            model: if failed {
+                String::new()
+            } else {
+                model.to_owned()
+            },
+            // Never the name of a wire format of ours: what another program's request signed is shown to
+            // people and not sent back.
+            api: "claude-code".to_owned(),
+            usage,
+            stop_reason: text(message, "stop_reason").map_or(StopReason::Stop, stop_reason),
+            timestamp: blocks::milliseconds(value.get("timestamp")),
+            response_id: text(message, "id").map(str::to_owned),
+            ..AssistantMessage::default()
+        };
+        if failed {
+            answer.error_message = Some(answer.text());
+            answer.stop_reason = StopReason::Error;
+            answer.content.clear();
+        }
+        self.answers.insert(own_id, draft.entries.len());
+        let kind = EntryKind::message(AgentMessage::Assistant(answer));
+        let id = draft.add(uuid, parent, time(value), kind);
+        self.answer_of.insert(id.clone(), id);
+    }
+
+    fn content(&mut self, message: &Value, draft: &mut Draft) -> Vec<AssistantBlock> {
+        let parts = message.get("content").and_then(Value::as_array);
+        let mut content = Vec::new();
+        for part in parts.into_iter().flatten() {
+            let own = |name: &str| text(part, name).map(str::to_owned);
+            match text(part, "type").unwrap_or_default() {
+                "text" => content.push(AssistantBlock::Text {
+                    text: own("text").unwrap_or_default(),
+                    signature: None,
+                }),
+                "thinking" => content.push(AssistantBlock::Thinking {
+                    thinking: own("thinking").unwrap_or_default(),
+                    signature: own("signature"),
+                    redacted: false,
+                }),
+                "redacted_thinking" => content.push(AssistantBlock::Thinking {
+                    thinking: String::new(),
+                    signature: own("data"),
+                    redacted: true,
+                }),
+                "tool_use" => {
+                    let (id, name) = (
+                        own("id").unwrap_or_default(),
+                        own("name").unwrap_or_default(),
+                    );
+                    self.calls.insert(id.clone(), name.clone());
+                    content.push(AssistantBlock::ToolCall(ToolCall {
+                        id,
+                        name,
+                        arguments: part.get("input").cloned().unwrap_or_else(|| json!({})),
+                        ..ToolCall::default()
+                    }));
+                }
+                other => draft.drop(format!("content of type `{other}`")),
+            }
+        }
+        content
+    }
+
+    fn compacted(&mut self, uuid: &str, value: &Value, draft: &mut Draft) {
+        let logical = text(value, "logicalParentUuid").and_then(|parent| draft.id_of(parent));
+        let parent = self.behind_results(logical).or_else(|| draft.last());
+        let facts = value.get("compactMetadata").cloned().unwrap_or_default();
+        let kept = facts
+            .pointer("/preservedSegment/headUuid")
+            .and_then(Value::as_str);
+        self.boundary = Some(Boundary {
+            parent: parent.clone(),
+            first_kept: kept.and_then(|kept| draft.id_of(kept)),
+            tokens: facts.get("preTokens").and_then(Value::as_u64).unwrap_or(0),
+        });
+        draft.alias(uuid, parent);
+    }
+
+    fn summary(&mut self, uuid: &str, value: &Value, parent: Option<String>, draft: &mut Draft) {
+        let boundary = self.boundary.take().unwrap_or(Boundary {
+            parent,
+            first_kept: None,
+            tokens: 0,
+        });
+        let said = value
+            .get("message")
+            .and_then(|message| message.get("content"));
+        let kind = EntryKind::Compaction {
+            summary: blocks::prompt(blocks::content(said, draft), 0).text,
+            first_kept_entry_id: boundary.first_kept.unwrap_or_default(),
+            tokens_before: boundary.tokens,
+            details: Value::Null,
+        };
+        draft.add(uuid, boundary.parent, time(value), kind);
+    }
+}
+
+fn time(value: &Value) -> &str {
+    text(value, "timestamp").unwrap_or_default()
+}
+
+/// What is shown of a result beside its text: a change of a file as a diff.
+fn details(given: Option<&Value>) -> Value {
+    let Some(given) = given.filter(|given| given.is_object()) else {
+        return Value::Null;
+    };
+    let (Some(path), Some(hunks)) = (
+        text(given, "filePath"),
+        given.get("structuredPatch").and_then(Value::as_array),
+    ) else {
+        return Value::Null;
+    };
+    let name = path.trim_start_matches('/');
+    let mut diff = format!("--- a/{name}\n+++ b/{name}\n");
+    let (mut added, mut removed) = (0, 0);
+    for hunk in hunks {
+        let number = |name: &str| hunk.get(name).and_then(Value::as_u64).unwrap_or(0);
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            diff,
+            "@@ -{},{} +{},{} @@",
+            number("oldStart"),
+            number("oldLines"),
+            number("newStart"),
+            number("newLines")
+        );
+        let lines = hunk.get("lines").and_then(Value::as_array);
+        for line in lines.into_iter().flatten().filter_map(Value::as_str) {
+            added += u64::from(line.starts_with('+'));
+            removed += u64::from(line.starts_with('-'));
+            diff.push_str(line);
+            diff.push('\n');
+        }
+    }
+    if hunks.is_empty() {
+        return json!({"filePath": path});
+    }
+    json!({"filePath": path, "diff": diff, "linesAdded": added, "linesRemoved": removed})
+}
+
+fn usage(value: Option<&Value>) -> Usage {
+    let count = |name: &str| {
+        let count = value.and_then(|usage| usage.get(name));
+        count.and_then(Value::as_u64).unwrap_or(0)
+    };
+    Usage {
+        input: count("input_tokens"),
+        output: count("output_tokens"),
+        cache_read: count("cache_read_input_tokens"),
+        cache_write: count("cache_creation_input_tokens"),
+        ..Usage::default()
+    }
+}
+
+fn stop_reason(name: &str) -> StopReason {
+    match name {
+        "tool_use" => StopReason::ToolUse,
+        "max_tokens" => StopReason::Length,
+        "refusal" => StopReason::Refusal,
+        _ => StopReason::Stop,
+    }
+}

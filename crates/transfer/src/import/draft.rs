@@ -1,0 +1,176 @@
+//! A session in the making: entries in the order of the file, ids of this program for those of another.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+use sha2::{Digest as _, Sha256};
+
+use super::{Dropped, ImportReport, NAMED, Source};
+use osier_agent::AgentMessage;
+use osier_store::{Entry, EntryKind};
+
+/// What a reader fills.
+#[derive(Debug)]
+pub(super) struct Draft {
+    source: Source,
+    /// The session's id in the other program.
+    pub id: Option<String>,
+    pub timestamp: Option<String>,
+    pub cwd: Option<String>,
+    /// Id of the session it came from.
+    pub parent: Option<String>,
+    pub entries: Vec<Entry>,
+    /// Number of the line that is read.
+    pub line: u64,
+    ids: HashMap<String, String>,
+    taken: HashSet<String>,
+    dropped: Vec<Dropped>,
+    damaged: usize,
+    damaged_lines: Vec<u64>,
+}
+
+impl Draft {
+    pub(super) fn new(source: Source) -> Self {
+        Self {
+            source,
+            id: None,
+            timestamp: None,
+            cwd: None,
+            parent: None,
+            entries: Vec::new(),
+            line: 0,
+            ids: HashMap::new(),
+            taken: HashSet::new(),
+            dropped: Vec::new(),
+            damaged: 0,
+            damaged_lines: Vec::new(),
+        }
+    }
+
+    /// Adds an entry called `foreign` in the other program and returns its id here. The same file gives the
+    /// same ids every time.
+    pub(super) fn add(
+        &mut self,
+        foreign: &str,
+        parent: Option<String>,
+        timestamp: &str,
+        kind: EntryKind,
+    ) -> String {
+        let id = self.fresh(foreign);
+        self.ids.insert(foreign.to_owned(), id.clone());
+        self.entries.push(Entry {
+            id: id.clone(),
+            parent_id: parent,
+            timestamp: timestamp.to_owned(),
+            kind,
+        });
+        id
+    }
+
+    /// The id here of what the other program calls `foreign`.
+    pub(super) fn id_of(&self, foreign: &str) -> Option<String> {
+        self.ids.get(foreign).cloned()
+    }
+
+    /// Lets `foreign`, which has no entry of its own, stand for the entry `id`: what hangs on it hangs there.
+    pub(super) fn alias(&mut self, foreign: &str, id: Option<String>) {
+        if let Some(id) = id {
+            self.ids.insert(foreign.to_owned(), id);
+        }
+    }
+
+    /// Id of the entry added last.
+    pub(super) fn last(&self) -> Option<String> {
+        self.entries.last().map(|entry| entry.id.clone())
+    }
+
+    fn fresh(&mut self, foreign: &str) -> String {
+        let own = foreign.len() == 8
+            && foreign
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
+        if own && self.taken.insert(foreign.to_owned()) {
+            return foreign.to_owned();
+        }
+        let mut round = 0_u32;
+        loop {
+            let id = short(&format!("{foreign}\0{round}"));
+            if self.taken.insert(id.clone()) {
+                return id;
+            }
+            round += 1;
+        }
+    }
+
+    /// Counts what has no place here.
+    pub(super) fn drop(&mut self, what: impl Into<String>) {
+        let what = what.into();
+        match self.dropped.iter_mut().find(|known| known.what == what) {
+            Some(known) => known.count += 1,
+            None => self.dropped.push(Dropped {
+                what,
+                count: 1,
+                line: self.line,
+            }),
+        }
+    }
+
+    /// Counts the line that is read as damaged.
+    pub(super) fn damaged(&mut self) {
+        self.damaged += 1;
+        if self.damaged_lines.len() < NAMED {
+            self.damaged_lines.push(self.line);
+        }
+    }
+
+    pub(super) fn has_messages(&self) -> bool {
+        self.entries
+            .iter()
+            .any(|entry| entry.kind.as_message().is_some())
+    }
+
+    /// The id of the session here: its own where that can be one, else one made from it, so that the same
+    /// session is recognised.
+    pub(super) fn session_id(&self, path: &Path) -> String {
+        let id = self.id.clone();
+        let id = id.unwrap_or_else(|| path.to_string_lossy().into_owned());
+        if let Ok(id) = uuid::Uuid::try_parse(&id) {
+            return id.hyphenated().to_string();
+        }
+        let digest = Sha256::digest(format!("{}\0{id}", self.source.name()));
+        let mut bytes = [0; 16];
+        bytes.copy_from_slice(&digest[..16]);
+        let id = uuid::Builder::from_random_bytes(bytes).into_uuid();
+        id.hyphenated().to_string()
+    }
+
+    pub(super) fn report(&self, path: &Path) -> ImportReport {
+        let count = |wanted: fn(&AgentMessage) -> bool| {
+            let messages = self
+                .entries
+                .iter()
+                .filter_map(|entry| entry.kind.as_message());
+            messages.filter(|message| wanted(message)).count()
+        };
+        ImportReport {
+            source: self.source,
+            file: path.to_owned(),
+            entries: self.entries.len(),
+            prompts: count(|message| matches!(message, AgentMessage::User(_))),
+            answers: count(|message| matches!(message, AgentMessage::Assistant(_))),
+            tool_results: count(|message| matches!(message, AgentMessage::ToolResult(_))),
+            damaged: self.damaged,
+            damaged_lines: self.damaged_lines.clone(),
+            dropped: self.dropped.clone(),
+        }
+    }
+}
+
+/// Eight hex digits that stand for `text`.
+fn short(text: &str) -> String {
+    let digest = Sha256::digest(text);
+    let number = digest[..4]
+        .iter()
+        .fold(0_u32, |number, byte| (number << 8) | u32::from(*byte));
+    format!("{number:08x}")
+}

@@ -1,0 +1,140 @@
+//! Which sessions of other programs there are on this machine.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{Source, files_below, lines_of, text};
+use osier_base::text::head_bytes;
+
+/// Lines that are read of a file to say what it is about.
+const LINES: usize = 200;
+/// Bytes of a first prompt.
+const PROMPT: usize = 400;
+
+/// Where the programs keep their sessions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceFolders {
+    pub pi: PathBuf,
+    pub claude: PathBuf,
+    pub codex: PathBuf,
+}
+
+impl SourceFolders {
+    /// As the programs themselves find them.
+    pub fn new(home: &Path, environment: &BTreeMap<String, String>) -> Self {
+        let folder = |variable: &str, usual: &str| {
+            let set = environment.get(variable).filter(|path| !path.is_empty());
+            set.map_or_else(|| home.join(usual), PathBuf::from)
+        };
+        Self {
+            pi: folder("PI_CODING_AGENT_DIR", ".pi/agent").join("sessions"),
+            claude: folder("CLAUDE_CONFIG_DIR", ".claude").join("projects"),
+            codex: folder("CODEX_HOME", ".codex").join("sessions"),
+        }
+    }
+
+    fn of(&self, source: Source) -> Option<&Path> {
+        match source {
+            Source::Osier => None,
+            Source::Pi => Some(&self.pi),
+            Source::Claude => Some(&self.claude),
+            Source::Codex => Some(&self.codex),
+        }
+    }
+}
+
+/// A session of another program.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Found {
+    pub source: Source,
+    pub path: PathBuf,
+    /// Where it ran; empty when it does not say.
+    pub cwd: String,
+    pub first_prompt: Option<String>,
+    /// Milliseconds since the Unix epoch.
+    pub modified: i64,
+    /// Bytes.
+    pub size: u64,
+}
+
+/// The sessions of one program, last used first; those of `cwd` alone when it is given.
+pub fn find(folders: &SourceFolders, source: Source, cwd: Option<&Path>) -> Vec<Found> {
+    let mut paths = Vec::new();
+    if let Some(folder) = folders.of(source) {
+        files_below(folder, 5, &mut paths);
+    }
+    let mut found: Vec<Found> = paths
+        .into_iter()
+        .filter_map(|path| describe(source, path))
+        .filter(|found| cwd.is_none_or(|cwd| Path::new(&found.cwd) == cwd))
+        .collect();
+    found.sort_by(|one, other| {
+        let newest_first = other.modified.cmp(&one.modified);
+        newest_first.then_with(|| one.path.cmp(&other.path))
+    });
+    found
+}
+
+/// What a file is about; `None` when it holds no prompt.
+fn describe(source: Source, path: PathBuf) -> Option<Found> {
+    let metadata = path.metadata().ok()?;
+    let modified = metadata.modified().ok()?;
+    let modified = modified.duration_since(std::time::UNIX_EPOCH).ok()?;
+    let mut cwd = String::new();
+    let mut prompt = None;
+    let mut read = 0;
+    lines_of(&path, |_, value| {
+        read += 1;
+        let Some(value) = value else {
+            return read < LINES;
+        };
+        let inner = value.get("payload").unwrap_or(&value);
+        if cwd.is_empty()
+            && let Some(place) = text(inner, "cwd")
+        {
+            place.clone_into(&mut cwd);
+        }
+        if prompt.is_none() {
+            prompt = said(&value).map(|said| head_bytes(said.trim(), PROMPT).to_owned());
+        }
+        read < LINES && (prompt.is_none() || cwd.is_empty())
+    })
+    .ok()?;
+    prompt.as_ref()?;
+    Some(Found {
+        source,
+        path,
+        cwd,
+        first_prompt: prompt,
+        modified: i64::try_from(modified.as_millis()).unwrap_or(0),
+        size: metadata.len(),
+    })
+}
+
+/// What a person said in a line, if it is a prompt and not what the program put in a prompt's place.
+fn said(line: &Value) -> Option<String> {
+    let inner = line.get("payload").unwrap_or(line);
+    let message = inner
+        .get("message")
+        .filter(|message| message.is_object())
+        .unwrap_or(inner);
+    if text(message, "role") != Some("user")
+        || line.get("isMeta").and_then(Value::as_bool) == Some(true)
+    {
+        return None;
+    }
+    let said = match message.get("content")? {
+        Value::String(said) => said.clone(),
+        Value::Array(blocks) => {
+            let texts = blocks.iter().filter_map(|block| text(block, "text"));
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        _ => return None,
+    };
+    let own = said.trim_start();
+    (!own.is_empty() && !own.starts_with('<') && !own.starts_with("# AGENTS.md")).then_some(said)
+}

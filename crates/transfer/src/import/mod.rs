@@ -1,0 +1,284 @@
+//! Sessions of other programs, and of osier elsewhere, as sessions of this one.
+//!
+//! A reader a format turns lines into entries; what it cannot carry it counts by kind, with the line where
+//! it first met it. The file that is read is never touched. What is made is a new file that appears when it
+//! is whole. A session that was imported before is found by its id and not imported again unless that is
+//! asked for.
+
+mod blocks;
+mod claude;
+mod codex;
+mod draft;
+mod find;
+mod osier;
+mod pi;
+mod report;
+
+use std::fs::{DirBuilder, File};
+use std::io::Write as _;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use self::find::{Found, SourceFolders, find};
+pub use self::report::{Dropped, ImportReport, Imported};
+
+use self::draft::Draft;
+use super::error::ExchangeError;
+use osier_base::{clock, ids, jsonl};
+use osier_store::{Header, Reading, SessionDirectory};
+
+/// Whose session a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "ImportSource")
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    Osier,
+    Pi,
+    Claude,
+    Codex,
+}
+
+impl Source {
+    /// As people call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Osier => "osier",
+            Self::Pi => "pi",
+            Self::Claude => "Claude Code",
+            Self::Codex => "Codex",
+        }
+    }
+}
+
+/// How a session is imported.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ImportOptions {
+    /// Import once more what was imported before, as a session of its own.
+    pub again: bool,
+}
+
+/// Lines that are looked at to tell whose file it is.
+const FIRST_LINES: usize = 40;
+/// A line longer than this is not read; pictures are some megabytes.
+const LINE_LIMIT: u64 = 256 << 20;
+/// Damaged lines that a report names.
+const NAMED: usize = 20;
+
+const FILE_MODE: u32 = 0o600;
+const DIRECTORY_MODE: u32 = 0o700;
+
+/// Makes a session in the data directory `data` of the file at `path`. `cwd` is where it belongs when the
+/// file does not say.
+pub fn import(
+    data: &Path,
+    cwd: &Path,
+    path: &Path,
+    options: ImportOptions,
+) -> Result<Imported, ExchangeError> {
+    let source = recognise(path)?;
+    let mut draft = Draft::new(source);
+    match source {
+        Source::Osier => osier::read(path, &mut draft)?,
+        Source::Pi => each_line(path, &mut draft, pi::Reader::default())?,
+        Source::Claude => each_line(path, &mut draft, claude::Reader::default())?,
+        Source::Codex => each_line(path, &mut draft, codex::Reader::default())?,
+    }
+    if !draft.has_messages() {
+        return Err(ExchangeError::NoMessages {
+            path: path.to_owned(),
+        });
+    }
+    let directory = SessionDirectory::new(data);
+    let own_id = draft.session_id(path);
+    let known = directory.file_of(&own_id);
+    let report = draft.report(path);
+    if let (Some(path), false) = (&known, options.again) {
+        let stored = Reading::open(path)?;
+        return Ok(Imported {
+            id: own_id,
+            path: path.clone(),
+            cwd: stored.header().cwd.clone(),
+            known: true,
+            newer: report.entries.saturating_sub(stored.tree().len()),
+            report,
+        });
+    }
+    let mut header = Header::imported(
+        if known.is_some() {
+            ids::session_id()
+        } else {
+            own_id.clone()
+        },
+        draft
+            .timestamp
+            .clone()
+            .unwrap_or_else(|| clock::rfc3339(clock::now_ms())),
+        &draft
+            .cwd
+            .clone()
+            .unwrap_or_else(|| cwd.to_string_lossy().into_owned()),
+    );
+    header.parent_session = known.map(|_| own_id).or_else(|| draft.parent.clone());
+    let path = directory.path_for(&header);
+    write(&path, &header, &draft)?;
+    Ok(Imported {
+        id: header.id,
+        path,
+        cwd: header.cwd,
+        known: false,
+        newer: 0,
+        report,
+    })
+}
+
+/// Writes the file at once; readers see all of it or nothing.
+fn write(path: &Path, header: &Header, draft: &Draft) -> Result<(), ExchangeError> {
+    let failed = |error| ExchangeError::io("write", path, error);
+    let folder = path.parent().unwrap_or(Path::new("."));
+    DirBuilder::new()
+        .recursive(true)
+        .mode(DIRECTORY_MODE)
+        .create(folder)
+        .map_err(failed)?;
+    let mut file = tempfile::Builder::new()
+        .prefix(".import-")
+        .permissions(std::fs::Permissions::from_mode(FILE_MODE))
+        .tempfile_in(folder)
+        .map_err(failed)?;
+    let mut lines = Vec::with_capacity(1 << 16);
+    jsonl::encode(header, &mut lines)?;
+    for entry in &draft.entries {
+        jsonl::encode(entry, &mut lines)?;
+        if lines.len() > 1 << 20 {
+            file.write_all(&lines).map_err(failed)?;
+            lines.clear();
+        }
+    }
+    file.write_all(&lines).map_err(failed)?;
+    file.as_file().sync_data().map_err(failed)?;
+    file.persist_noclobber(path)
+        .map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
+/// One format.
+trait Read {
+    /// Takes the value of one line.
+    fn line(&mut self, value: Value, draft: &mut Draft);
+
+    /// Nothing more will come.
+    fn end(&mut self, _draft: &mut Draft) {}
+}
+
+fn each_line(path: &Path, draft: &mut Draft, mut reader: impl Read) -> Result<(), ExchangeError> {
+    lines_of(path, |number, value| {
+        draft.line = number;
+        match value {
+            Some(value) => reader.line(value, draft),
+            None => draft.damaged(),
+        }
+        true
+    })?;
+    reader.end(draft);
+    Ok(())
+}
+
+/// Calls `take` with number and value of every line that is not empty, until it returns false; `None` for
+/// one that is no JSON.
+fn lines_of(
+    path: &Path,
+    mut take: impl FnMut(u64, Option<Value>) -> bool,
+) -> Result<(), ExchangeError> {
+    let failed = |error| ExchangeError::io("read", path, error);
+    let file = File::open(path).map_err(failed)?;
+    if !file.metadata().map_err(failed)?.is_file() {
+        return Err(ExchangeError::Unrecognised {
+            path: path.to_owned(),
+            reason: "it is not a regular file".to_owned(),
+        });
+    }
+    let mut lines = jsonl::Lines::new(file);
+    let mut number = 0;
+    while let Some(line) = lines.next_within(LINE_LIMIT).map_err(failed)? {
+        number += 1;
+        let bytes = line.bytes.trim_ascii();
+        if bytes.is_empty() {
+            continue;
+        }
+        let value = serde_json::from_slice::<Value>(bytes).ok();
+        if !take(number, value.filter(Value::is_object)) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Whose session the file is, by what its first lines say.
+pub(super) fn recognise(path: &Path) -> Result<Source, ExchangeError> {
+    let mut source = None;
+    let mut looked = 0;
+    lines_of(path, |_, value| {
+        looked += 1;
+        source = value.as_ref().and_then(source_of);
+        source.is_none() && looked < FIRST_LINES
+    })?;
+    source.ok_or_else(|| ExchangeError::Unrecognised {
+        path: path.to_owned(),
+        reason: match looked {
+            0 => "it is empty".to_owned(),
+            _ => "no line of its start is like theirs".to_owned(),
+        },
+    })
+}
+
+fn source_of(line: &Value) -> Option<Source> {
+    let text = |name: &str| line.get(name).and_then(Value::as_str);
+    let kind = text("type");
+    match kind {
+        Some("session") => match line.get("version").and_then(Value::as_u64) {
+            Some(1) => Some(Source::Osier),
+            // The first version of pi's had no number.
+            _ => Some(Source::Pi),
+        },
+        Some("session_meta" | "response_item" | "event_msg" | "turn_context") => {
+            Some(Source::Codex)
+        }
+        _ if line.get("sessionId").is_some() || line.get("leafUuid").is_some() => {
+            Some(Source::Claude)
+        }
+        None if line.get("instructions").is_some() && line.get("id").is_some() => {
+            Some(Source::Codex)
+        }
+        _ => None,
+    }
+}
+
+/// The text of a member.
+fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
+    value.get(name).and_then(Value::as_str)
+}
+
+/// The path of a file that tells of a project, where it is below `folder`.
+fn files_below(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let Ok(kind) = entry.file_type() else {
+            continue;
+        };
+        let path = entry.path();
+        if kind.is_dir() && depth > 0 {
+            files_below(&path, depth - 1, found);
+        } else if kind.is_file() && path.extension().is_some_and(|ending| ending == "jsonl") {
+            found.push(path);
+        }
+    }
+}

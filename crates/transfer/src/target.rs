@@ -1,0 +1,133 @@
+//! Where an export goes: a file that appears when it is whole, or a stream.
+
+use std::fs::Permissions;
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use tempfile::{NamedTempFile, PersistError};
+
+use super::error::ExchangeError;
+use super::export::Format;
+use osier_base::redact::redact;
+use osier_base::text;
+use osier_store::Header;
+
+/// Conversations hold what people show to nobody else; whoever exports one may open it up.
+const FILE_MODE: u32 = 0o600;
+
+/// How many names are tried when the usual one is taken.
+const NAMES: u32 = 1000;
+
+/// A file in the making. Dropping it leaves nothing behind.
+#[derive(Debug)]
+pub struct Target {
+    path: PathBuf,
+    file: BufWriter<NamedTempFile>,
+    force: bool,
+}
+
+impl Target {
+    /// A file at `path`; one that is there is replaced only with `force`.
+    pub fn new(path: PathBuf, force: bool) -> Result<Self, ExchangeError> {
+        if path.is_dir() || (!force && path.symlink_metadata().is_ok()) {
+            return Err(ExchangeError::Exists { path });
+        }
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        let file = tempfile::Builder::new()
+            .prefix(".osier-")
+            .permissions(Permissions::from_mode(FILE_MODE))
+            .tempfile_in(folder)
+            .map_err(|error| ExchangeError::io("write", &path, error))?;
+        Ok(Self {
+            path,
+            file: BufWriter::with_capacity(1 << 16, file),
+            force,
+        })
+    }
+
+    /// A file in `folder` with the usual name for a session, or the next free one.
+    pub fn usual(folder: &Path, name: &str, format: Format) -> Result<Self, ExchangeError> {
+        let named = |number: u32| {
+            let number = match number {
+                1 => String::new(),
+                number => format!("-{number}"),
+            };
+            folder.join(format!("{name}{number}.{}", format.ending()))
+        };
+        let mut numbers = 1..NAMES;
+        let free = numbers.find(|number| named(*number).symlink_metadata().is_err());
+        Self::new(named(free.unwrap_or(NAMES)), false)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where the bytes are until `finish`.
+    pub(super) fn temporary(&mut self) -> io::Result<&Path> {
+        self.file.flush()?;
+        Ok(self.file.get_ref().path())
+    }
+
+    /// Puts the file in its place; returns its path and length.
+    pub(super) fn finish(self) -> Result<(PathBuf, u64), ExchangeError> {
+        let Self { path, file, force } = self;
+        let failed = |error| ExchangeError::io("write", &path, error);
+        let file = file
+            .into_inner()
+            .map_err(|error| failed(error.into_error()))?;
+        file.as_file().sync_data().map_err(failed)?;
+        let length = file.as_file().metadata().map_err(failed)?.len();
+        let placed = if force {
+            file.persist(&path)
+        } else {
+            file.persist_noclobber(&path)
+        };
+        match placed {
+            Ok(_) => Ok((path, length)),
+            Err(PersistError { error, .. }) if error.kind() == io::ErrorKind::AlreadyExists => {
+                Err(ExchangeError::Exists { path })
+            }
+            Err(PersistError { error, .. }) => Err(failed(error)),
+        }
+    }
+}
+
+impl Write for Target {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// `osier-2026-11-21-fix-the-parser-0199b3c4`, without an ending: day, name and id of the session.
+pub fn default_name(header: &Header, name: Option<&str>) -> String {
+    const NAME: usize = 40;
+    let day = header.timestamp.get(..10).unwrap_or("session");
+    let mut slug = String::new();
+    for char in redact(name.unwrap_or_default()).chars() {
+        match char {
+            char if char.is_alphanumeric() => slug.extend(char.to_lowercase()),
+            _ if slug.ends_with('-') || slug.is_empty() => {}
+            _ => slug.push('-'),
+        }
+    }
+    let slug = text::head_bytes(&slug, NAME).trim_end_matches('-');
+    let id: String = header
+        .id
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .collect();
+    let id = text::tail_bytes(&id, 8);
+    let parts = ["osier", day, slug, id];
+    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    let name = parts.join("-");
+    name.replace(|char: char| !(char.is_alphanumeric() || char == '-'), "")
+}

@@ -1,0 +1,138 @@
+//! What components want done. `App::apply` is the only place that does it.
+
+use super::command::Command;
+use super::looks::NewBinding;
+use super::tree::TreeMemory;
+use osier_protocol::questions::Answer;
+use osier_session::host::{DiffRange, Op, Opening, Reviewed, TreeOp};
+use osier_session::marks::Mark;
+
+/// One intent.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Action {
+    /// As if its key had been pressed outside of every layer.
+    Run(Command),
+    /// Sends an op to the host.
+    Tell(Op),
+    /// Sends the editor's text: as a prompt, a slash command or a shell command.
+    Submit {
+        follow_up: bool,
+    },
+    /// Puts text into the editor in place of what is there.
+    SetEditor {
+        text: String,
+    },
+    CloseLayer,
+    /// Goes elsewhere in the tree.
+    Move {
+        op: TreeOp,
+        /// What would happen to the files follows, to be taken or left; else it is told when they differ.
+        files: bool,
+    },
+    /// Opens a stored session; one that is open already is shown.
+    OpenSession {
+        target: String,
+        /// Where it works; here when not set.
+        cwd: Option<String>,
+        opening: Opening,
+        /// Beside the sessions that are open, in any case.
+        beside: bool,
+    },
+    /// Shows the open session with this number.
+    ShowSessionNumber(usize),
+    /// Closes the open session with this number, when nothing is cut off by that or the person agrees.
+    CloseSession(usize),
+    /// Closes it and stops what it does.
+    CloseSessionAnyway(usize),
+    /// Puts a prompt that was put aside back into the editor.
+    TakeStashed(String),
+    /// Pins or archives the session that is shown, or no longer.
+    MarkSession {
+        mark: Mark,
+        on: bool,
+    },
+    /// Leaves and stops what other sessions do.
+    LeaveAnyway,
+    /// Asks what to do with a session that another osier has.
+    OfferInUse {
+        target: String,
+    },
+    /// Shows what changed in the files.
+    ShowChanges(DiffRange),
+    /// Takes rejected changes back and tells the model of the review.
+    SendReview(Vec<Reviewed>),
+    /// Opens a file of the working directory in the user's editor.
+    EditFile {
+        path: String,
+        line: usize,
+    },
+    /// Tells about the open session.
+    ShowSession,
+    /// Keeps what the tree view looked like.
+    RememberTree(TreeMemory),
+    /// Lists the providers to sign in to, or those to sign out of.
+    PickAccount {
+        sign_out: bool,
+    },
+    /// Answers the question `id` and closes its dialog.
+    Answer {
+        id: String,
+        answer: Answer,
+    },
+    /// Closes the dialog of the question `id`, which goes on waiting; `draft` is what was written in it.
+    LeaveQuestion {
+        id: String,
+        draft: Vec<String>,
+    },
+    /// Opens an address in the browser.
+    Open(String),
+    /// Lists the MCP servers.
+    PickServer,
+    /// What can be done with an MCP server, and what is known of it.
+    ShowServer(String),
+    /// Lists the hooks.
+    PickHook,
+    /// Lists skills and prompt templates.
+    PickSkill,
+    /// Puts text on the clipboard.
+    Copy(String),
+    /// Looks for this text in the conversation.
+    Search(String),
+    /// Goes to the next hit above, or below.
+    StepSearch {
+        older: bool,
+    },
+    EndSearch,
+    /// Offers the model a tool, or no longer.
+    ToggleTool(String),
+    SetTheme(String),
+    /// Changes a setting: to the next of its values, or by what is typed then.
+    EditSetting(String),
+    /// Writes a setting as it stands there; without a value it is taken out of the file.
+    WriteSetting {
+        name: String,
+        value: Option<String>,
+    },
+    /// Waits for the keys of an action in a context.
+    CaptureKeys {
+        context: String,
+        action: String,
+    },
+    /// Writes a binding into the user's keymap.
+    Bind(NewBinding),
+    /// Takes every key of an action in a context away.
+    Unbind {
+        context: String,
+        action: String,
+    },
+    /// Shows a theme for now; without a name, the chosen one again.
+    PreviewTheme(Option<String>),
+    /// Reads settings, themes and keymaps again.
+    ReloadLooks,
+    /// Shows a line above the editor for a moment.
+    Toast {
+        text: String,
+        error: bool,
+    },
+    Quit,
+}

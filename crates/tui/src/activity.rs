@@ -1,0 +1,251 @@
+//! The line that says what is going on: working, waiting to try again, or nothing.
+//!
+//! It changes several times a second for as long as the model works, over lines that are paid by the byte:
+//! spinner and clock share a face, so that no colour goes out, and nothing beside a number moves when it gets
+//! another digit.
+
+use std::time::{Duration, Instant};
+
+use osier_base::text;
+use osier_term::face::Token;
+use osier_term::row::{Row, Span, sentence};
+use osier_term::widgets::spinner;
+
+/// How long a toast stays.
+pub const TOAST_TIME: Duration = Duration::from_secs(4);
+
+/// Columns of a time, for what stands behind one.
+const TIME_COLUMNS: usize = 5;
+
+/// What is going on.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Work {
+    #[default]
+    Idle,
+    /// A run is on since then.
+    Working { since: Instant },
+    /// A failed call is tried again at `until`.
+    Retrying {
+        since: Instant,
+        until: Instant,
+        /// How long the wait is in all.
+        delay: Duration,
+        attempt: u32,
+        attempts: u32,
+        reason: String,
+    },
+    /// A command of the user runs since then.
+    Shell { since: Instant },
+}
+
+/// The state of the line.
+#[derive(Debug, Clone, Default)]
+pub struct Activity {
+    pub work: Work,
+    reduced_motion: bool,
+    /// Nothing changes by itself: it would be read again.
+    linear: bool,
+    toast: Option<Toast>,
+}
+
+#[derive(Debug, Clone)]
+struct Toast {
+    text: String,
+    error: bool,
+    until: Instant,
+}
+
+impl Activity {
+    pub fn set_reduced_motion(&mut self, reduced_motion: bool) {
+        self.reduced_motion = reduced_motion;
+    }
+
+    pub fn set_linear(&mut self, linear: bool) {
+        self.linear = linear;
+    }
+
+    pub fn new(reduced_motion: bool) -> Self {
+        Self {
+            reduced_motion,
+            ..Self::default()
+        }
+    }
+
+    pub fn is_idle(&self) -> bool {
+        self.work == Work::Idle
+    }
+
+    /// Shows a line for a moment.
+    pub fn toast(&mut self, text: impl Into<String>, error: bool, now: Instant) {
+        self.toast = Some(Toast {
+            text: text.into(),
+            error,
+            until: now + TOAST_TIME,
+        });
+    }
+
+    /// When the line looks different without anything having happened.
+    pub fn next_change(&self, now: Instant) -> Option<Instant> {
+        let toast = self
+            .toast
+            .as_ref()
+            .map(|toast| toast.until)
+            .filter(|until| *until > now);
+        let tick = self.since().filter(|_| !self.linear).map(|since| {
+            let elapsed = now.saturating_duration_since(since);
+            if self.reduced_motion {
+                return since + Duration::from_secs(elapsed.as_secs() + 1);
+            }
+            now + spinner::until_next(elapsed)
+        });
+        [toast, tick].into_iter().flatten().min()
+    }
+
+    /// The row at `now`, with `right` at its right edge.
+    /// Whether a line stands there for a moment.
+    pub fn has_toast(&self, now: Instant) -> bool {
+        self.toast.as_ref().is_some_and(|toast| toast.until > now)
+    }
+
+    /// What stands there for a moment, on a row of its own.
+    pub fn toast_row(&self, now: Instant, width: u16) -> Option<Row> {
+        let toast = self.toast.as_ref().filter(|toast| toast.until > now)?;
+        let token = if toast.error {
+            Token::Error
+        } else {
+            Token::Success
+        };
+        let text = format!(" {}", text::single_line(&toast.text));
+        let text = text::truncate(&text, usize::from(width)).into_owned();
+        Some(Row::new(sentence(&text, token)))
+    }
+
+    pub fn row(&self, now: Instant, width: u16, right: Option<&str>) -> Row {
+        let mut row = Row::default();
+        if let Some(since) = self.since() {
+            let elapsed = now.saturating_duration_since(since);
+            let mark = if self.reduced_motion {
+                "·"
+            } else {
+                spinner::frame(elapsed)
+            };
+            if self.linear {
+                row.push(self.words(), Token::Working);
+            } else {
+                row.push(mark, Token::Working);
+                self.label(since, elapsed, &mut row);
+            }
+        }
+        if let Some(toast) = self.toast.as_ref().filter(|toast| toast.until > now) {
+            if let Some(time) = row
+                .spans
+                .last_mut()
+                .filter(|time| time.face == Token::Working.into() && !self.linear)
+            {
+                time.text = format!("{:<TIME_COLUMNS$}", time.text).into();
+            }
+            let token = if toast.error {
+                Token::Error
+            } else {
+                Token::Success
+            };
+            let separator = if row.spans.is_empty() { "" } else { "  " };
+            row.push(separator, token);
+            let line = text::single_line(&toast.text);
+            row.spans.extend(sentence(&line, token));
+        }
+        let width = usize::from(width);
+        let Some(right) = right else {
+            return clip(row, width);
+        };
+        // Where both do not fit, the left side gives way: the right says where the reader is.
+        let right = text::truncate(right, width);
+        let room = width - text::width(&right);
+        let mut row = clip(row, room.saturating_sub(1));
+        row.push(" ".repeat(room.saturating_sub(row.width())), Token::Text);
+        row.push(right.into_owned(), Token::Accent);
+        row
+    }
+
+    fn since(&self) -> Option<Instant> {
+        match &self.work {
+            Work::Idle => None,
+            Work::Working { since } | Work::Retrying { since, .. } | Work::Shell { since } => {
+                Some(*since)
+            }
+        }
+    }
+
+    /// The same without anything that counts.
+    fn words(&self) -> String {
+        match &self.work {
+            Work::Idle => String::new(),
+            Work::Working { .. } => "Working, esc interrupts ".to_owned(),
+            Work::Shell { .. } => "Running, esc stops it ".to_owned(),
+            Work::Retrying {
+                attempt,
+                attempts,
+                reason,
+                ..
+            } => format!("Trying again, {attempt} of {attempts}, esc gives up: {reason} "),
+        }
+    }
+
+    fn label(&self, since: Instant, elapsed: Duration, row: &mut Row) {
+        match &self.work {
+            Work::Idle => {}
+            Work::Working { .. } => {
+                row.push(" Working · esc interrupts · ", Token::Muted);
+                row.push(time(elapsed), Token::Working);
+            }
+            Work::Shell { .. } => {
+                row.push(" Running · esc stops it · ", Token::Muted);
+                row.push(time(elapsed), Token::Working);
+            }
+            Work::Retrying {
+                until,
+                delay,
+                attempt,
+                attempts,
+                reason,
+                ..
+            } => {
+                // Counted by the seconds of the clock: the spinner rests when one of them is over.
+                let second = since + Duration::from_secs(elapsed.as_secs());
+                let left = until.saturating_duration_since(second).min(*delay);
+                let seconds = |time: Duration| time.as_millis().div_ceil(1000);
+                let digits = seconds(*delay).to_string().len();
+                row.push(" Trying again in ", Token::Muted);
+                row.push(format!("{:>digits$}", seconds(left)), Token::Working);
+                let rest = format!("s ({attempt}/{attempts}) · esc gives up · {reason}");
+                row.push(rest, Token::Muted);
+            }
+        }
+    }
+}
+
+/// `9s`, `4:05`, `2h07`: at most five columns, of which a tick changes few.
+fn time(elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs();
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}:{:02}", seconds / 60, seconds % 60),
+        _ => format!("{}h{:02}", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+/// Cuts a row at `width`.
+fn clip(mut row: Row, width: usize) -> Row {
+    let mut left = width;
+    for span in &mut row.spans {
+        let shown = text::truncate(&span.text, left);
+        left = left.saturating_sub(text::width(&shown));
+        if shown.len() != span.text.len() {
+            *span = Span {
+                text: shown.into(),
+                ..span.clone()
+            };
+        }
+    }
+    row
+}

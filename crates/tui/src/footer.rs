@@ -1,0 +1,452 @@
+//! The last line: where, which model, how full, what it cost. The settings say which parts stand where.
+
+use super::company::Company;
+use osier_base::text;
+use osier_llm::{ThinkingLevel, Usage};
+use osier_permissions::Mode;
+use osier_sandbox::SandboxMode;
+use osier_session::host::{LineState, ModelInfo};
+use osier_session::roles::Role;
+use osier_settings::FooterPart;
+use osier_term::face::Token;
+use osier_term::row::{Row, Span};
+
+/// Columns that plug-ins have.
+const PLUGIN_COLUMNS: usize = 30;
+
+/// What the footer knows. Owned by the app, changed by events.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Footer {
+    /// Working directory with `~` for the home.
+    pub cwd: String,
+    pub branch: Option<String>,
+    pub session_name: Option<String>,
+    /// The session is only looked at.
+    pub read_only: bool,
+    pub model: Option<ModelInfo>,
+    /// What is shown until the host has said which model it is.
+    pub model_hint: String,
+    pub level: ThinkingLevel,
+    /// The role that is on while the level is this one.
+    pub role: Option<(Role, ThinkingLevel)>,
+    pub permissions: Mode,
+    /// Sum over the session.
+    pub total: Usage,
+    /// Tokens of the newest answer: how full the window is.
+    pub context_tokens: u64,
+    /// Background jobs that run.
+    pub jobs: usize,
+    /// Words of plug-ins.
+    pub plugins: String,
+    /// The open sessions, when there are several: which is shown, and how the others stand.
+    pub sessions: Vec<Span>,
+    /// The line to an agent elsewhere.
+    pub line: Option<(LineState, String)>,
+    /// Others who are in the session.
+    pub company: Company,
+    /// What confines commands.
+    pub sandbox: SandboxMode,
+    /// The parts that are wanted, from each end.
+    pub left: Vec<FooterPart>,
+    pub right: Vec<FooterPart>,
+    /// Words instead of signs.
+    pub linear: bool,
+}
+
+impl Default for Footer {
+    fn default() -> Self {
+        Self {
+            cwd: String::new(),
+            branch: None,
+            session_name: None,
+            read_only: false,
+            model: None,
+            model_hint: String::new(),
+            level: ThinkingLevel::default(),
+            permissions: Mode::default(),
+            sandbox: SandboxMode::default(),
+            role: None,
+            total: Usage::default(),
+            context_tokens: 0,
+            jobs: 0,
+            plugins: String::new(),
+            sessions: Vec::new(),
+            line: None,
+            company: Company::default(),
+            left: FooterPart::LEFT.to_vec(),
+            right: FooterPart::RIGHT.to_vec(),
+            linear: false,
+        }
+    }
+}
+
+/// What shows a part; nothing when there is nothing to say.
+type Show = fn(&Footer) -> Vec<Span>;
+
+/// How each part is shown, and how long it stays where there is little room.
+const SHOWN: &[(FooterPart, Show, u8)] = &[
+    (FooterPart::Sessions, Footer::sessions, 9),
+    (FooterPart::Cwd, Footer::cwd, 3),
+    (FooterPart::Branch, Footer::branch, 2),
+    (FooterPart::Session, Footer::session, 1),
+    (FooterPart::Connection, Footer::connection, 8),
+    (FooterPart::Plugins, Footer::plugins, 0),
+    (FooterPart::Jobs, Footer::jobs, 5),
+    (FooterPart::Permissions, Footer::permissions, 9),
+    (FooterPart::Sandbox, Footer::sandbox, 4),
+    (FooterPart::Tokens, Footer::tokens, 1),
+    (FooterPart::Cost, Footer::cost, 3),
+    (FooterPart::Context, Footer::context, 7),
+    (FooterPart::Model, Footer::model, 10),
+    (FooterPart::Thinking, Footer::thinking, 6),
+];
+
+/// A part that has something to say.
+struct Piece {
+    spans: Vec<Span>,
+    rank: u8,
+    part: FooterPart,
+}
+
+fn spans_width(spans: &[Span]) -> usize {
+    spans.iter().map(|span| text::width(&span.text)).sum()
+}
+
+impl Footer {
+    /// One row, never wider than `width`. The right side stays whole as long as it can, then what matters least
+    /// goes first; the left side has what is left of the room, and loses its beginning.
+    pub fn row(&self, width: u16) -> Row {
+        let width = usize::from(width);
+        let mut right = self.pieces(&self.right);
+        let mut right_width = self.width(&right, "  ");
+        while right_width > width && right.len() > 1 {
+            let least = (0..right.len()).min_by_key(|place| right[*place].rank);
+            right.remove(least.unwrap_or_default());
+            right_width = self.width(&right, "  ");
+        }
+        let room = width.saturating_sub(right_width + if right_width > 0 { 2 } else { 0 });
+        let left = if room < 8 {
+            Vec::new()
+        } else {
+            self.cut(self.pieces(&self.left), room)
+        };
+        let gap = width.saturating_sub(spans_width(&left) + right_width);
+        let mut row = Row::new(left);
+        row.push(" ".repeat(gap), Token::Footer);
+        row.spans.extend(self.joined(right, "  "));
+        row
+    }
+
+    fn pieces(&self, parts: &[FooterPart]) -> Vec<Piece> {
+        let shown = parts.iter().filter_map(|part| {
+            let (_, show, rank) = SHOWN.iter().find(|(known, ..)| known == part)?;
+            let spans = show(self);
+            (!spans.is_empty()).then_some(Piece {
+                spans,
+                rank: *rank,
+                part: *part,
+            })
+        });
+        shown.collect()
+    }
+
+    /// The pieces with what stands between them; `usual` between those that do not belong together.
+    fn joined(&self, pieces: Vec<Piece>, usual: &'static str) -> Vec<Span> {
+        let mut spans: Vec<Span> = Vec::with_capacity(pieces.len() * 2 + 2);
+        let mut above = None;
+        for piece in pieces {
+            if let Some(above) = above.replace(piece.part) {
+                spans.push(Span::new(
+                    self.between(above, piece.part, usual),
+                    Token::Footer,
+                ));
+            }
+            spans.extend(piece.spans);
+        }
+        spans
+    }
+
+    /// The pieces of the left side, without what has no room at their beginning; the open sessions stay.
+    fn cut(&self, mut pieces: Vec<Piece>, room: usize) -> Vec<Span> {
+        let first = pieces.first().map(|piece| piece.part);
+        if pieces.len() < 2 || first != Some(FooterPart::Sessions) {
+            return cut(self.joined(pieces, " · "), room);
+        }
+        let rest = pieces.split_off(1);
+        let between = self.between(FooterPart::Sessions, rest[0].part, " ");
+        let mut spans = self.joined(pieces, " ");
+        spans.push(Span::new(between, Token::Footer));
+        let room = room.saturating_sub(spans_width(&spans));
+        spans.extend(cut(self.joined(rest, " · "), room));
+        spans
+    }
+
+    /// Columns of the pieces when they are joined.
+    fn width(&self, pieces: &[Piece], usual: &'static str) -> usize {
+        let own: usize = pieces.iter().map(|piece| spans_width(&piece.spans)).sum();
+        let pairs = pieces.windows(2);
+        let between =
+            pairs.map(|pair| text::width(self.between(pair[0].part, pair[1].part, usual)));
+        own + between.sum::<usize>()
+    }
+
+    fn between(&self, above: FooterPart, part: FooterPart, usual: &'static str) -> &'static str {
+        let belongs = matches!(
+            (above, part),
+            (FooterPart::Cwd, FooterPart::Branch)
+                | (FooterPart::Tokens, FooterPart::Cost)
+                | (FooterPart::Model, FooterPart::Thinking)
+        );
+        match (belongs, self.linear) {
+            (true, _) => " ",
+            (false, true) => ", ",
+            (false, false) => usual,
+        }
+    }
+
+    fn sessions(&self) -> Vec<Span> {
+        self.sessions.clone()
+    }
+
+    fn cwd(&self) -> Vec<Span> {
+        said(self.cwd.clone(), Token::Footer)
+    }
+
+    fn branch(&self) -> Vec<Span> {
+        let branch = self.branch.as_ref();
+        branch.map_or_else(Vec::new, |name| said(format!("({name})"), Token::Footer))
+    }
+
+    fn session(&self) -> Vec<Span> {
+        said(self.session_name.clone().unwrap_or_default(), Token::Footer)
+    }
+
+    fn connection(&self) -> Vec<Span> {
+        let Some((state, place)) = &self.line else {
+            return Vec::new();
+        };
+        let place = text::truncate(place, PLUGIN_COLUMNS);
+        match state {
+            LineState::Connected => {
+                let mut spans = said(format!("on {place}"), Token::Footer);
+                let company = self.company.words();
+                if !company.is_empty() {
+                    let is_other = self.company.writer().is_some();
+                    let token = if is_other {
+                        Token::Working
+                    } else {
+                        Token::Footer
+                    };
+                    let between = if self.linear { ", " } else { "  " };
+                    spans.push(Span::new(between, Token::Footer));
+                    spans.push(Span::new(company, token));
+                }
+                spans
+            }
+            LineState::Connecting => said(format!("connecting to {place}"), Token::Working),
+            LineState::Lost => said(format!("no line: {place}"), Token::Warning),
+        }
+    }
+
+    fn plugins(&self) -> Vec<Span> {
+        let words = text::truncate(&self.plugins, PLUGIN_COLUMNS);
+        said(words.into_owned(), Token::Footer)
+    }
+
+    fn jobs(&self) -> Vec<Span> {
+        match self.jobs {
+            0 => Vec::new(),
+            1 => said("1 job".to_owned(), Token::Working),
+            jobs => said(format!("{jobs} jobs"), Token::Working),
+        }
+    }
+
+    /// The default goes without saying.
+    fn permissions(&self) -> Vec<Span> {
+        let mode = Some(self.permissions.name()).filter(|_| self.permissions != Mode::Yolo);
+        let words = [self.read_only.then_some("read only"), mode];
+        let words: Vec<&str> = words.into_iter().flatten().collect();
+        said(words.join("  "), Token::Warning)
+    }
+
+    /// Planning confines commands by itself.
+    fn sandbox(&self) -> Vec<Span> {
+        if self.sandbox == SandboxMode::Off || self.permissions == Mode::Plan {
+            return Vec::new();
+        }
+        said(format!("sandbox {}", self.sandbox.name()), Token::Footer)
+    }
+
+    fn tokens(&self) -> Vec<Span> {
+        let usage = self.total;
+        if usage.total_tokens() == 0 {
+            return Vec::new();
+        }
+        let signs = if self.linear {
+            ["in ", ", out ", ", cached "]
+        } else {
+            ["↑", " ↓", " ↺"]
+        };
+        let input = tokens(usage.input + usage.cache_write);
+        let mut counts = format!("{}{input}{}{}", signs[0], signs[1], tokens(usage.output));
+        if usage.cache_read > 0 {
+            counts = format!("{counts}{}{}", signs[2], tokens(usage.cache_read));
+        }
+        said(counts, Token::Footer)
+    }
+
+    fn cost(&self) -> Vec<Span> {
+        let usage = self.total;
+        let mut words = Vec::new();
+        if usage.total_tokens() > 0 && usage.cost.total > 0.0 {
+            words.push(format!("${:.3}", usage.cost.total));
+        }
+        if usage.total_tokens() > 0 && usage.subscription {
+            words.push("sub".to_owned());
+        }
+        said(words.join(" "), Token::Footer)
+    }
+
+    fn context(&self) -> Vec<Span> {
+        let window = self.model.as_ref().map_or(0, |model| model.context_window);
+        if self.context_tokens == 0 || window == 0 {
+            return Vec::new();
+        }
+        let percent = self.context_tokens * 100 / window;
+        let token = match percent {
+            0..70 => Token::Footer,
+            70..90 => Token::Warning,
+            _ => Token::Error,
+        };
+        said(format!("{percent}% of {}", tokens(window)), token)
+    }
+
+    fn model(&self) -> Vec<Span> {
+        let Some(model) = &self.model else {
+            return said(self.model_hint.clone(), Token::FooterAccent);
+        };
+        let role = self.role.filter(|(_, level)| *level == self.level);
+        let mut spans = role.map_or_else(Vec::new, |(role, _)| {
+            said(format!("{} ", role.name()), Token::Footer)
+        });
+        spans.push(Span::new(model.reference(), Token::FooterAccent));
+        spans
+    }
+
+    fn thinking(&self) -> Vec<Span> {
+        if self.model.is_none() || self.level == ThinkingLevel::Off {
+            return Vec::new();
+        }
+        said(self.level.name().to_owned(), Token::FooterAccent)
+    }
+}
+
+/// A word of the line, unless it is empty.
+fn said(words: String, token: Token) -> Vec<Span> {
+    if words.is_empty() {
+        return Vec::new();
+    }
+    vec![Span::new(words, token)]
+}
+
+/// The end of a side that fits into `room`.
+fn cut(spans: Vec<Span>, room: usize) -> Vec<Span> {
+    let mut over = spans_width(&spans).saturating_sub(room);
+    if over == 0 {
+        return spans;
+    }
+    let kept = spans.into_iter().filter_map(|span| {
+        let width = text::width(&span.text);
+        let lost = over.min(width);
+        over -= lost;
+        let end = text::truncate_start(&span.text, width - lost).into_owned();
+        (lost < width).then(|| Span::new(end, span.face))
+    });
+    kept.collect()
+}
+
+/// `999`, `1.2k`, `12k`, `1.2M`.
+pub fn tokens(count: u64) -> String {
+    match count {
+        0..1_000 => count.to_string(),
+        1_000..10_000 => format!("{}.{}k", count / 1_000, count % 1_000 / 100),
+        10_000..1_000_000 => format!("{}k", count / 1_000),
+        _ => format!("{}.{}M", count / 1_000_000, count % 1_000_000 / 100_000),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_short() {
+        for (count, shown) in [
+            (999, "999"),
+            (1_250, "1.2k"),
+            (12_500, "12k"),
+            (200_000, "200k"),
+            (1_250_000, "1.2M"),
+        ] {
+            assert_eq!(tokens(count), shown);
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_away_is_said() {
+        let mut footer = Footer {
+            model_hint: "m/m".into(),
+            line: Some((LineState::Connected, "box".into())),
+            ..Footer::default()
+        };
+        assert_eq!(footer.row(20).text(), "         on box  m/m");
+        footer.line = Some((LineState::Lost, "it is silent".into()));
+        assert_eq!(footer.row(28).text(), "  no line: it is silent  m/m");
+    }
+
+    #[test]
+    fn the_parts_stand_where_they_are_wanted_and_the_least_goes_first() {
+        let known: Vec<FooterPart> = SHOWN.iter().map(|(part, ..)| *part).collect();
+        assert_eq!(known, FooterPart::ALL.map(|(_, part)| part));
+        let mut footer = Footer {
+            cwd: "~/work".into(),
+            branch: Some("main".into()),
+            session_name: Some("a name".into()),
+            model_hint: "m/m".into(),
+            jobs: 2,
+            permissions: Mode::Ask,
+            sandbox: SandboxMode::Workspace,
+            ..Footer::default()
+        };
+        footer.total.input = 1_500;
+        footer.total.cost.total = 0.25;
+        assert_eq!(
+            footer.row(80).text(),
+            "~/work (main) · a name      2 jobs  ask  sandbox workspace  ↑1.5k ↓0 $0.250  m/m"
+        );
+        assert_eq!(
+            footer.row(40).text(),
+            "     2 jobs  ask  sandbox workspace  m/m"
+        );
+        footer.left = vec![FooterPart::Model, FooterPart::Cost];
+        footer.right = vec![FooterPart::Branch];
+        assert_eq!(footer.row(30).text(), "m/m · $0.250            (main)");
+        footer.linear = true;
+        footer.left = vec![FooterPart::Tokens];
+        assert_eq!(footer.row(30).text(), "in 1.5k, out 0          (main)");
+        footer.left = vec![FooterPart::Cwd, FooterPart::Branch];
+        footer.right = Vec::new();
+        assert_eq!(footer.row(10).text(), "…rk (main)");
+    }
+
+    #[test]
+    fn a_narrow_footer_keeps_the_model() {
+        let footer = Footer {
+            cwd: "~/very/long/path".into(),
+            model_hint: "mock/mock".into(),
+            ..Footer::default()
+        };
+        assert_eq!(footer.row(12).text(), "   mock/mock");
+        assert_eq!(footer.row(30).text(), "~/very/long/path     mock/mock");
+    }
+}

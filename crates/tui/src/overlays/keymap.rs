@@ -1,0 +1,140 @@
+//! What every key does, where, and which line of which file says so. Enter waits for other keys.
+
+use super::picker::Picker;
+use crate::action::Action;
+use crate::command::commands;
+use crate::hints::describe;
+use osier_base::text;
+use osier_term::face::{Emphasis, Face, Token};
+use osier_term::keymap::{Bound, Keymap};
+use osier_term::row::{Row, sentence};
+use osier_term::widgets::columns::{Cell, Column, Columns};
+use osier_term::widgets::select::Item;
+
+pub const ID: &str = "keymap";
+
+/// Keys of an action in the list; the look has all of them.
+const LISTED: usize = 2;
+
+const COLUMNS: Columns = Columns {
+    label: "action",
+    details: &[
+        Column::words("where", 1).first(),
+        Column::words("keys", 0).at_least(8).at_most(18),
+    ],
+};
+
+/// One action in one context.
+#[derive(Debug)]
+struct Entry {
+    context: String,
+    action: String,
+    /// Its keys with the places that bind them.
+    keys: Vec<(String, String)>,
+}
+
+/// The list of everything that is bound, and of the actions that are not.
+pub fn picker(keymap: &Keymap) -> Picker {
+    let entries = entries(keymap);
+    let items = entries.iter().map(item).collect();
+    let split = |key: &str| {
+        let (context, action) = key.split_once(' ').unwrap_or_default();
+        (context.to_owned(), action.to_owned())
+    };
+    Picker::new(
+        "Keys",
+        "no action matches",
+        items,
+        Box::new(move |key| {
+            let (context, action) = split(key);
+            vec![Action::CaptureKeys { context, action }]
+        }),
+    )
+    .staying()
+    .with_columns(COLUMNS)
+    .taking("binds other keys")
+    .on_remove(
+        "takes its keys away",
+        Box::new(move |key| {
+            let (context, action) = split(key);
+            vec![Action::Unbind { context, action }]
+        }),
+    )
+    .with_look(Box::new(move |key| {
+        let found = entries.iter().find(|entry| key_of(entry) == key);
+        found.map(look).unwrap_or_default()
+    }))
+}
+
+fn entries(keymap: &Keymap) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = Vec::new();
+    for bound in keymap.bindings() {
+        let place = place(&bound);
+        let known = entries
+            .iter_mut()
+            .find(|entry| entry.context == bound.context && entry.action == bound.action);
+        match known {
+            Some(entry) => entry.keys.push((bound.keys, place)),
+            None => entries.push(Entry {
+                context: bound.context.to_owned(),
+                action: bound.action.to_owned(),
+                keys: vec![(bound.keys, place)],
+            }),
+        }
+    }
+    for info in commands().filter(|info| info.in_palette) {
+        if entries.iter().all(|entry| entry.action != info.name) {
+            entries.push(Entry {
+                context: "global".to_owned(),
+                action: info.name.to_owned(),
+                keys: Vec::new(),
+            });
+        }
+    }
+    entries
+}
+
+/// The file and line of a binding.
+pub(super) fn place(bound: &Bound<'_>) -> String {
+    if bound.line == 0 {
+        return "a plug-in".to_owned();
+    }
+    let name = bound.path.file_name().unwrap_or_default().to_string_lossy();
+    format!("{name}:{}", bound.line)
+}
+
+fn key_of(entry: &Entry) -> String {
+    format!("{} {}", entry.context, entry.action)
+}
+
+fn item(entry: &Entry) -> Item {
+    let keys: Vec<&str> = entry.keys.iter().map(|(keys, _)| keys.as_str()).collect();
+    Item {
+        key: key_of(entry),
+        label: text::unticked(describe(&entry.action)),
+        details: vec![
+            entry.context.as_str().into(),
+            Cell::new(keys[..keys.len().min(LISTED)].join(", "), Token::Accent),
+        ],
+        keywords: format!("{} {} {}", entry.context, entry.action, keys.join(" ")),
+        dimmed: keys.is_empty(),
+    }
+}
+
+fn look(entry: &Entry) -> Vec<Row> {
+    let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
+    let mut rows = vec![Row::plain(entry.action.clone(), bold)];
+    rows.push(Row::new(sentence(describe(&entry.action), Token::Text)));
+    rows.push(Row::default());
+    for (keys, place) in &entry.keys {
+        let mut row = Row::plain(format!("{keys:<16} "), Token::Accent);
+        row.push(place.clone(), Token::Muted);
+        rows.push(row);
+    }
+    if entry.keys.is_empty() {
+        rows.push(Row::plain("no key", Token::Muted));
+    }
+    rows.push(Row::default());
+    rows.push(Row::plain(format!("in [{}]", entry.context), Token::Muted));
+    rows
+}

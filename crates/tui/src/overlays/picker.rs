@@ -1,0 +1,376 @@
+//! The one picker: a query line over a list. What it lists and what taking an item does is given.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use super::frame::{self, boxed};
+use crate::action::Action;
+use crate::beside;
+use crate::command::Command;
+use crate::layout::centred;
+use osier_term::component::{Component, Cx, Handled, View};
+use osier_term::face::Token;
+use osier_term::input::KeyPress;
+use osier_term::keymap::Keymap;
+use osier_term::row::{Row, Span};
+use osier_term::widgets::columns::Columns;
+use osier_term::widgets::line_input::LineInput;
+use osier_term::widgets::paint::paint_rows;
+use osier_term::widgets::select::{Item, Select};
+use osier_term::wrap::Wrap;
+
+/// What taking the item with this key does.
+pub type Take = Box<dyn Fn(&str) -> Vec<Action>>;
+
+/// What the look beside the list shows of the item with this key.
+pub type LookAt = Box<dyn Fn(&str) -> Vec<Row>>;
+
+const PLACEHOLDER: &str = "type to find";
+
+/// Rows that a picker may take on any screen that has them.
+const ALWAYS: u16 = 20;
+
+/// Rows of the lowest picker.
+const LEAST: u16 = 5;
+
+/// Rows from which on the look has room below the list.
+const LOOK_BELOW: u16 = 15;
+
+/// A picker on screen.
+pub struct Picker {
+    title: String,
+    /// Shown when nothing matches.
+    empty: &'static str,
+    query: LineInput,
+    list: Select,
+    take: Take,
+    /// Rows the list had in the last draw: a page.
+    page: usize,
+    cursor: Option<Position>,
+    /// It stays open when an item is taken.
+    staying: bool,
+    /// What selecting another item does.
+    moving: Option<Take>,
+    /// What closing without taking does.
+    leaving: Vec<Action>,
+    look: Option<LookAt>,
+    removing: Option<Take>,
+    favouring: Option<Take>,
+    /// Commands of the list with a word for what they do, the most important first.
+    hints: Vec<(&'static str, &'static str)>,
+}
+
+impl Picker {
+    pub fn new(
+        title: impl Into<String>,
+        empty: &'static str,
+        items: Vec<Item>,
+        take: Take,
+    ) -> Self {
+        Self {
+            title: title.into(),
+            empty,
+            query: LineInput::default(),
+            list: Select::new(items),
+            take,
+            page: 10,
+            cursor: None,
+            staying: false,
+            moving: None,
+            leaving: Vec::new(),
+            look: None,
+            removing: None,
+            favouring: None,
+            hints: vec![("accept", "takes it"), ("cancel", "closes")],
+        }
+    }
+
+    /// Shows the details of its items in these columns.
+    #[must_use]
+    pub fn with_columns(mut self, columns: Columns) -> Self {
+        self.list = self.list.with_columns(columns);
+        self
+    }
+
+    /// What taking an item means, in a word or a few: `opens it`.
+    #[must_use]
+    pub fn taking(mut self, word: &'static str) -> Self {
+        self.hints[0].1 = word;
+        self
+    }
+
+    /// Shows what the selected item means at once: `actions` whenever another one is selected.
+    #[must_use]
+    pub fn on_move(mut self, actions: Take) -> Self {
+        self.moving = Some(actions);
+        self
+    }
+
+    /// Undoes that when nothing is taken.
+    #[must_use]
+    pub fn on_leave(mut self, actions: Vec<Action>) -> Self {
+        self.leaving = actions;
+        self
+    }
+
+    /// What the key that takes an item away does, in words and in actions.
+    #[must_use]
+    pub fn on_remove(mut self, word: &'static str, actions: Take) -> Self {
+        self.hints.insert(1, ("remove", word));
+        self.removing = Some(actions);
+        self
+    }
+
+    /// What the key that makes an item a favourite does.
+    #[must_use]
+    pub fn on_favourite(mut self, actions: Take) -> Self {
+        self.hints.insert(1, ("favourite", "favourite"));
+        self.favouring = Some(actions);
+        self
+    }
+
+    /// Shows something of the selected item beside the list, or below it where the screen is narrow.
+    #[must_use]
+    pub fn with_look(mut self, look: LookAt) -> Self {
+        self.look = Some(look);
+        self
+    }
+
+    /// Stays open when an item is taken: for switches.
+    #[must_use]
+    pub fn staying(mut self) -> Self {
+        self.staying = true;
+        self
+    }
+
+    /// Selects the item with this key.
+    #[must_use]
+    pub fn with_selected(mut self, key: &str) -> Self {
+        self.list.select_key(key);
+        self
+    }
+
+    /// Narrows the list by what was typed before; an empty text leaves the selection alone.
+    #[must_use]
+    pub fn with_query(mut self, query: &str) -> Self {
+        self.query.insert(query);
+        self.narrow();
+        self
+    }
+
+    /// What the list has of the columns beside a look: more when it has many of its own.
+    fn share(&self) -> (u16, u16) {
+        if self.list.head_rows() > 0 {
+            (2, 3)
+        } else {
+            (3, 5)
+        }
+    }
+
+    fn narrow(&mut self) {
+        self.list.set_query(self.query.text());
+    }
+
+    fn selected_key(&self) -> Option<String> {
+        self.list.selected().map(|item| item.key.clone())
+    }
+
+    /// Does what belongs to the selected item when it is another than before.
+    fn tell_move(&self, before: Option<&str>, cx: &mut Cx<'_, Action>) {
+        let Some(item) = self
+            .list
+            .selected()
+            .filter(|item| Some(&*item.key) != before)
+        else {
+            return;
+        };
+        if let Some(moving) = &self.moving {
+            cx.actions.extend(moving(&item.key));
+        }
+    }
+
+    fn look_rows(&self, width: usize, height: usize) -> Vec<Row> {
+        let inner = width.saturating_sub(2);
+        let line = |left: &str, right: &str| {
+            let line = format!("{left}{}{right}", "─".repeat(inner));
+            Row::plain(line, Token::Border)
+        };
+        let key = self.selected_key().unwrap_or_default();
+        let looked = self.look.as_ref().map(|look| look(&key));
+        let mut shown = Vec::new();
+        for row in looked.unwrap_or_default() {
+            // What the look is too narrow for goes on in the next row.
+            if row.width() < inner || row.fill.is_some() {
+                shown.push(row);
+            } else {
+                Wrap::new(inner.saturating_sub(2)).line(&row.spans, &mut shown);
+            }
+        }
+        let mut rows = vec![line("╭", "╮")];
+        for place in 0..height.saturating_sub(2) {
+            let mut row = shown.get(place).cloned().unwrap_or_default();
+            row.spans
+                .insert(0, Span::new(" ", row.fill.unwrap_or_default()));
+            let mut row = boxed(row, inner);
+            // Only the list has the keys.
+            for side in [0, row.spans.len() - 1] {
+                row.spans[side].face = Token::Border.into();
+            }
+            rows.push(row);
+        }
+        rows.push(line("╰", "╯"));
+        rows
+    }
+
+    fn rows(&mut self, width: usize, height: usize, keymap: &Keymap) -> Vec<Row> {
+        let inner = width.saturating_sub(2);
+        let mut query = Row::plain("❯ ", Token::Accent);
+        if self.query.is_empty() {
+            query.push(PLACEHOLDER, Token::Placeholder);
+        } else {
+            query.push(self.query.text(), Token::Text);
+        }
+        let count = format!("{}/{}", self.list.len(), self.list.total());
+        let mut rows = vec![frame::top(&self.title, &count, width), boxed(query, inner)];
+        let room = height.saturating_sub(3).max(1);
+        self.page = room.saturating_sub(self.list.head_rows()).max(1);
+        if self.list.is_empty() {
+            rows.push(boxed(
+                Row::plain(format!("  {}", self.empty), Token::Muted),
+                inner,
+            ));
+        } else {
+            let listed = self.list.rows(inner, room);
+            rows.extend(listed.into_iter().map(|row| boxed(row, inner)));
+        }
+        while rows.len() + 1 < height {
+            rows.push(boxed(Row::default(), inner));
+        }
+        let hints = frame::hints(keymap, "list", &self.hints);
+        rows.push(frame::bottom(&hints, Token::Muted, width));
+        rows
+    }
+}
+
+impl Component<Command, Action> for Picker {
+    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
+        let wanted = u16::try_from(self.list.total())
+            .unwrap_or(u16::MAX)
+            .saturating_add(3 + self.list.head_rows() as u16);
+        let most = (area.height * 7 / 10).max(area.height.min(ALWAYS));
+        let height = wanted.clamp(LEAST, most);
+        let (width, height) = match self.look {
+            Some(_) => (140, most),
+            None => (100, height),
+        };
+        let area = centred(area, width, height);
+        let (area, look) = match self.look {
+            Some(_) => beside::divide_for(area, LOOK_BELOW, self.share()),
+            None => (area, None),
+        };
+        let paint = |rows: &[Row], area: Rect, buffer: &mut Buffer| {
+            paint_rows(rows, area, buffer, view.links, |face| {
+                view.theme.style(face)
+            });
+        };
+        let rows = self.rows(
+            usize::from(area.width),
+            usize::from(area.height),
+            view.keymap,
+        );
+        paint(&rows, area, buffer);
+        if let Some(look) = look {
+            let rows = self.look_rows(usize::from(look.width), usize::from(look.height));
+            paint(&rows, look, buffer);
+        }
+        let column = 3 + self.query.cursor_column();
+        let column = u16::try_from(column)
+            .unwrap_or(u16::MAX)
+            .min(area.width.saturating_sub(2));
+        self.cursor = Some(Position {
+            x: area.x + column,
+            y: area.y + 1,
+        });
+    }
+
+    fn on_key(&mut self, key: KeyPress, cx: &mut Cx<'_, Action>) -> Handled {
+        if let Some(character) = key.typed() {
+            let before = self.selected_key();
+            self.query.insert(character.encode_utf8(&mut [0; 4]));
+            self.narrow();
+            self.tell_move(before.as_deref(), cx);
+        }
+        Handled::Yes
+    }
+
+    fn on_paste(&mut self, text: &str, cx: &mut Cx<'_, Action>) -> Handled {
+        let before = self.selected_key();
+        self.query.insert(text.trim_end());
+        self.narrow();
+        self.tell_move(before.as_deref(), cx);
+        Handled::Yes
+    }
+
+    fn on_command(&mut self, command: Command, cx: &mut Cx<'_, Action>) -> Handled {
+        let before = self.selected_key();
+        match command {
+            Command::Up => self.list.step(false),
+            Command::Down => self.list.step(true),
+            Command::PageUp => self.list.page(false, self.page),
+            Command::PageDown => self.list.page(true, self.page),
+            Command::First => self.list.first(),
+            Command::Last => self.list.last(),
+            Command::Accept => {
+                if let Some(item) = self.list.selected() {
+                    if !self.staying {
+                        cx.push(Action::CloseLayer);
+                    }
+                    cx.actions.extend((self.take)(&item.key));
+                }
+            }
+            Command::Remove | Command::Favourite => {
+                let done = match command {
+                    Command::Remove => &self.removing,
+                    _ => &self.favouring,
+                };
+                let Some((done, item)) = done.as_ref().zip(self.list.selected()) else {
+                    return Handled::No;
+                };
+                cx.actions.extend(done(&item.key));
+            }
+            Command::Cancel | Command::Interrupt | Command::ClearOrExit => {
+                cx.push(Action::CloseLayer);
+                cx.actions.append(&mut self.leaving);
+            }
+            command if beside::edit(&mut self.query, command) == Handled::Yes => self.narrow(),
+            _ => return Handled::No,
+        }
+        self.tell_move(before.as_deref(), cx);
+        Handled::Yes
+    }
+
+    fn context(&self) -> &'static str {
+        "list"
+    }
+
+    fn cursor(&self) -> Option<Position> {
+        self.cursor
+    }
+
+    fn typed(&self) -> Option<&str> {
+        Some(self.query.text())
+    }
+
+    fn marked(&self) -> Option<&str> {
+        self.list.selected().map(|item| item.key.as_str())
+    }
+}
+
+impl std::fmt::Debug for Picker {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Picker")
+            .field("title", &self.title)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,247 @@
+//! A list of answers, each with a key: permissions, yes and no, one of several, an address to visit.
+
+use serde_json::Value;
+
+use super::write::Write;
+use super::{Body, Painted, Step};
+use crate::action::Action;
+use crate::command::Command;
+use osier_base::text;
+use osier_protocol::questions::{Answer, Grant, Question, QuestionKind};
+use osier_term::face::{Face, Token};
+use osier_term::row::{Row, Span};
+
+/// The list.
+#[derive(Debug)]
+pub(super) struct Choose {
+    lines: Vec<Line>,
+    selected: usize,
+    /// Rules that "always" would remember, and the one that is shown.
+    patterns: Vec<String>,
+    pattern: usize,
+}
+
+#[derive(Debug)]
+struct Line {
+    key: Option<char>,
+    label: String,
+    description: String,
+    deed: Deed,
+}
+
+/// What taking a line does.
+#[derive(Debug, Clone)]
+enum Deed {
+    Answer(Answer),
+    /// Allow what fits the pattern, here and from now on.
+    Session,
+    Project,
+    WriteReason,
+    EditCall,
+    Copy(String),
+    Open(String),
+}
+
+fn line(key: char, label: impl Into<String>, deed: Deed) -> Line {
+    Line {
+        key: Some(key),
+        label: label.into(),
+        description: String::new(),
+        deed,
+    }
+}
+
+impl Choose {
+    pub(super) fn new(question: &Question) -> Self {
+        let mut patterns = Vec::new();
+        let refuse = || Deed::Answer(Answer::Refuse { reason: None });
+        let yes = || Deed::Answer(Answer::Yes);
+        let lines = match &question.kind {
+            QuestionKind::Permission {
+                patterns: offered, ..
+            } => {
+                patterns.clone_from(offered);
+                permission(!patterns.is_empty())
+            }
+            QuestionKind::Select { choices } => choices
+                .iter()
+                .enumerate()
+                .map(|(place, choice)| Line {
+                    key: char::from_digit(place as u32 + 1, 10),
+                    label: text::single_line(&choice.label),
+                    description: text::single_line(&choice.description),
+                    deed: Deed::Answer(Answer::Text {
+                        text: choice.value.clone(),
+                    }),
+                })
+                .collect(),
+            QuestionKind::Visit { url } => vec![
+                line('o', "Open it in a browser", Deed::Open(url.clone())),
+                line('c', "Copy the address", Deed::Copy(url.clone())),
+                line('y', "Done: go on", yes()),
+                line('n', "Refuse", refuse()),
+            ],
+            _ => vec![line('y', "Yes", yes()), line('n', "No", refuse())],
+        };
+        Self {
+            lines,
+            selected: 0,
+            patterns,
+            pattern: 0,
+        }
+    }
+
+    pub(super) fn hint(&self) -> &'static str {
+        match self.patterns.len() {
+            0 | 1 => "enter takes",
+            _ => "enter takes · ←→ pattern",
+        }
+    }
+
+    pub(super) fn rows(&self, inner: usize) -> Painted {
+        let rows = self.lines.iter().enumerate();
+        Painted {
+            rows: rows
+                .map(|(place, line)| self.row(line, place == self.selected, inner))
+                .collect(),
+            focus: self.selected,
+            cursor: None,
+        }
+    }
+
+    fn row(&self, line: &Line, selected: bool, inner: usize) -> Row {
+        let ground = selected.then_some(Token::Selected);
+        let face = |token: Token| Face {
+            token,
+            ground,
+            ..Face::default()
+        };
+        let mut row = Row::new(vec![Span::new(
+            if selected { "❯ " } else { "  " },
+            face(Token::Accent),
+        )]);
+        let key = line
+            .key
+            .map_or_else(|| "  ".to_owned(), |key| format!("{key} "));
+        row.push(key, face(Token::Accent));
+        row.spans.extend(self.label(line, face(Token::Text)));
+        if !line.description.is_empty() {
+            row.push(format!("  {}", line.description), face(Token::Muted));
+        }
+        cut(&mut row, inner);
+        row.fill = ground.map(|_| face(Token::Text));
+        row
+    }
+
+    fn label(&self, line: &Line, face: Face) -> Vec<Span> {
+        let until = match line.deed {
+            Deed::Session => " until the session closes",
+            Deed::Project => " in this project from now on",
+            _ => return vec![Span::new(line.label.as_str(), face)],
+        };
+        let pattern = self.patterns.get(self.pattern).map(String::as_str);
+        let code = Face {
+            token: Token::Code,
+            ..face
+        };
+        vec![
+            Span::new("Allow ", face),
+            Span::new(text::single_line(pattern.unwrap_or_default()), code),
+            Span::new(until, face),
+        ]
+    }
+
+    pub(super) fn on_typed(&mut self, character: char, question: &Question) -> Step {
+        let place = self
+            .lines
+            .iter()
+            .position(|line| line.key == Some(character.to_ascii_lowercase()));
+        match place {
+            Some(place) => {
+                self.selected = place;
+                self.take(question)
+            }
+            None => Step::Stay,
+        }
+    }
+
+    pub(super) fn on_command(&mut self, command: Command, question: &Question) -> Step {
+        let last = self.lines.len().saturating_sub(1);
+        match command {
+            Command::Up => self.selected = self.selected.checked_sub(1).unwrap_or(last),
+            Command::Down => {
+                self.selected = if self.selected == last {
+                    0
+                } else {
+                    self.selected + 1
+                }
+            }
+            Command::First => self.selected = 0,
+            Command::Last => self.selected = last,
+            Command::Left => self.pattern = self.pattern.saturating_sub(1),
+            Command::Right => {
+                self.pattern = (self.pattern + 1).min(self.patterns.len().saturating_sub(1));
+            }
+            Command::Accept => return self.take(question),
+            _ => return Step::Unused,
+        }
+        Step::Stay
+    }
+
+    fn take(&self, question: &Question) -> Step {
+        let Some(line) = self.lines.get(self.selected) else {
+            return Step::Stay;
+        };
+        let pattern = || self.patterns.get(self.pattern).cloned().unwrap_or_default();
+        let allow = |grant: Grant| {
+            Step::Answer(Answer::Allow {
+                grant,
+                arguments: None,
+            })
+        };
+        match &line.deed {
+            Deed::Answer(answer) => Step::Answer(answer.clone()),
+            Deed::Session => allow(Grant::Session { pattern: pattern() }),
+            Deed::Project => allow(Grant::Project { pattern: pattern() }),
+            Deed::WriteReason => Step::Become(Box::new(Body::Write(Box::new(Write::reason())))),
+            Deed::EditCall => match &question.kind {
+                QuestionKind::Permission { arguments, .. } => {
+                    Step::Become(Box::new(Body::Write(Box::new(Write::call(arguments)))))
+                }
+                _ => Step::Stay,
+            },
+            Deed::Copy(url) => Step::Act(Action::Copy(url.clone())),
+            Deed::Open(url) => Step::Act(Action::Open(url.clone())),
+        }
+    }
+}
+
+fn permission(has_patterns: bool) -> Vec<Line> {
+    let once = Answer::Allow {
+        grant: Grant::Once,
+        arguments: None,
+    };
+    let mut lines = vec![line('y', "Allow once", Deed::Answer(once))];
+    if has_patterns {
+        lines.push(line('s', "", Deed::Session));
+        lines.push(line('p', "", Deed::Project));
+    }
+    lines.push(line('e', "Edit it, then allow", Deed::EditCall));
+    lines.push(line('n', "Refuse, and say why", Deed::WriteReason));
+    lines
+}
+
+/// Cuts a row at `width`.
+fn cut(row: &mut Row, width: usize) {
+    let mut left = width;
+    for span in &mut row.spans {
+        let shown = text::truncate(&span.text, left).into_owned();
+        left -= text::width(&shown);
+        span.text = shown.into();
+    }
+}
+
+/// The argument that is the call, when there is one: the command of a shell.
+pub(super) fn command_of(arguments: &Value) -> Option<&str> {
+    arguments.get("command")?.as_str()
+}

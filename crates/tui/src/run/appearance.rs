@@ -1,0 +1,183 @@
+//! Theme, keymap and settings while the program runs: files that are edited, choices that are made, and what
+//! the terminal says of its colours.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use tokio::sync::mpsc;
+
+use super::screen::Screen;
+use crate::hints::describe;
+use crate::looks::NewBinding;
+use osier_base::path;
+use osier_base::watch::Watcher;
+use osier_session::host::Op;
+use osier_settings::Settings;
+use osier_term::keymap::describe_all;
+
+/// Settings that the host does not ask for.
+const OF_THE_SCREEN: &[&str] = &[
+    "theme",
+    "keymap",
+    "mouse",
+    "exit_output",
+    "show_thinking",
+    "reduced_motion",
+    "screen_reader",
+    "footer_left",
+    "footer_right",
+    "images",
+    "notifications",
+    "title",
+];
+
+impl Screen {
+    /// Shows a theme that is not chosen yet; without one, the chosen one again.
+    pub(super) fn preview_theme(&mut self, name: Option<&str>) {
+        let name = name.unwrap_or(&self.options.settings.theme);
+        let (theme, _) = self.looks.theme(name);
+        self.deck.front.app.set_theme(theme);
+    }
+
+    /// Takes a theme and writes it into the settings.
+    pub(super) fn keep_theme(&mut self, name: &str) {
+        if !self.looks.has_theme(name) {
+            let text = format!("there is no theme `{name}`");
+            return self.deck.front.app.toast(&text, true, Instant::now());
+        }
+        let (theme, problems) = self.looks.theme(name);
+        name.clone_into(&mut self.options.settings.theme);
+        self.deck.front.app.set_theme(theme);
+        self.deck.front.app.report(&problems);
+        self.write_setting("theme", Some(&osier_settings::quoted(name)));
+    }
+
+    /// Shows every setting as it stands.
+    pub(super) fn list_settings(&mut self) {
+        let place = PathBuf::from(&self.deck.front.app.session.cwd);
+        let settings = osier_settings::list(&self.options.folders, &place);
+        self.deck.front.app.show_settings(settings);
+    }
+
+    /// Writes a setting and takes it over at once.
+    pub(super) fn change_setting(&mut self, name: &str, value: Option<&str>) {
+        self.write_setting(name, value);
+        self.reload_looks();
+        if !OF_THE_SCREEN.contains(&name) {
+            for card in self.deck.cards() {
+                card.host.send(Op::Reload);
+            }
+        }
+        self.list_settings();
+    }
+
+    /// Writes a binding into the user's keymap and takes it over at once.
+    pub(super) fn bind(&mut self, binding: &NewBinding) {
+        let now = Instant::now();
+        match self.looks.bind(&self.options.settings.keymap, binding) {
+            Ok(path) => {
+                let keys = describe_all(&binding.keys);
+                let place = path::below_home(&path);
+                let text = match &*binding.action {
+                    "" => format!("`{keys}` does nothing in [{}] ({place})", binding.context),
+                    action => format!("`{keys}` does `{}` ({place})", describe(action)),
+                };
+                self.deck.front.app.toast(&text, false, now);
+            }
+            Err(error) => self.deck.front.app.toast(&error, true, now),
+        }
+        self.reload_looks();
+    }
+
+    /// Writes one setting of the user and says where, or why not.
+    pub(super) fn write_setting(&mut self, name: &str, value: Option<&str>) {
+        let path = self.options.folders.settings();
+        let now = Instant::now();
+        match osier_settings::write(&path, name, value) {
+            Ok(()) => {
+                let shown = path::below_home(&path);
+                let text = match value {
+                    Some(value) => format!("`{name} = {value}` is in {shown}"),
+                    None => format!("`{name}` is no longer in {shown}"),
+                };
+                self.deck.front.app.toast(&text, false, now);
+            }
+            Err(error) => self.deck.front.app.toast(&error, true, now),
+        }
+    }
+
+    /// The terminal told its colours, or others than before.
+    pub(super) fn follow_colours(&mut self) {
+        let front = &mut self.deck.front.app;
+        let (mut theme, _) = self.looks.theme(&self.options.settings.theme);
+        theme.mark_selected(front.theme.marks_selected());
+        if theme != *front.theme {
+            front.set_theme(theme);
+        }
+    }
+
+    /// The folders hold other files too: only what decides the looks counts.
+    pub(super) fn on_files_changed(&mut self, paths: &[PathBuf]) {
+        let folders = &self.options.folders;
+        let (settings, themes, keymaps) = (folders.settings(), folders.themes(), folders.keymaps());
+        let concerns = |path: &PathBuf| {
+            *path == settings || path.starts_with(&themes) || path.starts_with(&keymaps)
+        };
+        if paths.iter().any(concerns) {
+            self.reload_looks();
+        }
+    }
+
+    pub(super) fn reload_looks(&mut self) {
+        let place = PathBuf::from(&self.deck.front.app.session.cwd);
+        let (mut settings, mut problems) = Settings::load_for(&self.options.folders, &place);
+        settings.read_aloud(osier_settings::wants_reading(&self.options.environment));
+        let (theme, found) = self.looks.theme(&settings.theme);
+        problems.extend(found);
+        let (keymap, found) = self.looks.keymap(&settings.keymap);
+        problems.extend(found);
+        self.terminal.set_mouse(settings.mouse);
+        let before = &self.options.settings;
+        let preferred = (settings.show_thinking, settings.reduced_motion);
+        // What was folded by hand stays when another setting changes.
+        let is_other = preferred != (before.show_thinking, before.reduced_motion);
+        let are_other_favourites = settings.favourites != before.favourites;
+        self.options.settings = settings;
+        self.place = place;
+        for card in self.deck.cards() {
+            if is_other {
+                card.app.prefer(preferred.0, preferred.1);
+            }
+            card.app.take_settings(&self.options.settings);
+            if are_other_favourites {
+                card.app.follow_favourites();
+            }
+            card.app.set_keymap(keymap.clone());
+        }
+        self.deck.front.app.set_theme(theme);
+        self.deck.front.app.report(&problems);
+    }
+
+    /// Takes over what the project of the session in front has set, when it is another than before.
+    pub(super) fn follow_project(&mut self) {
+        let place = &self.deck.front.app.session.cwd;
+        if !place.is_empty() && self.place != *place {
+            self.reload_looks();
+        }
+    }
+
+    /// Follows theme, keymap and settings files while they are edited.
+    pub(super) fn watch(&mut self) -> (Option<Watcher>, mpsc::UnboundedReceiver<Vec<PathBuf>>) {
+        let folders = &self.options.folders;
+        let paths = [
+            folders.settings(),
+            folders.themes().join("x"),
+            folders.keymaps().join("x"),
+        ];
+        match Watcher::start(&paths) {
+            Ok((watcher, changes)) => (Some(watcher), changes),
+            // Without watching, `/reload` does the same.
+            Err(_) => (None, mpsc::unbounded_channel().1),
+        }
+    }
+}

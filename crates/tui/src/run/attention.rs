@@ -1,0 +1,78 @@
+//! What the terminal is told beside the cells: its title, the progress in the taskbar, notifications. They name
+//! the session that is meant when several are open.
+
+use super::screen::Screen;
+use crate::deck::State;
+use osier_term::terminal::Progress;
+
+/// The program's name, as notifications and titles begin with it.
+const NAME: &str = "osier";
+
+/// What the terminal was told last.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    title: String,
+    progress: Option<Progress>,
+}
+
+impl Screen {
+    /// A notification of the desktop about the session of this name.
+    pub(super) fn notify(&mut self, session: Option<&str>, text: &str) {
+        if self.options.settings.notifications {
+            let title = session.map_or_else(|| NAME.to_owned(), |name| format!("{NAME}: {name}"));
+            let bytes = self.terminal.kind().notification(&title, text);
+            self.writer.queue(bytes);
+        }
+    }
+
+    /// Tells the terminal what is shown and how all sessions stand, when that is otherwise than before.
+    pub(super) fn follow_attention(&mut self) {
+        let state = self.deck.most_urgent();
+        let is_working = self.deck.has(State::Working);
+        if self.options.settings.title {
+            let title = self.title(state);
+            // The loop looks whenever anything happens: the terminal hears of what is new alone.
+            if title != self.told.title {
+                if self.told.title.is_empty() {
+                    self.writer.queue(self.terminal.kind().keep_title());
+                }
+                self.writer.queue(self.terminal.kind().title(&title));
+                self.told.title = title;
+            }
+        }
+        let progress = match state {
+            State::Waiting => Progress::Paused,
+            _ if is_working => Progress::Busy,
+            State::Failed => Progress::Failed,
+            _ => Progress::None,
+        };
+        let before = self.told.progress.replace(progress);
+        if before.unwrap_or(Progress::None) != progress {
+            self.writer.queue(self.terminal.kind().progress(progress));
+        }
+    }
+
+    /// The sign of what is most urgent, and the session that is shown.
+    fn title(&self, state: State) -> String {
+        let sign = state.sign().trim();
+        let name = self.deck.front.title();
+        let place = self.deck.front.app.footer.cwd.rsplit('/').next();
+        let place = place.filter(|place| !place.is_empty()).unwrap_or(NAME);
+        let parts = [sign, &name, place];
+        let parts = parts.iter().filter(|part| !part.is_empty());
+        parts.copied().collect::<Vec<_>>().join(" · ")
+    }
+
+    /// Takes back what was told.
+    pub(super) fn forget_attention(&mut self) {
+        let progress = self.told.progress.take().unwrap_or(Progress::None);
+        let mut bytes = Vec::new();
+        if !std::mem::take(&mut self.told.title).is_empty() {
+            bytes = self.terminal.kind().restore_title();
+        }
+        if progress != Progress::None {
+            bytes.extend(self.terminal.kind().progress(Progress::None));
+        }
+        self.terminal.output().send(bytes);
+    }
+}

@@ -1,0 +1,133 @@
+//! Other programs on the same terminal: the prompt, a block of the conversation or a file in the user's editor
+//! or pager, and the shell that osier leaves to. They have the terminal while they run.
+
+use std::io::Write;
+use std::path::Path;
+use std::time::Instant;
+
+use super::Options;
+use super::screen::Screen;
+use crate::app::Viewer;
+use osier_base::foreground;
+use osier_base::text::{sanitize, single_line};
+use osier_session::host::SessionInfo;
+use osier_settings::ExitOutput;
+
+impl Screen {
+    /// Lets the user write the prompt in their editor.
+    pub(super) fn edit_externally(&mut self, text: &str) {
+        let editor = self.program(Viewer::Editor);
+        if let Some(text) = self.run_on(&editor, text) {
+            self.deck.front.app.edited(text.trim_end_matches('\n'));
+        }
+    }
+
+    /// Shows a text; what is changed in it is not taken back.
+    pub(super) fn view_externally(&mut self, text: &str, with: Viewer) {
+        let program = self.program(with);
+        self.run_on(&program, text);
+    }
+
+    /// Whether the agent's files are on this machine.
+    pub(super) fn has_files(&self) -> bool {
+        let elsewhere = self.options.elsewhere.as_ref();
+        elsewhere.is_none_or(|elsewhere| elsewhere.files_are_here)
+    }
+
+    /// Opens a file of the working directory at a line; what changed in it is looked at again.
+    pub(super) fn edit_file(&mut self, path: &str, line: usize) {
+        let editor = self.program(Viewer::Editor);
+        let path = Path::new(&self.deck.front.app.session.cwd).join(path);
+        let path = path.to_string_lossy().into_owned();
+        let command = format!("{editor} {}", at_line(&editor, line));
+        let run = || foreground::run("sh", ["-c", &command, "osier", &path]);
+        let error = match self.terminal.with_released(run) {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(format!("`{editor}` failed: {error}")),
+            Err(error) => Some(error.to_string()),
+        };
+        if let Some(error) = error {
+            self.deck.front.app.toast(&error, true, Instant::now());
+        }
+        self.deck.front.app.look_at_changes_again();
+        self.repaint();
+    }
+
+    fn program(&self, viewer: Viewer) -> String {
+        let (names, default): (&[&str], &str) = match viewer {
+            Viewer::Editor => (&["VISUAL", "EDITOR"], "vi"),
+            Viewer::Pager => (&["PAGER"], "less"),
+        };
+        let environment = &self.options.environment;
+        let set = names.iter().filter_map(|name| environment.get(*name));
+        let program = set.into_iter().find(|value| !value.is_empty());
+        program.map_or(default, String::as_str).to_owned()
+    }
+
+    /// What a program left in a file that had `text`; a failure is told of.
+    fn run_on(&mut self, program: &str, text: &str) -> Option<String> {
+        let now = Instant::now();
+        let edited = self.terminal.with_released(|| edit(program, text));
+        let text = match edited {
+            Ok(Ok(text)) => Some(text),
+            Ok(Err(error)) => {
+                let text = format!("`{program}` failed: {error}");
+                self.deck.front.app.toast(&text, true, now);
+                None
+            }
+            Err(error) => {
+                self.deck.front.app.toast(&error.to_string(), true, now);
+                None
+            }
+        };
+        self.repaint();
+        text
+    }
+}
+
+/// How an editor is told of a file and a line; most know `+LINE`.
+fn at_line(editor: &str, line: usize) -> String {
+    let program = editor.split_whitespace().next().unwrap_or_default();
+    match program.rsplit('/').next().unwrap_or_default() {
+        "hx" | "helix" | "zed" | "subl" => format!("\"$1:{line}\""),
+        "code" | "codium" | "cursor" => format!("--goto \"$1:{line}\""),
+        _ => format!("+{line} \"$1\""),
+    }
+}
+
+/// Runs the program on a file with `text` and gives back what it holds afterwards.
+fn edit(program: &str, text: &str) -> std::io::Result<String> {
+    let mut file = tempfile::Builder::new()
+        .prefix("osier-")
+        .suffix(".md")
+        .tempfile()?;
+    file.write_all(text.as_bytes())?;
+    file.flush()?;
+    let path = file.path().to_string_lossy().into_owned();
+    let command = format!("{program} \"$1\"");
+    foreground::run("sh", ["-c", &command, "osier", &path])?;
+    std::fs::read_to_string(file.path())
+}
+
+/// What stays in the terminal: the answer or the transcript, and how to come back.
+pub(super) fn leave_behind(options: &Options, transcript: &[String], sessions: &[SessionInfo]) {
+    let mut out = std::io::stdout().lock();
+    if options.settings.exit_output != ExitOutput::Nothing {
+        for text in transcript.iter().filter(|text| !text.trim().is_empty()) {
+            let _ = writeln!(out, "{}\n", sanitize(text).trim_end());
+        }
+    }
+    if let Some(elsewhere) = &options.elsewhere {
+        let _ = writeln!(out, "it goes on over there: {}", elsewhere.way_back);
+        return;
+    }
+    for session in sessions {
+        let path = session.path.as_deref();
+        if path.is_some_and(|path| Path::new(path).exists()) {
+            let name = session.name.as_deref().filter(|_| sessions.len() > 1);
+            let name = name.map(|name| format!("  ({})", single_line(&sanitize(name))));
+            let name = name.unwrap_or_default();
+            let _ = writeln!(out, "to go on: osier --resume {}{name}", session.id);
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Pictures on the terminal: which way it shows them, and what it has to be sent beside the cells.
+
+use std::path::Path;
+use std::time::Instant;
+
+use ratatui::buffer::{Buffer, CellDiffOption};
+use ratatui::layout::Position;
+
+use super::effects::Finished;
+use super::screen::Screen;
+use osier_settings::Images;
+use osier_term::input::TerminalReply;
+use osier_term::picture::{Around, Canvas, Pictures, Placed, Protocol, USUAL_CELL};
+use osier_term::terminal::{ASK_CELL, Host};
+use osier_term::theme::ColourDepth;
+use osier_tools::illustration;
+
+/// What the terminal has said of pictures, and the strips that are on it.
+#[derive(Debug, Default)]
+pub(super) struct Painted {
+    told: Option<Protocol>,
+    /// What tmux has said of the terminal around it.
+    around: Around,
+    cell: Option<(u16, u16)>,
+    /// Pixels of a cell by the size of the window, for a terminal that does not answer.
+    window: Option<(u16, u16)>,
+    strips: Vec<Placed>,
+}
+
+impl Painted {
+    /// Takes note of an answer. True when pictures may look otherwise after it.
+    pub(super) fn on_reply(&mut self, reply: &TerminalReply) -> bool {
+        let before = (self.told, self.cell);
+        self.told = Protocol::after(self.told, reply);
+        match reply {
+            TerminalReply::CellSize(width, height) if *width > 1 && *height > 1 => {
+                self.cell = Some((*width, *height));
+            }
+            _ => {}
+        }
+        (self.told, self.cell) != before
+    }
+
+    /// The way that suits what stands before the glass.
+    fn protocol(&self, host: Host) -> Protocol {
+        match host {
+            Host::Screen => Protocol::Blocks,
+            Host::Tmux => self.around.shows(),
+            _ => self.told.unwrap_or_default(),
+        }
+    }
+
+    /// The window has another size, or its letters have. Says whether the terminal is to be asked anew.
+    pub(super) fn resized(&mut self, window: Option<(u16, u16)>) -> bool {
+        self.window = window;
+        self.strips.clear();
+        self.cell.is_some()
+    }
+
+    /// The strips that are not where they were, of those that nothing stands before.
+    fn changed(&mut self, placed: Vec<Placed>, cells: &Buffer) -> Vec<Placed> {
+        let is_whole = |strip: &Placed| {
+            (strip.x..strip.x + strip.columns).all(|x| {
+                let cell = cells.cell(Position::new(x, strip.y));
+                cell.is_some_and(|cell| cell.diff_option == CellDiffOption::Skip)
+            })
+        };
+        let whole: Vec<Placed> = placed.into_iter().filter(is_whole).collect();
+        let place = |strip: &Placed| (strip.x, strip.y, strip.part);
+        let before: Vec<_> = self.strips.iter().map(place).collect();
+        let changed = whole.iter().filter(|strip| !before.contains(&place(strip)));
+        let changed = changed.cloned().collect();
+        self.strips = whole;
+        changed
+    }
+
+    /// Nothing of them is on the screen any more.
+    pub(super) fn forget(&mut self) {
+        self.strips.clear();
+    }
+}
+
+impl Screen {
+    /// Has pictures come back to the loop when they are ready.
+    pub(super) fn start_pictures(&mut self) {
+        self.painted.resized(self.terminal.cell());
+        if self.terminal.kind().host == Host::Tmux {
+            let results = self.results.clone();
+            tokio::spawn(async move {
+                drop(results.send(Finished::Around(Around::ask().await)));
+            });
+        }
+        let results = self.results.clone();
+        let deliver = move |drawn| drop(results.send(Finished::Picture(drawn)));
+        self.deck.front.app.pictures = Pictures::new(deliver);
+    }
+
+    /// The terminal has another size.
+    pub(super) fn resize_pictures(&mut self) {
+        if self.painted.resized(self.terminal.cell()) {
+            self.terminal.output().send(ASK_CELL.into());
+        }
+    }
+
+    /// Shows pictures as the terminal around tmux can.
+    pub(super) fn on_around(&mut self, around: Around) {
+        self.painted.around = around;
+        self.clock.request_now(Instant::now());
+    }
+
+    /// Has the terminal forget what it was sent.
+    pub(super) fn take_pictures_back(&mut self) {
+        self.forget_pictures();
+        self.terminal
+            .output()
+            .send(self.deck.front.app.pictures.take_bytes());
+    }
+
+    /// What pictures are drawn for now.
+    pub(super) fn canvas(&self) -> Option<Canvas> {
+        let kind = self.terminal.kind();
+        let protocol = match self.options.settings.images {
+            Images::Off => return None,
+            Images::Kitty => Protocol::Kitty,
+            Images::Iterm => Protocol::Iterm,
+            Images::Sixel => Protocol::Sixel,
+            Images::Blocks => Protocol::Blocks,
+            Images::Auto => self.painted.protocol(kind.host),
+        };
+        // A number of a picture is a colour; without colours there is nothing to tell it by.
+        let depth = kind.depth;
+        let shows = match protocol {
+            Protocol::Blocks => depth != ColourDepth::None,
+            Protocol::Kitty => matches!(depth, ColourDepth::True | ColourDepth::Indexed),
+            Protocol::Iterm | Protocol::Sixel => kind.has_strings(),
+        };
+        shows.then(|| Canvas {
+            protocol,
+            cell: self
+                .painted
+                .cell
+                .or(self.painted.window)
+                .unwrap_or(USUAL_CELL),
+            depth,
+            ground: self
+                .deck
+                .front
+                .app
+                .theme
+                .background_rgb()
+                .unwrap_or_default(),
+            passes_through: kind.host == Host::Tmux,
+        })
+    }
+
+    /// Queues what the terminal is sent of pictures with the frame that was just drawn.
+    pub(super) fn send_pictures(&mut self) {
+        let bytes = self.deck.front.app.pictures.take_bytes();
+        if !bytes.is_empty() {
+            self.writer.queue(bytes);
+        }
+        let placed = self.deck.front.app.take_placed();
+        if placed.is_empty() && self.painted.strips.is_empty() {
+            return;
+        }
+        for strip in self.painted.changed(placed, self.writer.drawn()) {
+            let position = Position::new(strip.x, strip.y);
+            self.writer.queue_at(position, strip.bytes.to_vec());
+        }
+    }
+
+    /// Reads the files of pictures in answers that came into view, beside the loop.
+    pub(super) fn read_illustrations(&mut self) {
+        let app = &mut self.deck.front.app;
+        let wanted = app.transcript.take_wanted();
+        if wanted.is_empty() {
+            return;
+        }
+        let (cwd, results) = (app.session.cwd.clone(), self.results.clone());
+        let is_here = self.has_files();
+        tokio::task::spawn_blocking(move || {
+            for path in wanted {
+                let read = if is_here {
+                    illustration::read(Path::new(&cwd), &path)
+                } else {
+                    Err("it is on the other machine".to_owned())
+                };
+                let cwd = cwd.clone();
+                let _ = results.send(Finished::Illustration { cwd, path, read });
+            }
+        });
+    }
+
+    /// The terminal may have lost what it was sent.
+    pub(super) fn forget_pictures(&mut self) {
+        self.painted.forget();
+        self.deck.front.app.pictures.forget_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_terminal_says_how_it_shows_pictures() {
+        let told = |replies: &[TerminalReply]| {
+            let mut painted = Painted::default();
+            for reply in replies {
+                painted.on_reply(reply);
+            }
+            painted.told
+        };
+        let version = |name: &str| TerminalReply::Version(name.to_owned());
+        let sixel = || TerminalReply::DeviceAttributes(vec![62, 4, 22]);
+        for (replies, expected) in [
+            (vec![version("kitty(0.40.0)")], Some(Protocol::Kitty)),
+            (vec![version("kitty(0.28.1)")], Some(Protocol::Kitty)),
+            (vec![version("kitty(0.26.5)")], None),
+            (vec![version("ghostty 1.2"), sixel()], Some(Protocol::Kitty)),
+            (
+                vec![version("WezTerm 2024"), sixel()],
+                Some(Protocol::Iterm),
+            ),
+            (vec![version("foot(1.20)"), sixel()], Some(Protocol::Sixel)),
+            (vec![version("XTerm(390)")], None),
+            (vec![TerminalReply::DeviceAttributes(vec![64, 1])], None),
+        ] {
+            assert_eq!(told(&replies), expected, "{replies:?}");
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! The loop: input first, then frames, then events.
+//!
+//! While a frame is due, pieces of an answer are left in their queue, where they merge: a fast stream wakes
+//! this loop once a frame, not once a delta. A session that is not shown wakes it only when something has
+//! ended there.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc;
+use tokio::time::sleep_until;
+
+use super::Options;
+use super::attention::Told;
+use super::effects::Finished;
+use super::pictures::Painted;
+use super::sessions::Open;
+use crate::command::Command;
+use crate::deck::Deck;
+use crate::looks::Looks;
+use osier_session::host::Op;
+use osier_term::clipboard::Clipboard;
+use osier_term::frame::{Cursor, FrameClock, FrameWriter};
+use osier_term::highlight::Highlighted;
+use osier_term::input::{InputEvent, TerminalReply};
+use osier_term::terminal::{Signal, Signals, Terminal};
+
+/// Shortest time between two frames that only the model's work asks for. Keys are echoed at once; a
+/// stream reads as well at 25 frames a second, at less than half the cost.
+pub(super) const STREAM_FRAME: Duration = Duration::from_millis(40);
+
+/// Share of the time, one part in so many, that drawing a stream may take: what costs more is drawn less
+/// often. Keys do not wait for it.
+const DRAWING_SHARE: u32 = 8;
+/// Longest time between two frames of a stream that is costly to draw.
+const SLOWEST_STREAM_FRAME: Duration = Duration::from_millis(250);
+
+/// The loop's state.
+pub(super) struct Screen {
+    pub(super) deck: Deck,
+    pub(super) terminal: Terminal,
+    pub(super) writer: FrameWriter,
+    pub(super) clock: FrameClock,
+    /// When the last frame was drawn.
+    pub(super) drawn: Instant,
+    /// Shortest time to the next frame that only the model's work asks for.
+    pub(super) pace: Duration,
+    pub(super) looks: Looks,
+    pub(super) clipboard: Clipboard,
+    pub(super) results: mpsc::UnboundedSender<Finished>,
+    pub(super) options: Options,
+    /// The terminal has said something of its colours that no theme knows yet.
+    pub(super) colours_told: bool,
+    pub(super) painted: Painted,
+    /// What the terminal shows beside the cells.
+    pub(super) told: Told,
+    /// How one more session is opened.
+    pub(super) open: Open,
+    /// The directory whose settings hold.
+    pub(super) place: PathBuf,
+}
+
+impl Screen {
+    pub(super) async fn serve(
+        &mut self,
+        (mut signals, mut input): (Signals, mpsc::UnboundedReceiver<InputEvent>),
+        mut highlighted: mpsc::UnboundedReceiver<Highlighted>,
+        mut finished: mpsc::UnboundedReceiver<Finished>,
+    ) -> anyhow::Result<()> {
+        let (_watcher, mut changes) = self.watch();
+        self.deck.front.host.send(Op::ListHistory);
+        if self.options.pick_session {
+            let app = &mut self.deck.front.app;
+            app.run_command(Command::SessionPicker, Instant::now());
+            self.after_change();
+        }
+        loop {
+            let deadline = self.clock.deadline(Instant::now());
+            let idle = self.terminal.output().is_idle();
+            // What only decorates is due later than a piece of an answer would be.
+            let is_far = self
+                .clock
+                .is_due_after(self.next_of_stream().max(Instant::now()));
+            let events = &self.deck.front.events;
+            tokio::select! {
+                biased;
+                signal = signals.next() => {
+                    if self.on_signal(signal)? {
+                        return Ok(());
+                    }
+                }
+                event = input.recv() => {
+                    let Some(event) = event else { return Ok(()) };
+                    let mut echoes = self.on_input(event);
+                    while let Ok(event) = input.try_recv() {
+                        echoes |= self.on_input(event);
+                    }
+                    if echoes {
+                        self.clock.request_now(Instant::now());
+                    }
+                }
+                () = self.terminal.output().ready(), if deadline.is_some() && !idle => {}
+                () = sleep_to(deadline), if deadline.is_some() && idle => {
+                    self.take_events();
+                    self.draw();
+                }
+                // Pieces of an answer wait for their frame; its end, and what tools do, do not.
+                () = events.whole_ready(), if deadline.is_some() => {
+                    self.take_events();
+                    self.clock.request(Instant::now());
+                }
+                () = events.ready(), if deadline.is_none() => self.take_events(),
+                () = events.ready(), if is_far => {
+                    let next = self.next_of_stream().max(Instant::now());
+                    self.clock.request_at(next);
+                }
+                () = self.deck.others_ready(), if self.deck.is_several() => self.take_events_of_others(),
+                Some(lines) = highlighted.recv() => {
+                    for card in self.deck.cards() {
+                        card.app.on_highlight(&lines);
+                    }
+                }
+                Some(result) = finished.recv() => self.on_finished(result),
+                Some(paths) = changes.recv() => self.on_files_changed(&paths),
+            }
+            if self.after_change() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn take_events(&mut self) {
+        let front = &mut self.deck.front;
+        front.take_events(&mut self.options, Instant::now());
+    }
+
+    /// Sends ops, carries effects out, and asks for a frame when something changed. True when the user
+    /// leaves.
+    pub(super) fn after_change(&mut self) -> bool {
+        let now = Instant::now();
+        self.send_ops();
+        for effect in self.deck.front.app.take_effects() {
+            if self.carry_out(effect) {
+                return true;
+            }
+        }
+        if self.follow_sessions() {
+            return true;
+        }
+        let front = &mut self.deck.front;
+        if front.app.take_dirty() {
+            // The end of an answer is what one waits for.
+            let answered = std::mem::take(&mut front.answered);
+            let soonest = if answered { now } else { self.next_of_stream() };
+            self.clock.request_at(soonest.max(now));
+        }
+        if let Some(then) = self.deck.front.app.next_change(now) {
+            self.clock.request_decoration(then);
+        }
+        false
+    }
+
+    /// When the next frame may be drawn that only the model's work asks for.
+    fn next_of_stream(&self) -> Instant {
+        self.drawn + self.pace.max(self.clock.interval())
+    }
+
+    /// True for what the user does, which is echoed at once.
+    fn on_input(&mut self, event: InputEvent) -> bool {
+        let is_reply = if let InputEvent::Reply(reply) = &event {
+            self.on_reply(reply);
+            true
+        } else {
+            false
+        };
+        if let InputEvent::FocusGained | InputEvent::FocusLost = event {
+            for card in self.deck.others() {
+                card.app.set_focused(event == InputEvent::FocusGained);
+            }
+        }
+        self.deck.front.app.on_input(event, Instant::now());
+        if !is_reply {
+            self.deck.front.touched();
+        }
+        !is_reply
+    }
+
+    fn on_reply(&mut self, reply: &TerminalReply) {
+        if matches!(reply, TerminalReply::DeviceAttributes(_)) {
+            self.clock.acknowledged(Instant::now());
+        }
+        if self.terminal.on_reply(reply) {
+            self.writer.set_features(self.terminal.features());
+        }
+        if self.painted.on_reply(reply) {
+            self.clock.request_now(Instant::now());
+        }
+        self.colours_told |= self.looks.on_reply(reply);
+        self.colours_told |= self.looks.set_depth(self.terminal.kind().depth);
+        // The answers of the start come one by one: their fence says when all are there.
+        if self.terminal.is_answered() && std::mem::take(&mut self.colours_told) {
+            self.follow_colours();
+        }
+    }
+
+    fn on_signal(&mut self, signal: Signal) -> anyhow::Result<bool> {
+        match signal {
+            Signal::Resize => {
+                self.writer.resize(self.terminal.size());
+                self.resize_pictures();
+                self.clock.request_now(Instant::now());
+            }
+            Signal::Continue => {
+                self.terminal.resume()?;
+                self.repaint();
+            }
+            Signal::Leave(_) => return Ok(true),
+        }
+        Ok(false)
+    }
+
+    pub(super) fn repaint(&mut self) {
+        self.writer.resize(self.terminal.size());
+        self.writer.repaint();
+        self.forget_pictures();
+        self.clock.forget_fence();
+        self.clock.request_now(Instant::now());
+    }
+
+    pub(super) fn draw(&mut self) {
+        let now = Instant::now();
+        let canvas = self.canvas();
+        let app = &mut self.deck.front.app;
+        app.tick(now);
+        app.set_canvas(canvas);
+        // What changed until now is in this frame.
+        app.take_dirty();
+        let (canvas, links) = self.writer.canvas();
+        let position = app.draw(canvas, links, now);
+        let shape = app.cursor_shape();
+        let cursor = position.map(|position| Cursor { position, shape });
+        self.send_pictures();
+        self.read_illustrations();
+        let mut frame = self.terminal.output().buffer();
+        self.writer.finish(cursor, &mut frame);
+        let fenced = self.clock.wants_fence(frame.len()) && self.terminal.fence(&mut frame);
+        let bytes = frame.len();
+        let drain = self.terminal.output().drain();
+        self.terminal.output().send(frame);
+        self.drawn = Instant::now();
+        let cost = self.drawn.saturating_duration_since(now);
+        self.pace = (cost * DRAWING_SHARE).clamp(STREAM_FRAME, SLOWEST_STREAM_FRAME);
+        self.clock.drawn(self.drawn, drain, bytes, fenced);
+    }
+}
+
+async fn sleep_to(deadline: Option<Instant>) {
+    match deadline {
+        // The timer counts whole milliseconds and rounds up: the echo of a key must not wait for it.
+        Some(deadline) if deadline <= Instant::now() => {}
+        Some(deadline) => sleep_until(deadline.into()).await,
+        None => std::future::pending().await,
+    }
+}

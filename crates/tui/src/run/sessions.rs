@@ -1,0 +1,180 @@
+//! The open sessions while the program runs: one more, another in front, one less, and what is told of those
+//! that are not shown.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use super::screen::Screen;
+use crate::app::{App, AppOptions, Effect};
+use crate::deck::{Card, DeckRequest};
+use osier_agent::Subscription;
+use osier_hub::Wanted;
+use osier_session::host::{Event, Host, Op, Opening};
+use osier_term::highlight::Highlighter;
+
+type Opener = dyn Fn(Wanted, Opening) -> Result<(Host, Subscription<Event>), String>;
+
+/// How one more session is opened beside those that are there.
+pub struct Open(Box<Opener>);
+
+impl Open {
+    /// `open` gives a host that is just starting, and its events from the first one on; else why not, for the
+    /// person.
+    pub fn new(
+        open: impl Fn(Wanted, Opening) -> Result<(Host, Subscription<Event>), String> + 'static,
+    ) -> Self {
+        Self(Box::new(open))
+    }
+}
+
+impl fmt::Debug for Open {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Open").finish()
+    }
+}
+
+impl Screen {
+    pub(super) fn on_deck_request(&mut self, request: DeckRequest) {
+        match request {
+            DeckRequest::Begin => self.begin(None, Opening::Itself),
+            DeckRequest::Open {
+                target,
+                cwd,
+                opening,
+            } => self.begin(Some((target, cwd)), opening),
+            DeckRequest::Show(number) => {
+                self.deck.show(number);
+                self.shown();
+            }
+            DeckRequest::Close(number) => {
+                if !self.deck.close(number) {
+                    let text = "this is the only open session";
+                    self.deck.front.app.toast(text, false, Instant::now());
+                }
+                self.shown();
+            }
+        }
+    }
+
+    /// Opens a new session or a stored one and shows it.
+    fn begin(&mut self, target: Option<(String, Option<String>)>, opening: Opening) {
+        let front = &self.deck.front.app;
+        let (session, cwd) = target.unzip();
+        // What is gone cannot be worked in: then it is opened here.
+        let stored = cwd.flatten().map(PathBuf::from).filter(|cwd| cwd.is_dir());
+        let here = PathBuf::from(&front.session.cwd);
+        let here = Some(here).filter(|here| here.is_absolute());
+        let is_new = session.is_none();
+        let wanted = Wanted {
+            cwd: stored.or(here),
+            session,
+            model: None,
+            permissions: Some(front.footer.permissions),
+        };
+        let model = front.footer.model.as_ref().map(|model| {
+            let level = front.footer.level.name();
+            format!("{}:{level}", model.reference())
+        });
+        match (self.open.0)(wanted, opening) {
+            Ok(host) => {
+                let app = self.new_app();
+                let card = Card::new(self.deck.free_number(), app, host);
+                self.deck.add(card);
+                let host = &self.deck.front.host;
+                if let Some(reference) = model.filter(|_| is_new) {
+                    host.send(Op::SelectModel { reference });
+                }
+                host.send(Op::ListHistory);
+                self.shown();
+            }
+            Err(error) => self.deck.front.app.toast(&error, true, Instant::now()),
+        }
+    }
+
+    /// The interface of one more session. What belongs to the terminal comes when it is shown.
+    fn new_app(&self) -> App {
+        let settings = &self.options.settings;
+        let front = &self.deck.front.app;
+        let (keymap, _) = self.looks.keymap(&settings.keymap);
+        let mut app = App::new(AppOptions {
+            theme: (*front.theme).clone(),
+            keymap,
+            highlighter: Highlighter::new(drop),
+            show_thinking: settings.show_thinking,
+            reduced_motion: settings.reduced_motion,
+            cwd: front.footer.cwd.clone(),
+            model_hint: front.footer.model_hint.clone(),
+        });
+        if !self.has_files() {
+            app.editor.set_elsewhere();
+        }
+        app
+    }
+
+    /// Another session is in front.
+    fn shown(&mut self) {
+        // What stood on the screen until now came from another.
+        self.painted.forget();
+        self.clock.request_now(Instant::now());
+    }
+
+    /// Applies what has happened in sessions that are not shown, and tells of what wants somebody.
+    pub(super) fn take_events_of_others(&mut self) {
+        let now = Instant::now();
+        for entry in self.deck.take_events_of_others(&mut self.options, now) {
+            self.deck.front.app.alert(&entry, now);
+        }
+    }
+
+    /// Sends what every session wants of its host. What was sent is in the history of all of them.
+    pub(super) fn send_ops(&mut self) {
+        let sent = self.deck.front.send_ops();
+        for card in self.deck.others() {
+            for prompt in &sent {
+                card.app.editor.remember(prompt);
+            }
+            card.send_ops();
+        }
+    }
+
+    /// Takes note of how the sessions stand. True when the last one has ended.
+    pub(super) fn follow_sessions(&mut self) -> bool {
+        for number in self.deck.ended() {
+            if !self.deck.is_several() {
+                return true;
+            }
+            let text = format!("session {number} has ended");
+            self.deck.close(number);
+            self.deck.front.app.toast(&text, false, Instant::now());
+            self.shown();
+        }
+        if self.deck.front.app.is_focused() {
+            self.deck.front.look_at();
+        }
+        self.notify_of_others();
+        if self.deck.is_several() || self.deck.front.app.knows_others() {
+            let roster = self.deck.roster();
+            self.deck.front.app.set_roster(roster);
+            self.follow_project();
+        }
+        self.follow_attention();
+        false
+    }
+
+    /// Notifications of sessions that are not shown. What else they want waits until they are.
+    fn notify_of_others(&mut self) {
+        let mut notes = Vec::new();
+        for card in self.deck.others() {
+            for effect in card.app.take_effects() {
+                match effect {
+                    Effect::Notify(text) => notes.push((card.title(), text)),
+                    effect => card.app.put_back(effect),
+                }
+            }
+        }
+        for (name, text) in notes {
+            self.notify(Some(&name), &text);
+        }
+    }
+}

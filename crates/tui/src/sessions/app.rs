@@ -1,0 +1,145 @@
+//! What the app does about stored sessions: opens their list and hands it what the host says.
+
+use std::time::Instant;
+
+use super::view::Found;
+use super::{ID, SessionsView};
+use crate::app::App;
+use crate::overlays::in_use;
+use osier_agent::Severity;
+use osier_base::{path, text};
+use osier_session::host::{Description, LibraryEvent, LibraryOp, Op};
+
+impl App {
+    /// Opens the list of stored sessions.
+    pub(crate) fn open_sessions(&mut self) {
+        self.layers.push_modal(ID, SessionsView::new());
+        self.mark_open_sessions();
+    }
+
+    /// Tells the list which sessions are open here.
+    pub(crate) fn mark_open_sessions(&mut self) {
+        let entries = self.roster.entries.iter();
+        let open = entries.filter_map(|entry| Some((entry.path.clone()?.into(), entry.number)));
+        let (open, joins) = (open.collect(), self.footer.line.is_some());
+        if let Some(view) = self.sessions_view() {
+            view.set_open(open, joins);
+        }
+    }
+
+    /// Asks what to do with a session that another osier has.
+    pub(crate) fn offer_in_use(&mut self, target: &str) {
+        self.layers.push(in_use::ID, in_use::picker(target));
+    }
+
+    /// The list that is open.
+    fn sessions_view(&mut self) -> Option<&mut SessionsView> {
+        self.layers.get_mut(ID)?.as_any()?.downcast_mut()
+    }
+
+    /// What the open list wants from the host.
+    pub(crate) fn take_session_ops(&mut self) -> Vec<Op> {
+        let view = self.sessions_view();
+        view.map(SessionsView::take_ops).unwrap_or_default()
+    }
+
+    pub(crate) fn follow_library(&mut self, event: &LibraryEvent, now: Instant) {
+        if let LibraryEvent::SessionDescribed { description } = event {
+            for line in lines(description) {
+                self.transcript.notice(Severity::Info, &line);
+            }
+            return;
+        }
+        let Some(view) = self.sessions_view() else {
+            if let LibraryEvent::LibraryRefused { message } = event {
+                self.activity.toast(message, true, now);
+            }
+            return;
+        };
+        match event {
+            LibraryEvent::SessionsFound {
+                request,
+                sessions,
+                total,
+                cut,
+                ready,
+            } => {
+                let found = Found {
+                    sessions: sessions.clone(),
+                    total: *total,
+                    cut: *cut,
+                    ready: *ready,
+                    current: true,
+                };
+                let actions = view.set_found(*request, found);
+                self.actions.extend(actions);
+                self.apply_actions(now);
+            }
+            LibraryEvent::Indexing {
+                done,
+                total,
+                finished,
+                read,
+            } => view.set_indexing((*done, *total), *finished, *read),
+            LibraryEvent::SessionPreview { path, preview, .. } => view.set_preview(path, preview),
+            LibraryEvent::SessionsChanged => view.refresh(),
+            LibraryEvent::SessionDeleted { path, trashed } => view.set_deleted(path, trashed),
+            LibraryEvent::LibraryRefused { message } => view.refuse(message),
+            LibraryEvent::SessionDescribed { .. } => {}
+        }
+    }
+
+    /// Tells about the open session.
+    pub(crate) fn show_session(&mut self) {
+        self.ops.push(Op::Library(LibraryOp::DescribeSession));
+        self.ops.push(Op::GetUsage);
+    }
+}
+
+/// What `/session` says.
+fn lines(description: &Description) -> Vec<String> {
+    let session = &description.session;
+    let clean = |text: &str| text::single_line(&text::sanitize(text));
+    let name = session
+        .name
+        .as_deref()
+        .map_or("(no name)".to_owned(), clean);
+    let stored = !session.path.as_os_str().is_empty();
+    let path = if stored {
+        format!(
+            "{} ({} bytes)",
+            path::below_home(&session.path),
+            session.size
+        )
+    } else {
+        "(not stored)".to_owned()
+    };
+    let mut lines = vec![
+        format!("session {}: {name}", session.id),
+        format!("file: {path}"),
+        format!("directory: {}", clean(&session.cwd)),
+        format!(
+            "{} entries, {} branches, {} recorded states of the files",
+            description.entries, description.branches, description.checkpoints
+        ),
+    ];
+    if stored {
+        lines.push(format!(
+            "{} prompts, {} answers, {} tool calls",
+            session.prompts, session.answers, session.tool_calls
+        ));
+    }
+    if let Some(parent) = &session.parent {
+        lines.push(format!("forked from {}", clean(parent)));
+    }
+    for fork in &description.forks {
+        lines.push(format!("fork {}: {}", fork.id, clean(fork.title())));
+    }
+    if session.damaged > 0 {
+        lines.push(format!(
+            "{} damaged lines, which are skipped",
+            session.damaged
+        ));
+    }
+    lines
+}

@@ -1,0 +1,135 @@
+//! What the agent has set out to do, above the status line: one row, or the part of the list around what is
+//! being done. Nothing when there is no list or all of it is done.
+
+use osier_base::text;
+use osier_term::face::{Emphasis, Face, Token};
+use osier_term::row::{Row, Span};
+use osier_tools::todo_list::{TodoList, TodoState};
+
+/// Items shown at most.
+const MOST: usize = 7;
+/// Items that are done and still shown above what is being done.
+const BEFORE: usize = 1;
+/// Screens of so many rows show the list unless it is folded; smaller ones its first row.
+const TALL: u16 = 30;
+
+/// The list as it is shown. Changed by events and one key.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TodoView {
+    pub list: TodoList,
+    /// What the person chose; by the height of the screen until then.
+    folded: Option<bool>,
+    /// Rows of the screen as of the last frame.
+    screen: u16,
+}
+
+impl TodoView {
+    /// Folds or unfolds it.
+    pub fn toggle(&mut self) {
+        self.folded = Some(!self.is_folded());
+    }
+
+    /// Rows wanted on a screen of `screen` rows.
+    pub fn lay_out(&mut self, screen: u16) -> u16 {
+        self.screen = screen;
+        match self.list.items.len() {
+            _ if self.list.is_done() => 0,
+            _ if self.is_folded() => 1,
+            count => count.min(MOST + 1) as u16,
+        }
+    }
+
+    pub fn rows(&self, width: u16) -> Vec<Row> {
+        let width = usize::from(width).saturating_sub(4);
+        if self.is_folded() {
+            let summary = text::single_line(&self.list.summary());
+            return vec![row(
+                "≡",
+                Token::Accent,
+                &summary,
+                Token::Muted.into(),
+                width,
+            )];
+        }
+        let items = &self.list.items;
+        let current = self.list.current().unwrap_or_default();
+        let shown = if items.len() > MOST + 1 {
+            MOST
+        } else {
+            items.len()
+        };
+        let start = current.saturating_sub(BEFORE).min(items.len() - shown);
+        let mut rows: Vec<Row> = items[start..start + shown]
+            .iter()
+            .map(|item| {
+                let (mark, token, face) = match item.state {
+                    TodoState::Open => ("·", Token::Muted, Token::Text.into()),
+                    TodoState::Doing => (
+                        "▸",
+                        Token::Accent,
+                        Face::from(Token::Accent).emphasised(Emphasis::BOLD),
+                    ),
+                    TodoState::Done => ("✓", Token::Success, Token::Muted.into()),
+                };
+                row(mark, token, &text::single_line(&item.text), face, width)
+            })
+            .collect();
+        if shown < items.len() {
+            let (done, all) = (self.list.done(), items.len());
+            let rest = format!("{done} of {all} done, {} more", all - shown);
+            rows.push(row(" ", Token::Muted, &rest, Token::Muted.into(), width));
+        }
+        rows
+    }
+
+    fn is_folded(&self) -> bool {
+        self.folded.unwrap_or(self.screen < TALL)
+    }
+}
+
+fn row(mark: &str, token: Token, words: &str, face: Face, width: usize) -> Row {
+    let words = text::truncate(words, width);
+    Row::new(vec![
+        Span::new(format!("  {mark} "), token),
+        Span::new(words.into_owned(), face),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use osier_tools::todo_list::TodoItem;
+
+    fn shown(done: usize, all: usize, height: u16) -> Vec<String> {
+        let state = |place| match place {
+            place if place < done => TodoState::Done,
+            place if place == done => TodoState::Doing,
+            _ => TodoState::Open,
+        };
+        let items = (0..all).map(|place| TodoItem {
+            text: format!("item {place}"),
+            state: state(place),
+        });
+        let mut view = TodoView::default();
+        view.list.items = items.collect();
+        let wanted = usize::from(view.lay_out(height));
+        let rows = match wanted {
+            0 => Vec::new(),
+            _ => view.rows(40),
+        };
+        assert_eq!(rows.len(), wanted);
+        rows.iter().map(Row::text).collect()
+    }
+
+    #[test]
+    fn the_part_around_what_is_being_done_is_shown() {
+        assert_eq!(shown(0, 0, 40), Vec::<String>::new());
+        assert_eq!(shown(3, 3, 40), Vec::<String>::new());
+        assert_eq!(shown(1, 3, 24), ["  ≡ 1 of 3 done; now: item 1"]);
+        assert_eq!(shown(1, 3, 40), ["  ✓ item 0", "  ▸ item 1", "  · item 2"]);
+        let middle = shown(4, 20, 40);
+        assert_eq!(middle[..2], ["  ✓ item 3", "  ▸ item 4"]);
+        assert_eq!(middle[6..], ["  · item 9", "    4 of 20 done, 13 more"]);
+        assert_eq!(shown(19, 20, 40)[6], "  ▸ item 19");
+    }
+}

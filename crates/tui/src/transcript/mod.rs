@@ -1,0 +1,270 @@
+//! The conversation as a virtual list: only what is visible is laid out and drawn, so a frame costs the
+//! same in a session of any length.
+//!
+//! The position is either the end, which is followed, or a row of a cell, which stays where it is
+//! while the model streams. No total height is ever computed. Of a long conversation only the end and the
+//! place that is read are here (`pages`).
+
+mod below;
+mod cell;
+mod find;
+mod fold;
+mod illustration;
+mod jump;
+mod output;
+mod pages;
+mod pick;
+mod selection;
+mod shell;
+mod strip;
+mod task;
+mod tool;
+mod view;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use below::Below;
+use pages::Asked;
+use pick::Pick;
+use selection::Selection;
+use strip::Strip;
+
+use osier_session::host::Op;
+use osier_store::Needle;
+
+pub use cell::{Body, Cell, Look};
+pub use output::{Painted, tail_rows};
+pub use selection::Unit;
+
+/// Where the viewport stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Position {
+    /// The last row is at the bottom.
+    Follow,
+    /// Row `row` of cell `cell` is at the top.
+    At { cell: usize, row: usize },
+}
+
+/// The cells and the position in them.
+#[derive(Debug)]
+pub struct Transcript {
+    /// The end of the conversation: what happens is added here.
+    near: Strip,
+    /// Another place that is read; the position is in it.
+    away: Option<Strip>,
+    /// The page that is on its way.
+    asked: Option<Asked>,
+    /// Numbers the pages that were asked for.
+    requests: u64,
+    ops: Vec<Op>,
+    /// What is marked wherever it shows.
+    needle: Option<Needle>,
+    /// What is selected, by mouse or by lines.
+    selection: Option<Selection>,
+    /// The block that is picked.
+    pick: Option<Pick>,
+    /// What was looked for in vain.
+    missed: Option<String>,
+    position: Position,
+    look: Look,
+    /// Width and height of the last frame; scrolling is counted in its rows.
+    viewport: (u16, u16),
+    /// The assistant's message that streams: its id, and the cell of each block.
+    open: Option<OpenMessage>,
+    /// The newest message that is no assistant's.
+    started: Option<Started>,
+    /// Cells of the user's commands that have not ended, by id.
+    shells: HashMap<String, usize>,
+    /// What came while the reader was elsewhere.
+    below: Option<Below>,
+    /// Files of pictures that came into view.
+    wanted: Vec<String>,
+    /// Whether a session was ever shown; what was reported before belongs to all of them.
+    opened: bool,
+}
+
+#[derive(Debug)]
+struct OpenMessage {
+    id: String,
+    /// What it is stored as, once it is.
+    entry: Option<Arc<str>>,
+    blocks: Vec<usize>,
+}
+
+/// A message that came whole and is not known to be stored yet.
+#[derive(Debug)]
+struct Started {
+    id: String,
+    /// Its first cell, or that of the call it is the result of.
+    place: usize,
+    is_result: bool,
+}
+
+impl Transcript {
+    pub fn new(show_thinking: bool) -> Self {
+        Self {
+            near: Strip::default(),
+            away: None,
+            asked: None,
+            requests: 0,
+            ops: Vec::new(),
+            needle: None,
+            selection: None,
+            pick: None,
+            missed: None,
+            position: Position::Follow,
+            look: Look {
+                show_thinking,
+                expand_tools: false,
+                cell: None,
+                linear: false,
+            },
+            viewport: (80, 24),
+            open: None,
+            started: None,
+            shells: HashMap::new(),
+            below: None,
+            wanted: Vec::new(),
+            opened: false,
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.near.cells.is_empty()
+    }
+
+    /// The cells that are read: the position is in them.
+    fn strip(&self) -> &Strip {
+        self.away.as_ref().unwrap_or(&self.near)
+    }
+
+    fn strip_mut(&mut self) -> &mut Strip {
+        self.away.as_mut().unwrap_or(&mut self.near)
+    }
+
+    /// Goes back to the end of the conversation; what was asked for the other place is not awaited.
+    fn leave_away(&mut self) {
+        if self.away.take().is_some() {
+            self.unmark();
+        }
+        self.asked = None;
+    }
+
+    /// Forgets what is selected and picked: its cells are others now.
+    fn unmark(&mut self) {
+        self.selection = None;
+        self.pick = None;
+    }
+
+    /// The cells that are read are others by `count` places.
+    fn shift_marks(&mut self, count: isize) {
+        self.selection = self
+            .selection
+            .take()
+            .and_then(|selection| selection.shifted(count));
+        self.pick = self.pick.take().and_then(|mut pick| {
+            pick.cell = pick.cell.checked_add_signed(count)?;
+            Some(pick)
+        });
+    }
+
+    /// The first cell that something may still change.
+    fn first_live(&self) -> usize {
+        let open = self.open.iter().flat_map(|open| open.blocks.iter());
+        let calls = self.near.calls.values().chain(self.shells.values());
+        let started = self.started.as_ref().map(|started| &started.place);
+        let live = open.chain(calls).chain(started).min();
+        live.copied().unwrap_or(self.near.cells.len())
+    }
+
+    /// Cells were put in front of the newest ones.
+    fn shift_live(&mut self, count: usize) {
+        self.live_places().for_each(|place| *place += count);
+        self.shift_below(count.cast_signed());
+    }
+
+    /// Cells before the newest ones were taken away.
+    fn shift_live_down(&mut self, count: usize) {
+        self.live_places().for_each(|place| *place -= count);
+        self.shift_below(-count.cast_signed());
+    }
+
+    fn live_places(&mut self) -> impl Iterator<Item = &mut usize> {
+        let open = self.open.iter_mut().flat_map(|open| open.blocks.iter_mut());
+        let started = self.started.iter_mut().map(|started| &mut started.place);
+        open.chain(self.shells.values_mut()).chain(started)
+    }
+
+    /// Lays pictures out for cells of so many pixels; not at all without.
+    pub fn set_cell(&mut self, cell: Option<(u16, u16)>) {
+        self.look.cell = cell;
+    }
+
+    /// The paths of pictures in answers that came into view, as they were written: each once.
+    pub fn take_wanted(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.wanted)
+    }
+
+    /// Takes the file of such a picture in base64, or why there is none; whether a cell shows it.
+    pub fn set_illustration(&mut self, path: &str, read: &Result<String, String>) -> bool {
+        let away = self.away.iter_mut().flat_map(|away| away.cells.iter_mut());
+        let cells = self.near.cells.iter_mut().chain(away);
+        let mut any = false;
+        for cell in cells {
+            any |= cell.set_illustration(path, read);
+        }
+        any
+    }
+
+    /// Lays everything out to be read aloud.
+    pub fn set_linear(&mut self, linear: bool) {
+        self.look.linear = linear;
+    }
+
+    /// Whether the end is followed.
+    pub fn follows(&self) -> bool {
+        self.position == Position::Follow
+    }
+
+    /// Whether a command of the user has not ended.
+    pub fn runs_shell(&self) -> bool {
+        !self.shells.is_empty()
+    }
+
+    /// Text of the last answer, as the model wrote it.
+    pub fn last_answer(&self) -> Option<String> {
+        let cells = &self.near.cells;
+        let last = cells
+            .iter()
+            .rposition(|cell| matches!(cell.body, Body::Text(_)))?;
+        let first = (0..=last).rev().find(|cell| !cells[*cell].continues)?;
+        let text: String = cells[first..=last]
+            .iter()
+            .map(|cell| match &cell.body {
+                Body::Text(markdown) => markdown.source(),
+                _ => "",
+            })
+            .collect();
+        Some(text.trim().to_owned())
+    }
+
+    pub fn toggle_thinking(&mut self) -> bool {
+        self.look.show_thinking = !self.look.show_thinking;
+        self.clear_overrides();
+        self.look.show_thinking
+    }
+
+    pub fn toggle_tools(&mut self) -> bool {
+        self.look.expand_tools = !self.look.expand_tools;
+        self.clear_overrides();
+        self.look.expand_tools
+    }
+
+    fn clear_overrides(&mut self) {
+        let away = self.away.iter_mut().flat_map(|away| away.cells.iter_mut());
+        for cell in self.near.cells.iter_mut().chain(away) {
+            cell.expanded = None;
+        }
+    }
+}

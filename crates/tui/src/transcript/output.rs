@@ -1,0 +1,237 @@
+//! The output of commands as rows, in the colours it was printed in. What is laid out is bounded by what is
+//! shown of it.
+
+use serde_json::Value;
+
+use osier_agent::{Output, ToolResultMessage};
+use osier_base::ansi;
+use osier_base::ansi::Run;
+use osier_base::text;
+use osier_term::face::{Face, Token};
+use osier_term::row::{Row, Span};
+use osier_term::wrap::Wrap;
+
+/// A text and where it is coloured.
+#[derive(Debug, Clone, Copy)]
+pub struct Painted<'a> {
+    pub text: &'a str,
+    pub colours: &'a [Run],
+}
+
+impl<'a> From<&'a str> for Painted<'a> {
+    fn from(text: &'a str) -> Self {
+        Self { text, colours: &[] }
+    }
+}
+
+impl<'a> From<&'a Output> for Painted<'a> {
+    fn from(output: &'a Output) -> Self {
+        Self {
+            text: &output.text,
+            colours: &output.colours,
+        }
+    }
+}
+
+impl Painted<'_> {
+    /// The start of it, of at most `bytes`.
+    pub(super) fn head(self, bytes: usize) -> Self {
+        Self {
+            text: text::head_bytes(self.text, bytes),
+            ..self
+        }
+    }
+
+    pub(super) fn trimmed(self) -> Self {
+        Self {
+            text: self.text.trim_end(),
+            ..self
+        }
+    }
+
+    /// Without its last line, where that only repeats the exit code of the header.
+    pub(super) fn without_exit_code(self, result: &ToolResultMessage) -> Self {
+        let code = result.details.get("exitCode").and_then(Value::as_i64);
+        let Some(code) = code.filter(|_| !result.status.is_success()) else {
+            return self;
+        };
+        let (before, last) = self.text.rsplit_once('\n').unwrap_or_default();
+        let repeats =
+            last.starts_with(&format!("[exit code {code}, after ")) && last.ends_with(']');
+        let text = if repeats { before } else { self.text };
+        Self { text, ..self }
+    }
+
+    /// All rows, behind `indent`.
+    pub(super) fn rows(self, width: u16, indent: &[Span]) -> Vec<Row> {
+        self.part(0..self.text.len(), width, indent)
+    }
+
+    fn part(self, range: std::ops::Range<usize>, width: u16, indent: &[Span]) -> Vec<Row> {
+        let mut rows = Vec::new();
+        let wrap = Wrap::new(usize::from(width)).prefixed(indent);
+        let shown = &self.text[range.clone()];
+        // Places in a text that is not clean yet are not those of what is shown.
+        if self.colours.is_empty() || matches!(text::sanitize(shown), std::borrow::Cow::Owned(_)) {
+            wrap.text(shown, Token::ToolOutput, &mut rows);
+            return rows;
+        }
+        let mut start = range.start;
+        for line in shown.strip_suffix('\n').unwrap_or(shown).split('\n') {
+            let end = start + line.len();
+            wrap.line(
+                &spans(line, ansi::part(self.colours, start..end)),
+                &mut rows,
+            );
+            start = end + 1;
+        }
+        rows
+    }
+}
+
+/// A line with its tabs expanded.
+fn spans(line: &str, colours: impl Iterator<Item = Run>) -> Vec<Span> {
+    let mut spans = Vec::new();
+    let mut column = 0;
+    let mut push = |piece: &str, face: Face| {
+        if !piece.is_empty() {
+            spans.push(Span::new(expanded(piece, &mut column), face));
+        }
+    };
+    let plain = Face::from(Token::ToolOutput);
+    let mut at = 0;
+    for run in colours {
+        let (start, end) = (run.start as usize, run.end as usize);
+        let (Some(before), Some(coloured)) = (line.get(at..start), line.get(start..end)) else {
+            break;
+        };
+        push(before, plain);
+        push(coloured, plain.styled(run.style));
+        at = end;
+    }
+    push(&line[at..], plain);
+    spans
+}
+
+/// A piece of a line from `column` on, with its tabs expanded.
+fn expanded(piece: &str, column: &mut usize) -> String {
+    let mut shown = String::with_capacity(piece.len());
+    for (place, part) in piece.split('\t').enumerate() {
+        if place > 0 {
+            let spaces = text::TAB_WIDTH - *column % text::TAB_WIDTH;
+            shown.extend(std::iter::repeat_n(' ', spaces));
+            *column += spaces;
+        }
+        shown.push_str(part);
+        *column += text::width(part);
+    }
+    shown
+}
+
+/// The first `limit` rows of `output`, with a line that says how much stands below.
+pub(super) fn head_rows(
+    output: Painted<'_>,
+    width: u16,
+    indent: &[Span],
+    limit: usize,
+) -> Vec<Row> {
+    let output = output.trimmed();
+    // Only the first lines are laid out: the output may be long.
+    let end = output
+        .text
+        .match_indices('\n')
+        .nth(limit - 1)
+        .map_or(output.text.len(), |(newline, _)| newline);
+    let mut rows = output.part(0..end, width, indent);
+    let hidden_lines = output.text[end..].matches('\n').count();
+    let cut = rows.len().saturating_sub(limit);
+    rows.truncate(limit);
+    match (hidden_lines, cut) {
+        (0, 0) => {}
+        (0, cut) => rows.push(Row::plain(format!("  … {cut} rows below"), Token::Muted)),
+        (lines, _) => rows.push(Row::plain(format!("  … {lines} lines below"), Token::Muted)),
+    }
+    rows
+}
+
+/// The last `limit` rows of `output`, with a line that says how much stands above.
+pub fn tail_rows(output: Painted<'_>, width: u16, indent: &[Span], limit: usize) -> Vec<Row> {
+    let output = output.trimmed();
+    if output.text.is_empty() {
+        return Vec::new();
+    }
+    // Only the last lines are laid out: the output may be long.
+    let start = output
+        .text
+        .rmatch_indices('\n')
+        .nth(limit - 1)
+        .map_or(0, |(newline, _)| newline + 1);
+    let hidden_lines = output.text[..start].matches('\n').count();
+    let rows = output.part(start..output.text.len(), width, indent);
+    let cut = rows.len().saturating_sub(limit);
+    let mut shown = Vec::with_capacity(limit + 1);
+    match (hidden_lines, cut) {
+        (0, 0) => {}
+        (0, cut) => shown.push(Row::plain(format!("  … {cut} rows above"), Token::Muted)),
+        (lines, _) => shown.push(Row::plain(format!("  … {lines} lines above"), Token::Muted)),
+    }
+    shown.extend(rows.into_iter().skip(cut));
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use osier_base::ansi::{Hue, Style};
+
+    #[test]
+    fn folded_results_say_how_much_stands_below() {
+        let rows = head_rows(
+            "1\n2\n3\n4\n".into(),
+            20,
+            &[Span::new("  ", Token::ToolOutput)],
+            2,
+        );
+        let shown: Vec<String> = rows.iter().map(Row::text).collect();
+        assert_eq!(shown, ["  1", "  2", "  … 2 lines below"]);
+    }
+
+    #[test]
+    fn folded_output_says_how_much_stands_above() {
+        let rows = tail_rows(
+            "1\n2\n3\n4\n".into(),
+            20,
+            &[Span::new("  ", Token::ToolOutput)],
+            2,
+        );
+        let shown: Vec<String> = rows.iter().map(Row::text).collect();
+        assert_eq!(shown, ["  … 2 lines above", "  3", "  4"]);
+    }
+
+    #[test]
+    fn rows_keep_the_colours_of_their_text() {
+        let style = Style {
+            fg: Some(Hue::Named(2)),
+            ..Style::default()
+        };
+        let colours = [Run {
+            start: 2,
+            end: 7,
+            style,
+        }];
+        let text = "a\tb\tcd\nef\n";
+        let rows = Painted {
+            text,
+            colours: &colours,
+        }
+        .rows(20, &[]);
+        let green = Face::from(Token::ToolOutput).styled(style);
+        let plain = Face::from(Token::ToolOutput);
+        assert_eq!(rows.len(), 2);
+        assert_eq!(
+            rows[0].spans,
+            [Span::new("a   ", plain), Span::new("b   cd", green),]
+        );
+        assert_eq!(rows[1].spans, [Span::new("ef", plain)]);
+    }
+}

@@ -1,0 +1,237 @@
+//! One block of the conversation picked by keyboard: a prompt, an answer, a piece of its code, a call. What is
+//! picked can be copied as it was written, folded, and opened in another program.
+
+use std::ops::Range;
+
+use super::cell::Body;
+use super::{Position, Transcript};
+use osier_term::face::{Emphasis, Face, Token};
+use osier_term::row::{Row, Span};
+
+/// A cell, or a piece of code in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Pick {
+    pub(super) cell: usize,
+    code: Option<usize>,
+}
+
+impl Transcript {
+    /// Picks the next block above or below; the first time, the first that begins on the screen. False when
+    /// there is none.
+    pub fn pick_next(&mut self, down: bool) -> bool {
+        let next = match self.pick {
+            Some(pick) => self.step(pick, down),
+            None => self.first_seen(),
+        };
+        let Some(next) = next else {
+            return false;
+        };
+        self.pick = Some(next);
+        self.show_pick();
+        true
+    }
+
+    pub(super) fn pick_cell(&mut self, cell: usize) {
+        self.pick = Some(Pick { cell, code: None });
+    }
+
+    pub fn clear_pick(&mut self) -> bool {
+        self.pick.take().is_some()
+    }
+
+    pub(super) fn picked_cell(&self) -> Option<usize> {
+        let cell = self.pick?.cell;
+        (cell < self.strip().cells.len()).then_some(cell)
+    }
+
+    /// Folds or unfolds the picked block; false when nothing is picked or nothing folds.
+    pub fn toggle_picked(&mut self) -> bool {
+        let Some(cell) = self.picked_cell() else {
+            return false;
+        };
+        if let Some(code) = self.pick.and_then(|pick| pick.code) {
+            let row = self.code_of(cell).get(code).map(|(rows, _)| rows.start);
+            if row.is_some_and(|row| self.toggle_diagram(cell, row)) {
+                return true;
+            }
+        }
+        self.toggle(cell)
+    }
+
+    /// The text of the picked block as it was written: Markdown of an answer, code without its fence, output
+    /// of a call.
+    pub fn picked_text(&mut self) -> Option<String> {
+        let cell = self.picked_cell()?;
+        if let Some(code) = self.pick.and_then(|pick| pick.code) {
+            let pieces = self.code_of(cell);
+            return Some(pieces.into_iter().nth(code)?.1);
+        }
+        let cells = &self.strip().cells;
+        let text = match &cells[cell].body {
+            Body::User(message) => message.text.clone(),
+            Body::Text(_) => {
+                let first = (0..=cell).rev().find(|at| !cells[*at].continues)?;
+                let rest = cells[first + 1..].iter().take_while(|cell| cell.continues);
+                let parts = std::iter::once(&cells[first]).chain(rest);
+                let sources = parts.map(|part| match &part.body {
+                    Body::Text(markdown) => markdown.source(),
+                    _ => "",
+                });
+                sources.collect()
+            }
+            Body::Thinking { markdown, .. } | Body::Summary { markdown, .. } => {
+                markdown.source().to_owned()
+            }
+            Body::Tool(tool) => tool.output().into_owned(),
+            Body::Shell(shell) => shell.output().to_owned(),
+            Body::Notice(notice) => notice.text.clone(),
+            Body::Lines(rows) => rows.iter().map(Row::text).collect::<Vec<_>>().join("\n"),
+        };
+        Some(text.trim_end().to_owned())
+    }
+
+    /// The command that the picked block ran, or the file it is about.
+    pub fn picked_command(&self) -> Option<String> {
+        match &self.strip().cells[self.picked_cell()?].body {
+            Body::Tool(tool) => tool.command(),
+            Body::Shell(shell) => Some(shell.command.clone()),
+            _ => None,
+        }
+    }
+
+    /// The rows of the picked block within its cell.
+    pub(super) fn picked_rows(&mut self) -> Option<(usize, Range<usize>)> {
+        let cell = self.picked_cell()?;
+        match self.pick?.code {
+            Some(code) => Some((cell, self.code_of(cell).into_iter().nth(code)?.0)),
+            None => Some((cell, 0..usize::MAX)),
+        }
+    }
+
+    fn step(&mut self, pick: Pick, down: bool) -> Option<Pick> {
+        let Pick { cell, code } = pick;
+        let count = self.strip().cells.len();
+        if cell >= count {
+            return self.first_seen();
+        }
+        if down {
+            let next = code.map_or(0, |code| code + 1);
+            if next < self.code_of(cell).len() {
+                let code = Some(next);
+                return Some(Pick { cell, code });
+            }
+            let cell = (cell + 1..count).find(|cell| self.is_shown(*cell))?;
+            return Some(Pick { cell, code: None });
+        }
+        match code {
+            Some(0) => Some(Pick { cell, code: None }),
+            Some(code) => {
+                let code = Some(code - 1);
+                Some(Pick { cell, code })
+            }
+            None => {
+                let cell = (0..cell).rev().find(|cell| self.is_shown(*cell))?;
+                let code = self.code_of(cell).len().checked_sub(1);
+                Some(Pick { cell, code })
+            }
+        }
+    }
+
+    fn first_seen(&mut self) -> Option<Pick> {
+        let (top, row) = self.top();
+        let from = if row > self.strip().gap(top) {
+            top + 1
+        } else {
+            top
+        };
+        let count = self.strip().cells.len();
+        let cell = (from..count).chain((0..from.min(count)).rev());
+        let cell = cell.into_iter().find(|cell| self.is_shown(*cell))?;
+        Some(Pick { cell, code: None })
+    }
+
+    fn is_shown(&mut self, cell: usize) -> bool {
+        self.full_height(cell) > self.strip().gap(cell)
+    }
+
+    /// The pieces of code in a cell: their rows and their text.
+    fn code_of(&mut self, cell: usize) -> Vec<(Range<usize>, String)> {
+        let width = usize::from(self.viewport.0);
+        match &mut self.strip_mut().cells[cell].body {
+            Body::Text(markdown) => markdown.code(width),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Brings the picked block onto the screen: whole if it fits, else its first rows.
+    fn show_pick(&mut self) {
+        let Some((cell, rows)) = self.picked_rows() else {
+            return;
+        };
+        let gap = self.strip().gap(cell);
+        let height = self.full_height(cell);
+        let (start, end) = (
+            gap + rows.start.min(height),
+            gap.saturating_add(rows.end).min(height),
+        );
+        // The first row may be covered by the prompt that stays at the top.
+        let screen = usize::from(self.viewport.1).saturating_sub(1).max(1);
+        let first = self.moved_up((cell, start), 1);
+        let last = self.moved_up((cell, end), screen + 1);
+        let rank = |position: Position| match position {
+            Position::At { cell, row } => (cell, row),
+            Position::Follow => (usize::MAX, 0),
+        };
+        let top = self.top();
+        if rank(first) < top || end - start > screen {
+            self.position = first;
+        } else if rank(last) > top {
+            self.position = last;
+        } else {
+            return;
+        }
+        self.scroll(0);
+    }
+}
+
+/// The row with a bar at its first column, or with what the cursor of a linear screen goes to.
+pub(super) fn with_bar(row: &Row, linear: bool) -> Row {
+    let bar = if linear {
+        Face::from(Token::Selected)
+    } else {
+        Face::from(Token::Accent).emphasised(Emphasis::REVERSE)
+    };
+    let mut shown = row.clone();
+    match shown.spans.iter_mut().find(|span| !span.text.is_empty()) {
+        None => shown.spans.push(Span::new(" ", bar)),
+        Some(span) => {
+            let text = std::mem::take(&mut span.text);
+            let end = osier_base::text::column_range(&text, 0..=0).end;
+            let rest = Span {
+                text: text[end..].into(),
+                ..span.clone()
+            };
+            *span = Span::new(&text[..end], bar);
+            let place = shown.spans.iter().position(|span| span.face == bar);
+            shown.spans.insert(place.map_or(0, |place| place + 1), rest);
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bar_covers_the_first_column_alone() {
+        let row = Row::new(vec![
+            Span::new("漢字", Token::Text),
+            Span::new("x", Token::Code),
+        ]);
+        let shown = with_bar(&row, false);
+        let texts: Vec<&str> = shown.spans.iter().map(|span| &*span.text).collect();
+        assert_eq!(texts, ["漢", "字", "x"]);
+        assert_eq!(with_bar(&Row::default(), false).text(), " ");
+    }
+}

@@ -1,0 +1,117 @@
+//! What the session has used, in lines for people.
+
+use super::footer::tokens;
+use osier_llm::Usage;
+use osier_session::spending::{ModelSpending, Spending};
+
+/// One line for the session and one for each model.
+pub(super) fn lines(spending: &Spending) -> Vec<String> {
+    if spending.models.is_empty() {
+        return vec!["nothing was used in this session yet".to_owned()];
+    }
+    let calls: u64 = spending.models.iter().map(|model| model.calls).sum();
+    let mut lines = vec![format!(
+        "session: {}, {}; {}",
+        counted(calls, "model call"),
+        counted(spending.tool_calls, "tool call"),
+        used(&spending.total)
+    )];
+    lines.extend(spending.models.iter().map(line));
+    lines
+}
+
+fn line(model: &ModelSpending) -> String {
+    let mut line = format!("{}: {}", model.model, counted(model.calls, "call"));
+    if model.failures > 0 {
+        line = format!("{line} ({} failed)", model.failures);
+    }
+    line = format!("{line}; {}", used(&model.usage));
+    if model.missed > 0 {
+        line = format!(
+            "{line}, {} read again for want of a cache",
+            tokens(model.missed)
+        );
+        if model.missed_cost > 0.0 {
+            line = format!("{line} (${:.3})", model.missed_cost);
+        }
+    }
+    line
+}
+
+fn counted(count: u64, what: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{ending}")
+}
+
+fn used(usage: &Usage) -> String {
+    let mut used = format!(
+        "↑{} ↓{}",
+        tokens(usage.input + usage.cache_write),
+        tokens(usage.output)
+    );
+    if let Some(rate) = usage.hit_rate().filter(|rate| *rate > 0.0) {
+        let percent = (rate * 100.0).round();
+        used = format!(
+            "{used} ↺{} ({percent}% of the input)",
+            tokens(usage.cache_read)
+        );
+    }
+    match (usage.subscription, usage.cost.total) {
+        (true, 0.0) => format!("{used}, paid by a subscription"),
+        (true, cost) => format!("{used}, ${cost:.3} and a subscription"),
+        (false, cost) => format!("{used}, ${cost:.3}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use osier_llm::Cost;
+
+    #[test]
+    fn the_session_and_each_model_have_a_line() {
+        let usage = Usage {
+            input: 500,
+            output: 1_200,
+            cache_read: 1_500,
+            cost: Cost {
+                total: 0.0125,
+                ..Cost::default()
+            },
+            ..Usage::default()
+        };
+        let mut subscribed = usage;
+        subscribed.cost = Cost::default();
+        subscribed.subscription = true;
+        let mut total = usage;
+        total += subscribed;
+        let model = |name: &str, usage, calls, failures| ModelSpending {
+            model: name.to_owned(),
+            calls,
+            failures,
+            usage,
+            missed: 2_000 * failures,
+            missed_cost: 0.0054 * failures as f64,
+            ..ModelSpending::default()
+        };
+        let spending = Spending {
+            total,
+            models: vec![model("a/x", usage, 2, 1), model("b/y", subscribed, 1, 0)],
+            tool_calls: 1,
+            tool_failures: 0,
+            last: None,
+        };
+        assert_eq!(
+            lines(&spending),
+            [
+                "session: 3 model calls, 1 tool call; ↑1.0k ↓2.4k ↺3.0k (75% of the input), $0.013 and a subscription",
+                "a/x: 2 calls (1 failed); ↑500 ↓1.2k ↺1.5k (75% of the input), $0.013, 2.0k read again for want of a cache ($0.005)",
+                "b/y: 1 call; ↑500 ↓1.2k ↺1.5k (75% of the input), paid by a subscription",
+            ]
+        );
+        assert_eq!(
+            lines(&Spending::default()),
+            ["nothing was used in this session yet"]
+        );
+    }
+}

@@ -1,0 +1,146 @@
+//! What an empty session shows: which model works now, the keys that a newcomer needs, and three things to try.
+
+use osier_session::host::{KeyState, ModelInfo};
+use osier_term::face::{Emphasis, Face, Token};
+use osier_term::row::{Row, Span};
+use osier_term::wrap::Wrap;
+
+/// Keys and prefixes, in pairs that stand beside each other where there is room.
+const KEYS: &[(&str, &str)] = &[
+    ("/", "commands"),
+    ("@", "files"),
+    ("!", "run a command"),
+    ("!!", "run one the model does not see"),
+    ("ctrl+l", "models"),
+    ("f1", "help"),
+    ("esc", "interrupt"),
+    ("ctrl+d", "exit"),
+];
+
+/// What to begin with.
+const TO_TRY: &[(&str, &str)] = &[
+    (
+        "explain how this project is built",
+        "it reads, and changes nothing",
+    ),
+    ("@FILE what can fail here?", "a file goes along"),
+    ("/theme, /keymap, /settings", "make it yours"),
+];
+
+/// Width of the left column of `TO_TRY`.
+const TRY: usize = 35;
+
+/// The page, for the model that is chosen: of a screen with few rows what matters most.
+pub(super) fn rows(width: u16, height: u16, model: Option<&ModelInfo>) -> Vec<Row> {
+    for with_prompts in [true, false] {
+        let page = page(width, model, with_prompts);
+        if page.len() <= usize::from(height) {
+            return page;
+        }
+    }
+    let indent = [Span::new("  ", Token::Muted)];
+    let wrap = Wrap::new(usize::from(width)).hanging(&indent, &indent);
+    let mut rows = Vec::new();
+    if let Some(model) = model {
+        let (text, token) = works(model);
+        wrap.sentences(&text, token, &mut rows);
+    }
+    let keys = KEYS.iter().map(|(key, meaning)| format!("{key} {meaning}"));
+    wrap.text(
+        &keys.collect::<Vec<_>>().join(" · "),
+        Token::Muted,
+        &mut rows,
+    );
+    if rows.len() + 1 < usize::from(height) {
+        let title = format!("  osier {}", env!("CARGO_PKG_VERSION"));
+        rows.insert(0, Row::plain(title, Token::Title));
+    }
+    rows.truncate(usize::from(height));
+    rows
+}
+
+/// All of it, or all but what to begin with.
+fn page(width: u16, model: Option<&ModelInfo>, with_prompts: bool) -> Vec<Row> {
+    let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
+    let title = vec![
+        Span::new("  osier ", bold),
+        Span::new(env!("CARGO_PKG_VERSION"), Token::Muted),
+    ];
+    let mut rows = vec![Row::default(), Row::new(title), Row::default()];
+    let indent = [Span::new("  ", Token::Muted)];
+    let wrap = Wrap::new(usize::from(width)).hanging(&indent, &indent);
+    let what = "Say what you want done. The agent reads, edits and runs things in this directory.";
+    wrap.text(what, Token::Muted, &mut rows);
+    if let Some(model) = model {
+        rows.push(Row::default());
+        let (text, token) = works(model);
+        wrap.sentences(&text, token, &mut rows);
+    }
+    rows.push(Row::default());
+    let columns = if width < 72 { 1 } else { 2 };
+    for entries in KEYS.chunks(columns) {
+        let mut line = String::from(" ");
+        for (key, meaning) in entries {
+            line = format!("{line} {key:<8} {meaning:<18} ");
+        }
+        rows.push(Row::plain(line.trim_end().to_owned(), Token::Muted));
+    }
+    if !with_prompts {
+        return rows;
+    }
+    rows.push(Row::default());
+    for (prompt, meaning) in TO_TRY {
+        let mut row = Row::plain(format!("  {prompt:<TRY$}"), Token::Text);
+        if columns == 2 {
+            row.push(*meaning, Token::Muted);
+        }
+        rows.push(row);
+    }
+    rows
+}
+
+/// Whether the chosen model can answer, and what to do when it cannot.
+fn works(model: &ModelInfo) -> (String, Token) {
+    let name = format!("{}/{}", model.provider, model.id);
+    if model.provider == "demo" {
+        let text = "No key and no local server was found: a scripted tour plays. /login signs in; `osier doctor` \
+                    says what else would work.";
+        return (text.to_owned(), Token::Warning);
+    }
+    match model.key {
+        KeyState::Absent => {
+            let text =
+                format!("{name} has no key: /login gives it one, ctrl+l chooses another model.");
+            (text, Token::Warning)
+        }
+        KeyState::NotNeeded => (format!("{name} is ready; it needs no key."), Token::Success),
+        KeyState::Present => (
+            format!("{name} is ready: its key is there."),
+            Token::Success,
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_cut_on_a_small_screen() {
+        let text = |height| -> Vec<String> {
+            let rows = rows(40, height, None);
+            rows.iter().map(Row::text).collect()
+        };
+        assert!(text(40).len() > 12);
+        let small = text(6);
+        assert!(small.len() <= 6, "{small:?}");
+        assert_eq!(
+            small.last().map(|row| row.trim_end().ends_with("exit")),
+            Some(true)
+        );
+        assert!(
+            small.iter().all(|row| row.chars().count() <= 40),
+            "{small:?}"
+        );
+    }
+}
