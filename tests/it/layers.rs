@@ -1,126 +1,73 @@
-//! Holds the shape of the sources: imports point down, heavy crates stay where they belong, files stay
-//! small. Reads text only, so it runs in milliseconds.
+//! The shape of the sources that the compiler cannot check: which crates may use the heavy dependencies, what the
+//! program and its modes may know, where code is unsafe, and how long a file may be. Reads text only.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Top-level modules of `src/`, and what each may name after `crate::`.
-const LAYERS: &[(&str, &[&str])] = &[
-    ("base", &[]),
-    ("llm", &["base"]),
-    ("agent", &["base", "llm"]),
-    ("coding", &["base", "llm", "agent"]),
-    ("rpc", &["base", "llm", "agent", "coding"]),
-    ("term", &["base"]),
-    ("modes", &["base", "llm", "agent", "coding", "rpc", "term"]),
-    (
-        "cli",
-        &["base", "llm", "agent", "coding", "rpc", "term", "modes"],
-    ),
-    ("lib", &["cli"]),
-    ("main", &[]),
+/// Dependencies that only some crates may have.
+const DEPENDENCIES: &[(&str, &[&str])] = &[
+    ("anyhow", &["osier", "tui"]),
+    ("axum", &["serve"]),
+    ("clap", &["osier"]),
+    ("crossterm", &["term", "tui"]),
+    ("jsonschema", &["agent"]),
+    ("mlua", &["extensions"]),
+    ("ratatui", &["term", "tui"]),
+    ("reqwest", &["llm", "mcp", "rpc"]),
+    ("rmcp", &["mcp"]),
+    ("rusqlite", &["index", "proxy"]),
+    ("syntect", &["term"]),
 ];
 
-/// Crates that only some folders may name.
-const CRATES: &[(&str, &[&str])] = &[
-    ("ratatui", &["src/term/", "src/modes/tui/"]),
-    ("crossterm", &["src/term/", "src/modes/tui/"]),
-    // The transport of `rmcp` is generic over a client, which has to be made and named.
+/// Clients of a session never depend on one another, and the toolkit depends on nothing but the foundation.
+const FORBIDDEN: &[(&str, &[&str])] = &[
+    ("acp", &["serve", "tui"]),
+    ("serve", &["acp", "tui"]),
+    ("tui", &["acp", "serve"]),
     (
-        "reqwest",
-        &["src/llm/", "src/coding/mcp/", "src/rpc/remote/"],
+        "term",
+        &["agent", "llm", "markdown", "protocol", "session", "store"],
     ),
-    ("rmcp", &["src/coding/mcp/"]),
-    ("syntect", &["src/term/"]),
-    ("jsonschema", &["src/agent/"]),
-    ("anyhow", &["src/cli/", "src/modes/"]),
-    ("axum", &["src/modes/serve/"]),
-    ("clap", &["src/cli/"]),
-    ("rusqlite", &["src/coding/library/", "src/coding/relay/"]),
 ];
 
-/// Modes never name one another.
-const MODES: &[&str] = &["tui", "print", "json", "rpc", "acp", "serve"];
-
-/// Lines of a file, its trailing test module not counted.
+/// Lines of a file, its tests included.
 const LINE_LIMIT: usize = 600;
 
 #[test]
-fn imports_point_down() {
+fn heavy_dependencies_stay_in_their_crates() {
     let mut faults = Vec::new();
-    for source in sources() {
-        let layer = source.layer();
-        let Some((_, allowed)) = LAYERS.iter().find(|(name, _)| *name == layer) else {
-            faults.push(format!(
-                "{}: layer `{layer}` is not in the table",
-                source.path.display()
-            ));
-            continue;
-        };
-        for (line, target) in source.names_after("crate::") {
-            let known = LAYERS.iter().any(|(name, _)| *name == target);
-            if known && target != layer && !allowed.contains(&target.as_str()) {
-                faults.push(format!(
-                    "{}:{line}: {layer} names {target}",
-                    source.path.display()
-                ));
+    for (name, manifest) in manifests() {
+        for (dependency, allowed) in DEPENDENCIES {
+            if depends_on(&manifest, dependency) && !allowed.contains(&name.as_str()) {
+                faults.push(format!("{name} depends on {dependency}"));
             }
         }
     }
-    assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+    assert_eq!(faults, Vec::<String>::new());
 }
 
 #[test]
-fn heavy_crates_stay_in_their_folders() {
+fn clients_do_not_depend_on_one_another() {
     let mut faults = Vec::new();
-    for source in sources() {
-        let path = source.path.to_string_lossy().into_owned();
-        for (name, folders) in CRATES {
-            if folders.iter().any(|folder| path.starts_with(folder)) {
-                continue;
-            }
-            for (number, line) in source.code.lines().enumerate() {
-                let code = line.split("//").next().unwrap_or_default();
-                if code.contains(&format!("{name}::")) {
-                    faults.push(format!("{path}:{}: names `{name}`", number + 1));
-                }
+    for (name, manifest) in manifests() {
+        let forbidden = FORBIDDEN.iter().find(|(of, _)| *of == name);
+        for other in forbidden.map_or(&[][..], |(_, others)| others) {
+            if depends_on(&manifest, &format!("osier-{other}")) {
+                faults.push(format!("{name} depends on {other}"));
             }
         }
     }
-    assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+    assert_eq!(faults, Vec::<String>::new());
 }
 
 #[test]
-fn modes_do_not_know_one_another() {
-    let mut faults = Vec::new();
-    for source in sources() {
-        let path = source.path.to_string_lossy().into_owned();
-        let Some(rest) = path.strip_prefix("src/modes/") else {
-            continue;
-        };
-        let own = rest.split(['/', '.']).next().unwrap_or_default();
-        if !MODES.contains(&own) {
-            continue;
-        }
-        for (line, target) in source.names_after("modes::") {
-            if target != own && MODES.contains(&target.as_str()) {
-                faults.push(format!("{path}:{line}: {own} names {target}"));
-            }
-        }
-    }
-    assert!(faults.is_empty(), "\n{}", faults.join("\n"));
-}
-
-/// The lint names each place, and this names them all.
-#[test]
-fn one_file_alone_is_unsafe() {
-    let may = |source: &Source| source.code.contains("unsafe_code");
-    let sources = sources();
-    let found = sources.iter().filter(|source| may(source));
-    let found: Vec<String> = found
+fn unsafe_code_is_in_one_file() {
+    let found: Vec<String> = sources()
+        .into_iter()
+        .filter(|source| source.code.contains("unsafe_code"))
         .map(|source| source.path.display().to_string())
         .collect();
-    assert_eq!(found, ["src/base/allocator.rs"]);
+    assert_eq!(found, ["crates/base/src/allocator.rs"]);
 }
 
 #[test]
@@ -131,47 +78,46 @@ fn files_stay_small() {
         .filter(|(lines, _)| *lines > LINE_LIMIT)
         .map(|(lines, path)| format!("{path}: {lines} lines, the limit is {LINE_LIMIT}"))
         .collect();
-    assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+    assert_eq!(faults, Vec::<String>::new());
+}
+
+/// Whether the `[dependencies]` of a manifest name a crate.
+fn depends_on(manifest: &str, name: &str) -> bool {
+    let tables = manifest.split("\n[");
+    tables
+        .filter(|table| table.starts_with("dependencies]") || table.starts_with("target."))
+        .flat_map(str::lines)
+        .any(|line| {
+            let key = line.split(['.', ' ', '=']).next();
+            key == Some(name)
+        })
+}
+
+/// The name of each crate and its manifest; the program is `osier`.
+fn manifests() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |path: PathBuf| fs::read_to_string(path).unwrap();
+    let mut found = vec![("osier".to_owned(), read(root.join("Cargo.toml")))];
+    for entry in fs::read_dir(root.join("crates")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        found.push((name, read(path.join("Cargo.toml"))));
+    }
+    assert!(found.len() > 20, "the crates were not found");
+    found
 }
 
 struct Source {
     path: PathBuf,
-    /// Without the trailing test module.
     code: String,
-}
-
-impl Source {
-    fn layer(&self) -> String {
-        let first = self.path.components().nth(1).unwrap();
-        first
-            .as_os_str()
-            .to_string_lossy()
-            .trim_end_matches(".rs")
-            .to_owned()
-    }
-
-    /// Line numbers and names that follow `prefix`.
-    fn names_after(&self, prefix: &str) -> Vec<(usize, String)> {
-        let name = |rest: &str| {
-            rest.chars()
-                .take_while(|char| char.is_alphanumeric() || *char == '_')
-                .collect::<String>()
-        };
-        let lines = self.code.lines().enumerate();
-        lines
-            .flat_map(|(number, line)| {
-                line.split(prefix)
-                    .skip(1)
-                    .map(move |rest| (number + 1, name(rest)))
-            })
-            .collect()
-    }
 }
 
 fn sources() -> Vec<Source> {
     let mut found = Vec::new();
-    collect(Path::new("src"), &mut found);
-    assert!(found.len() > 50, "the sources were not found");
+    for folder in ["src", "crates"] {
+        collect(Path::new(folder), &mut found);
+    }
+    assert!(found.len() > 500, "the sources were not found");
     found
 }
 
@@ -181,12 +127,7 @@ fn collect(folder: &Path, found: &mut Vec<Source>) {
         if path.is_dir() {
             collect(&path, found);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
-            let text = fs::read_to_string(&path).unwrap();
-            let code = text
-                .split("#[cfg(test)]\nmod ")
-                .next()
-                .unwrap_or_default()
-                .to_owned();
+            let code = fs::read_to_string(&path).unwrap();
             found.push(Source { path, code });
         }
     }

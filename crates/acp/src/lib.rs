@@ -366,7 +366,7 @@ fn greeting(offers: Offers) -> Value {
     json!({
         "protocolVersion": PROTOCOL,
         "agentInfo": {
-            "name": env!("CARGO_PKG_NAME"),
+            "name": osier_base::PROGRAM,
             "title": "osier",
             "version": env!("CARGO_PKG_VERSION"),
         },

@@ -1,10 +1,6 @@
 //! The loop: requests, tools, queues, retries. `Op` goes in, `Event` comes out. Knows neither which
 //! tools exist nor where sessions live.
 
-#[expect(
-    clippy::module_inception,
-    reason = "the handle of an agent is called Agent"
-)]
 mod agent;
 mod call;
 pub mod change;

@@ -22,3 +22,6 @@ pub mod redact;
 pub mod signals;
 pub mod text;
 pub mod watch;
+
+/// The name of the program, as other programs are told it.
+pub const PROGRAM: &str = "osier";

@@ -298,7 +298,7 @@ impl Dispatcher {
         }
         let greeting = Greeting {
             protocol: PROTOCOL,
-            name: env!("CARGO_PKG_NAME").to_owned(),
+            name: osier_base::PROGRAM.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             line_limit: LINE_LIMIT,
             commands: all().map(|command| command.name.to_owned()).collect(),

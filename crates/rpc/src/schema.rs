@@ -4,12 +4,15 @@
 /// `docs/rpc.schema.json`.
 pub const TEXT: &str = include_str!("../../../docs/rpc.schema.json");
 
-#[cfg(all(test, feature = "schema"))]
+#[cfg(test)]
+#[cfg(feature = "schema")]
 mod generator;
-#[cfg(all(test, feature = "schema"))]
+#[cfg(test)]
+#[cfg(feature = "schema")]
 mod page;
 
-#[cfg(all(test, feature = "schema"))]
+#[cfg(test)]
+#[cfg(feature = "schema")]
 mod tests {
     use std::path::Path;
 

@@ -12,7 +12,8 @@ mod gate;
 mod html;
 mod limits;
 mod listen;
-#[cfg(all(test, feature = "schema"))]
+#[cfg(test)]
+#[cfg(feature = "schema")]
 mod openapi;
 mod outbox;
 mod painter;

@@ -106,7 +106,7 @@ struct Offered {
 
 pub(super) async fn status(State(server): State<Arc<Server>>) -> Json<ServerStatus> {
     Json(ServerStatus {
-        name: env!("CARGO_PKG_NAME").to_owned(),
+        name: osier_base::PROGRAM.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         protocol: PROTOCOL,
         sessions: server.hosts.list().len(),

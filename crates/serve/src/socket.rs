@@ -204,7 +204,7 @@ impl Client {
         speaks(protocol)?;
         let data = json!({
             "protocol": PROTOCOL,
-            "name": env!("CARGO_PKG_NAME"),
+            "name": osier_base::PROGRAM,
             "version": env!("CARGO_PKG_VERSION"),
         });
         self.out.push(answer(id, "hello", &data));

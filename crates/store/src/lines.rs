@@ -49,12 +49,12 @@ impl<'a> Lines<'a> {
     }
 
     /// The next line, or `None` at the end of the file.
-    pub fn next(&mut self) -> io::Result<Option<Line<'_>>> {
-        self.next_within(usize::MAX)
+    pub fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
+        self.next_line_within(usize::MAX)
     }
 
     /// The next line; `InvalidData` when it has more than `limit` bytes.
-    pub(super) fn next_within(&mut self, limit: usize) -> io::Result<Option<Line<'_>>> {
+    pub(super) fn next_line_within(&mut self, limit: usize) -> io::Result<Option<Line<'_>>> {
         let newline = loop {
             let unseen = &self.buffer[self.start + self.searched..self.end];
             if let Some(at) = memchr::memchr(b'\n', unseen) {
@@ -158,7 +158,7 @@ mod tests {
         file.write_all(bytes).unwrap();
         let mut lines = Lines::new(&file);
         let mut found = Vec::new();
-        while let Some(line) = lines.next().unwrap() {
+        while let Some(line) = lines.next_line().unwrap() {
             found.push((line.offset, line.bytes.to_vec(), line.terminated));
         }
         found
@@ -192,19 +192,19 @@ mod tests {
         assert_eq!(lines.skip_longer(BLOCK).unwrap(), Some(behind));
         assert!(lines.buffer.len() <= 4 * BLOCK);
         assert_eq!(lines.skip_longer(BLOCK).unwrap(), None);
-        let line = lines.next().unwrap().unwrap();
+        let line = lines.next_line().unwrap().unwrap();
         assert_eq!((line.offset, line.bytes), (behind, &b"two"[..]));
         assert_eq!(lines.skip_longer(BLOCK).unwrap(), None);
-        assert!(lines.next().unwrap().is_none());
+        assert!(lines.next_line().unwrap().is_none());
     }
 
     #[test]
     fn a_first_line_over_the_limit_is_an_error() {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(b"12345\n").unwrap();
-        let error = Lines::new(&file).next_within(4).unwrap_err();
+        let error = Lines::new(&file).next_line_within(4).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidData);
         let mut lines = Lines::new(&file);
-        assert!(lines.next_within(5).unwrap().is_some());
+        assert!(lines.next_line_within(5).unwrap().is_some());
     }
 }

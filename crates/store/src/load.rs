@@ -145,7 +145,7 @@ pub(super) fn scan(file: &File, path: &Path, stop: &AtomicBool) -> Result<Scan, 
     }
     let mut lines = Lines::new(file);
     let first = lines
-        .next_within(HEADER_LIMIT)
+        .next_line_within(HEADER_LIMIT)
         .map_err(|error| match error.kind() {
             std::io::ErrorKind::InvalidData => not_a_session("its first line is no header"),
             _ => failed(error),
@@ -157,7 +157,7 @@ pub(super) fn scan(file: &File, path: &Path, stop: &AtomicBool) -> Result<Scan, 
     reading
         .tree
         .reserve((metadata.len() / USUAL_LENGTH) as usize);
-    while let Some(line) = lines.next().map_err(failed)? {
+    while let Some(line) = lines.next_line().map_err(failed)? {
         reading.line(&line);
         if stop.load(Ordering::Relaxed) {
             return Err(SessionError::Closed);

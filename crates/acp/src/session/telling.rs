@@ -97,7 +97,7 @@ impl Session {
             }
             osier_agent::Event::TurnEnd { .. } => self.tell_usage().await,
             osier_agent::Event::Notice { severity, text } => {
-                self.tell_notice(severity, &text).await
+                self.tell_notice(severity, &text).await;
             }
             osier_agent::Event::CompactionStart { .. } => self.tell_compaction(None).await,
             osier_agent::Event::CompactionEnd { outcome, .. } => {

@@ -1,0 +1,384 @@
+use std::fs;
+use std::sync::Mutex;
+
+use tokio_util::sync::CancellationToken;
+
+use super::super::testing::{Bench, text};
+use super::*;
+use osier_agent::{Output, ToolUpdate, UpdateSink};
+
+/// Waits until `path` holds a line, and gives it.
+async fn line_in(path: &std::path::Path) -> String {
+    loop {
+        match fs::read_to_string(path) {
+            Ok(text) if text.ends_with('\n') => return text.trim().to_owned(),
+            _ => tokio::task::yield_now().await,
+        }
+    }
+}
+
+fn is_alive(pid: &str) -> bool {
+    // A zombie nobody reaps is dead enough.
+    fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+async fn wait_until_dead(pid: &str) {
+    while is_alive(pid) {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn output_exit_code_and_details_are_told() {
+    let bench = Bench::new();
+    let output = bench
+        .run("bash", json!({"command": "pwd; echo err >&2"}))
+        .await;
+    let cwd = bench.workspace.cwd().display();
+    assert_eq!(text(&output), format!("{cwd}\nerr\n"));
+    assert_eq!(output.status, ToolStatus::Success);
+    let details: BashDetails = serde_json::from_value(output.details).unwrap();
+    let expected = BashDetails {
+        command: "pwd; echo err >&2".to_owned(),
+        exit_code: Some(0),
+        duration: details.duration,
+        ..BashDetails::default()
+    };
+    assert_eq!(details, expected);
+
+    let output = bench.run("bash", json!({"command": "true"})).await;
+    assert_eq!(text(&output), "(no output)");
+}
+
+#[tokio::test]
+async fn failures_keep_their_output() {
+    let bench = Bench::new();
+    for (command, message, start) in [
+        (
+            "echo out; exit 3",
+            "exit code 3",
+            "out\n[exit code 3, after ",
+        ),
+        (
+            "kill -SEGV $$",
+            "ended by SIGSEGV, exit code 139",
+            "(no output)\n[ended by SIGSEGV",
+        ),
+        (
+            "(exit 137)",
+            "exit code 137 (SIGKILL)",
+            "(no output)\n[exit code 137 (SIGKILL), after ",
+        ),
+    ] {
+        let output = bench.run("bash", json!({"command": command})).await;
+        let message = message.to_owned();
+        assert_eq!(output.status, ToolStatus::ExecutionError { message });
+        assert!(text(&output).starts_with(start), "{}", text(&output));
+    }
+}
+
+#[tokio::test]
+async fn a_prompt_finds_no_terminal_and_no_input() {
+    let bench = Bench::new();
+    let command = "read -r line || echo eof; tty; : </dev/tty";
+    let output = bench.run("bash", json!({"command": command})).await;
+    assert!(
+        text(&output).starts_with("eof\nnot a tty\n"),
+        "{}",
+        text(&output)
+    );
+}
+
+#[tokio::test]
+async fn a_command_that_asks_is_told_of() {
+    let bench = Bench::new();
+    let advice = "it seems to ask for input, which it cannot get";
+    // One that gives up at the end of its input, one that waits for something else for ever.
+    for (arguments, expected) in [
+        (
+            json!({"command": "printf 'Proceed? [y/N] '; read -r answer"}),
+            true,
+        ),
+        (
+            json!({"command": "printf 'Password: '; sleep 600", "timeout": 0.2}),
+            true,
+        ),
+        (json!({"command": "echo done; exit 1"}), false),
+    ] {
+        let output = bench.run("bash", arguments.clone()).await;
+        assert!(!output.status.is_success());
+        assert_eq!(text(&output).contains(advice), expected, "{arguments}");
+    }
+    let command = "printf 'Overwrite? (yes/no) '; sleep 600";
+    bench
+        .run("bash", json!({"command": command, "background": true}))
+        .await;
+    let mut seen = String::new();
+    while !seen.contains("Overwrite") {
+        tokio::task::yield_now().await;
+        seen = text(&bench.run("bash", json!({"job": "job1"})).await);
+    }
+    assert!(seen.contains(advice), "{seen}");
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn the_terminal_of_the_caller_is_out_of_reach() {
+    let bench = Bench::new();
+    let command = "stty raw -echo 2>&1; { echo x >/dev/tty; } 2>/dev/null || echo no tty; \
+        cut -d' ' -f6 /proc/$$/stat; echo $$";
+    let output = text(&bench.run("bash", json!({"command": command})).await);
+    let lines: Vec<&str> = output.lines().collect();
+    assert!(lines[0].contains("stty"), "{output}");
+    assert_eq!(lines[1], "no tty", "{output}");
+    // A session of its own, led by the shell.
+    assert_eq!(lines[2], lines[3], "{output}");
+}
+
+#[tokio::test]
+async fn any_bytes_come_through_as_plain_text() {
+    let bench = Bench::new();
+    let command = r"printf 'a\0b\377c\033]0;title\007\033[31mred\033[0m\n\033[2J\033[Hend\n'";
+    let output = bench.run("bash", json!({"command": command})).await;
+    assert_eq!(text(&output), "ab\u{fffd}cred\nend\n");
+}
+
+#[tokio::test]
+async fn closed_pipes_end_nothing_but_their_writer() {
+    let bench = Bench::new();
+    // `yes` dies of SIGPIPE as in any shell: Rust programs ignore it unless told otherwise.
+    let command = "yes | head -n 1; echo ${PIPESTATUS[0]}; exec >&- 2>&-; sleep 0.05; exit 4";
+    let output = bench.run("bash", json!({"command": command})).await;
+    assert_eq!(output.details["exitCode"], 4);
+    assert!(
+        text(&output).starts_with("y\n141\n[exit code 4"),
+        "{}",
+        text(&output)
+    );
+}
+
+#[tokio::test]
+async fn an_interrupt_leaves_nothing_behind_and_keeps_the_output() {
+    let bench = Bench::new();
+    let cancel = CancellationToken::new();
+    let command = "trap '' TERM; echo partial; \
+        (trap '' TERM; echo $BASHPID >inner; while :; do sleep 60; done) & \
+        (setsid bash -c 'trap \"\" TERM; echo $$ >daemon; while :; do sleep 60; done') & \
+        while :; do sleep 60; done";
+    let interrupt = async {
+        let inner = line_in(&bench.path("inner")).await;
+        let daemon = line_in(&bench.path("daemon")).await;
+        cancel.cancel();
+        (inner, daemon)
+    };
+    let run = bench.run_with(
+        "bash",
+        json!({"command": command}),
+        &cancel,
+        UpdateSink::discard(),
+    );
+    let (output, (inner, daemon)) = tokio::join!(run, interrupt);
+    assert_eq!(output.status, ToolStatus::Aborted);
+    assert!(text(&output).starts_with("partial\n[interrupted by the user after "));
+    wait_until_dead(&inner).await;
+    wait_until_dead(&daemon).await;
+}
+
+#[tokio::test]
+async fn a_timeout_keeps_the_output() {
+    let bench = Bench::new();
+    let arguments = json!({"command": "echo partial; sleep 600", "timeout": 0.2});
+    let output = bench.run("bash", arguments).await;
+    assert_eq!(output.status, ToolStatus::Timeout { timeout_ms: 200 });
+    assert!(
+        text(&output).starts_with("partial\n[timed out after "),
+        "{}",
+        text(&output)
+    );
+    assert_eq!(output.details["signal"], "SIGTERM");
+}
+
+#[tokio::test]
+async fn a_flood_is_bounded_and_kept_whole_in_a_private_file() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let bench = Bench::new();
+    let sent: Arc<Mutex<Vec<(usize, u64)>>> = Arc::default();
+    let sink = Arc::clone(&sent);
+    let updates = UpdateSink::new(move |update| {
+        let ToolUpdate::Output(Output { text, skipped, .. }) = update else {
+            panic!("{update:?}");
+        };
+        sink.lock().unwrap().push((text.len(), skipped));
+    });
+    let cancel = CancellationToken::new();
+    let command = json!({"command": "yes | head -c 50000000; echo; echo the end"});
+    let output = bench.run_with("bash", command, &cancel, updates).await;
+    assert_eq!(output.status, ToolStatus::Success);
+    assert!(text(&output).len() < 52 * 1024);
+    assert!(text(&output).ends_with("\nthe end\n"));
+    let path = output.details["fullOutputPath"].as_str().unwrap();
+    assert!(text(&output).contains(path));
+    let metadata = fs::metadata(path).unwrap();
+    assert_eq!(metadata.len(), 50_000_009);
+    assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
+    let directory = std::path::Path::new(path).parent().unwrap();
+    assert_eq!(
+        fs::metadata(directory).unwrap().permissions().mode() & 0o777,
+        0o700
+    );
+    let sent = sent.lock().unwrap();
+    assert!(sent.iter().all(|(length, _)| *length <= 16 * 1024));
+    let all: u64 = sent
+        .iter()
+        .map(|(length, skipped)| *length as u64 + skipped)
+        .sum();
+    assert_eq!(all, 50_000_009);
+    let duration = output.details["duration"].as_u64().unwrap();
+    assert!(
+        sent.len() as u64 <= duration / 100 + 2,
+        "{} in {duration} ms",
+        sent.len()
+    );
+}
+
+#[tokio::test]
+async fn the_kept_files_go_with_the_workspace() {
+    let bench = Bench::new();
+    let output = bench.run("bash", json!({"command": "seq 100000"})).await;
+    let path = output.details["fullOutputPath"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let kept = fs::read_to_string(&path).unwrap();
+    assert_eq!(kept.lines().count(), 100_000);
+    drop(bench);
+    assert!(!std::path::Path::new(&path).exists());
+}
+
+#[tokio::test]
+async fn what_a_command_leaves_running_may_go_on_writing() {
+    let bench = Bench::new();
+    let command = "(until [ -e go ]; do sleep 0.01; done; echo x; echo y; echo z >done; \
+        exec sleep 600) & echo $!";
+    let output = bench.run("bash", json!({"command": command})).await;
+    let pid = text(&output).trim().to_owned();
+    fs::File::create(bench.path("go")).unwrap();
+    while !bench.path("done").exists() {
+        assert!(is_alive(&pid));
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn what_a_command_leaves_running_ends_with_the_workspace() {
+    let bench = Bench::new();
+    let output = bench
+        .run("bash", json!({"command": "sleep 600 & echo $!"}))
+        .await;
+    let pid = text(&output).trim().to_owned();
+    assert!(is_alive(&pid));
+    drop(bench);
+    wait_until_dead(&pid).await;
+}
+
+#[tokio::test]
+async fn a_job_runs_on_is_read_in_parts_and_killed() {
+    let bench = Bench::new();
+    let command = "echo $$; until [ -e go ]; do sleep 0.01; done; echo more; sleep 600";
+    let output = bench
+        .run("bash", json!({"command": command, "background": true}))
+        .await;
+    assert_eq!(
+        output.details["job"],
+        json!({"id": "job1", "running": true})
+    );
+    let mut first = String::new();
+    while !first.contains('\n') {
+        let output = bench.run("bash", json!({"job": "job1"})).await;
+        first = text(&output)
+            .replace("(no new output)\n", "")
+            .split('[')
+            .next()
+            .unwrap()
+            .to_owned();
+        tokio::task::yield_now().await;
+    }
+    let pid = first.trim().to_owned();
+    fs::File::create(bench.path("go")).unwrap();
+    let mut second = String::new();
+    while !second.starts_with("more\n[job1 running for ") {
+        tokio::task::yield_now().await;
+        second = text(
+            &bench
+                .run("bash", json!({"job": "job1", "action": "read"}))
+                .await,
+        );
+    }
+    let list = bench.run("bash", json!({"action": "list"})).await;
+    assert!(
+        text(&list).starts_with("job1 running for "),
+        "{}",
+        text(&list)
+    );
+    assert!(text(&list).ends_with(command));
+    let killed = bench
+        .run("bash", json!({"job": "job1", "action": "kill"}))
+        .await;
+    assert!(text(&killed).contains("[job1 ended by SIGTERM, exit code 143, after "));
+    assert!(!is_alive(&pid));
+}
+
+#[tokio::test]
+async fn reading_a_job_can_wait_for_its_end() {
+    let bench = Bench::new();
+    bench
+        .run(
+            "bash",
+            json!({"command": "echo done; exit 2", "background": true}),
+        )
+        .await;
+    let output = bench
+        .run("bash", json!({"job": "job1", "timeout": 60}))
+        .await;
+    assert!(
+        text(&output).starts_with("done\n[job1 exit code 2, after "),
+        "{}",
+        text(&output)
+    );
+    assert_eq!(output.details["exitCode"], 2);
+}
+
+#[tokio::test]
+async fn jobs_end_with_the_workspace() {
+    let bench = Bench::new();
+    let command = "trap '' TERM; echo $$ >pid; while :; do sleep 60; done";
+    bench
+        .run("bash", json!({"command": command, "background": true}))
+        .await;
+    let pid = line_in(&bench.path("pid")).await;
+    drop(bench);
+    wait_until_dead(&pid).await;
+}
+
+#[tokio::test]
+async fn what_makes_no_sense_is_refused() {
+    let bench = Bench::new();
+    for (arguments, expected) in [
+        (
+            json!({}),
+            "invalid arguments: give a command, or an action and a job",
+        ),
+        (
+            json!({"command": "x", "timeout": 0}),
+            "invalid arguments: timeout must be more than 0 seconds",
+        ),
+        (
+            json!({"action": "kill", "job": "job9"}),
+            "no job `job9`; jobs: there is none",
+        ),
+    ] {
+        let output = bench.run("bash", arguments).await;
+        assert_eq!(text(&output), expected);
+        assert!(!output.status.is_success());
+    }
+}

@@ -1,0 +1,300 @@
+use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
+
+use proptest::prelude::*;
+
+use super::super::testing::{Bench, patched, text};
+use super::*;
+
+/// A bench with the file `f`, which the model has read.
+async fn known(contents: &str) -> Bench {
+    let bench = Bench::new();
+    bench.put("f", contents);
+    bench.run("read", json!({"file_path": "f"})).await;
+    bench
+}
+
+async fn edit_text(bench: &Bench, arguments: Value) -> String {
+    text(&bench.run("edit", arguments).await)
+}
+
+#[tokio::test]
+async fn the_outcome_is_told_to_model_and_interface() {
+    let bench = known("\u{feff}a\r\nb\r\nc").await;
+    let arguments = json!({"file_path": "f", "old_string": "b\nc", "new_string": "x\ny\nc"});
+    let output = bench.run("edit", arguments).await;
+    assert_eq!(bench.get("f"), "\u{feff}a\r\nx\r\ny\r\nc");
+    assert!(
+        text(&output).starts_with("Changed 1 place in `f` (+2 -1 lines)\n@@ -1,3 +1,4 @@\n")
+    );
+    let details: EditDetails = serde_json::from_value(output.details).unwrap();
+    let expected = EditDetails {
+        file_path: bench.path("f").display().to_string(),
+        old_string: "b\nc".to_owned(),
+        new_string: "x\ny\nc".to_owned(),
+        match_count: 1,
+        lines_changed: 2,
+        lines_added: 2,
+        lines_removed: 1,
+        first_changed_line: Some(2),
+        diff: details.diff.clone(),
+        ..EditDetails::default()
+    };
+    assert_eq!(details, expected);
+}
+
+#[tokio::test]
+async fn several_edits_are_made_at_once_or_not_at_all() {
+    let bench = known("one\ntwo\nthree\n").await;
+    let edits = json!({"file_path": "f", "edits": [
+        {"old_string": "one", "new_string": "two"},
+        {"old_string": "two", "new_string": "one"},
+    ]});
+    let output = bench.run("edit", edits).await;
+    assert_eq!(bench.get("f"), "two\none\nthree\n");
+    assert_eq!(output.details["matchCount"], 2);
+    assert_eq!(output.details["edits"][1]["oldString"], "two");
+    let failing = json!({"file_path": "f", "edits": [
+        {"old_string": "three", "new_string": "3"},
+        {"old_string": "four", "new_string": "4"},
+    ]});
+    let message = edit_text(&bench, failing).await;
+    assert!(
+        message.starts_with("edit 2: old_string was not found in `f`"),
+        "{message}"
+    );
+    assert!(message.ends_with("\nNothing was changed"), "{message}");
+    assert_eq!(bench.get("f"), "two\none\nthree\n");
+}
+
+#[tokio::test]
+async fn failures_show_where_to_look() {
+    let bench = known("fn main() {\n\tlet total = 1;\n}\nlet a;\nlet a;\n").await;
+    for (old, expected) in [
+        (
+            "    let totals = 1;",
+            "old_string was not found in `f`. The closest places:\n     2\t\tlet total = 1;\nCopy the text exactly as the file has it",
+        ),
+        (
+            "zzzqqq",
+            "old_string was not found in `f`, nor anything like it; read the file again",
+        ),
+        (
+            "let a;",
+            "old_string occurs in `f` in lines 4, 5; add surrounding lines to make it unique, or set replace_all",
+        ),
+    ] {
+        let arguments = json!({"file_path": "f", "old_string": old, "new_string": "new"});
+        assert_eq!(edit_text(&bench, arguments).await, expected);
+    }
+}
+
+#[tokio::test]
+async fn a_normalised_match_is_reported_and_needs_the_file_read() {
+    let bench = Bench::new();
+    bench.put("f", "say \u{201c}hi\u{201d}\n");
+    let arguments = json!({"file_path": "f", "old_string": "say \"hi\"", "new_string": "x"});
+    let message = edit_text(&bench, arguments.clone()).await;
+    assert!(message.ends_with("which was not read in this session; read it first"));
+    bench.run("read", json!({"file_path": "f"})).await;
+    let output = bench.run("edit", arguments).await;
+    assert!(text(&output).contains("the file had:\nsay \u{201c}hi\u{201d}\n"));
+    assert_eq!(output.details["fuzzy"], true);
+    assert_eq!(bench.get("f"), "x\n");
+}
+
+#[tokio::test]
+async fn an_unread_file_may_be_edited_exactly() {
+    let bench = Bench::new();
+    bench.put("f", "a\n");
+    for (old, new) in [("a", "b"), ("b", "c")] {
+        let arguments = json!({"file_path": "f", "old_string": old, "new_string": new});
+        assert!(bench.run("edit", arguments).await.status.is_success());
+    }
+    assert_eq!(bench.get("f"), "c\n");
+}
+
+#[tokio::test]
+async fn a_file_changed_by_others_is_refused_until_read_again() {
+    let bench = known("a\nb\n").await;
+    bench.put("f", "a\nother\n");
+    let arguments = json!({"file_path": "f", "old_string": "a", "new_string": "x"});
+    assert_eq!(
+        edit_text(&bench, arguments.clone()).await,
+        changed_on_disk("f")
+    );
+    assert_eq!(bench.get("f"), "a\nother\n");
+    bench.run("read", json!({"file_path": "f"})).await;
+    assert!(bench.run("edit", arguments).await.status.is_success());
+    // One's own edit is no change of others.
+    let again = json!({"file_path": "f", "old_string": "x", "new_string": "y"});
+    assert!(bench.run("edit", again).await.status.is_success());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Through the tool, on a file: what it says it changed is what changed, whatever stands around.
+    #[test]
+    fn the_file_changes_as_the_call_and_its_diff_say(
+        mark in "\u{feff}?",
+        before in "([ab“é]{0,4}\r?\n){0,8}[ab \t]{0,3}",
+        new in "[abé \n]{0,12}",
+        after in "[ab \t]{0,3}(\r?\n[ab“é]{0,4}){0,8}",
+    ) {
+        let old = format!("{mark}{before}<old>{after}");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let (text, output) = runtime.block_on(async {
+            let bench = known(&old).await;
+            let arguments = json!({"file_path": "f", "old_string": "<old>", "new_string": new});
+            let output = bench.run("edit", arguments).await;
+            (bench.get("f"), output)
+        });
+        let details: EditDetails = serde_json::from_value(output.details).unwrap();
+        prop_assert_eq!(patched(&old, &details.diff), text.as_str());
+        let inside = text
+            .strip_prefix(&format!("{mark}{before}"))
+            .and_then(|rest| rest.strip_suffix(after.as_str()))
+            .expect("the surroundings changed");
+        prop_assert_eq!(inside.replace("\r\n", "\n"), new);
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_became_a_link_is_refused() {
+    let bench = known("a\n").await;
+    bench.put("elsewhere/g", "a\n");
+    fs::remove_file(bench.path("f")).unwrap();
+    symlink("elsewhere/g", bench.path("f")).unwrap();
+    let edit = json!({"file_path": "f", "old_string": "a", "new_string": "b"});
+    assert_eq!(edit_text(&bench, edit.clone()).await, changed_on_disk("f"));
+    let write = json!({"file_path": "f", "content": "b"});
+    let output = bench.run("write", write).await;
+    assert_eq!(text(&output), changed_on_disk("f"));
+    assert_eq!(bench.get("elsewhere/g"), "a\n");
+    // Who has read it knows what it is now.
+    bench.run("read", json!({"file_path": "f"})).await;
+    assert!(bench.run("edit", edit).await.status.is_success());
+    assert_eq!(bench.get("elsewhere/g"), "b\n");
+    assert!(bench.path("f").is_symlink());
+}
+
+#[tokio::test]
+async fn a_directory_that_became_a_link_is_refused_and_a_removed_one_is_said() {
+    let bench = Bench::new();
+    bench.put("dir/f", "a\n");
+    bench.put("other/f", "a\n");
+    bench.run("read", json!({"file_path": "dir/f"})).await;
+    fs::remove_dir_all(bench.path("dir")).unwrap();
+    let edit = json!({"file_path": "dir/f", "old_string": "a", "new_string": "b"});
+    assert_eq!(
+        edit_text(&bench, edit.clone()).await,
+        "`dir/f` does not exist"
+    );
+    symlink("other", bench.path("dir")).unwrap();
+    assert_eq!(edit_text(&bench, edit).await, changed_on_disk("dir/f"));
+    assert_eq!(bench.get("other/f"), "a\n");
+}
+
+#[tokio::test]
+async fn mode_and_owner_stay_and_other_names_are_told_of() {
+    let bench = known("a\n").await;
+    let path = bench.path("f");
+    let root = rustix::process::geteuid().is_root();
+    if root {
+        chown(&path, Some(1234), Some(2345)).unwrap();
+    }
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o741)).unwrap();
+    fs::hard_link(&path, bench.path("twin")).unwrap();
+    let edit = json!({"file_path": "f", "old_string": "a", "new_string": "b"});
+    let told = edit_text(&bench, edit).await;
+    let note = "[it had another name, a hard link, which keeps the old contents]";
+    assert!(told.ends_with(note), "{told}");
+    assert_eq!(
+        (bench.get("f").as_str(), bench.get("twin").as_str()),
+        ("b\n", "a\n")
+    );
+    let metadata = fs::metadata(&path).unwrap();
+    assert_eq!(metadata.mode() & 0o7777, 0o741);
+    if root {
+        assert_eq!((metadata.uid(), metadata.gid()), (1234, 2345));
+    }
+}
+
+#[tokio::test]
+async fn one_letter_is_one_however_it_is_composed() {
+    let bench = Bench::new();
+    // A name and a text that are decomposed on disk and composed in the call.
+    bench.put("cafe\u{301}.txt", "un cafe\u{301}\ndeux\n");
+    bench
+        .run("read", json!({"file_path": "caf\u{e9}.txt"}))
+        .await;
+    let edit = json!({"file_path": "caf\u{e9}.txt", "old_string": "un caf\u{e9}", "new_string": "un th\u{e9}"});
+    let output = bench.run("edit", edit).await;
+    assert_eq!(output.details["fuzzy"], true, "{}", text(&output));
+    assert_eq!(bench.get("cafe\u{301}.txt"), "un th\u{e9}\ndeux\n");
+    assert_eq!(fs::read_dir(bench.path("")).unwrap().count(), 1);
+}
+
+#[tokio::test]
+async fn a_file_of_a_hundred_megabytes_is_guarded_without_being_held() {
+    let bench = Bench::new();
+    let path = bench.path("big");
+    let file = fs::File::create(&path).unwrap();
+    file.set_len(100 * 1024 * 1024).unwrap();
+    let edit = json!({"file_path": "big", "old_string": "a", "new_string": "b"});
+    assert_eq!(
+        edit_text(&bench, edit).await,
+        "`big` is too large to be edited (104857600 bytes); use bash: `sed -i`"
+    );
+    // Known by size, times and place.
+    let stamp = Stamp::large(&fs::metadata(&path).unwrap());
+    bench.workspace.ledger.record(&path, stamp);
+    let write = json!({"file_path": "big", "content": "small\n"});
+    std::io::Write::write_all(&mut &file, b"theirs").unwrap();
+    let output = bench.run("write", write.clone()).await;
+    assert_eq!(text(&output), changed_on_disk("big"));
+    let stamp = Stamp::large(&fs::metadata(&path).unwrap());
+    bench.workspace.ledger.record(&path, stamp);
+    assert!(bench.run("write", write).await.status.is_success());
+    assert_eq!(bench.get("big"), "small\n");
+}
+
+#[tokio::test]
+async fn what_cannot_be_edited_says_what_to_do() {
+    let bench = Bench::new();
+    bench.put("main.rs", "x");
+    bench.put("latin", b"caf\xe9");
+    let strings = json!({"old_string": "x", "new_string": "y"});
+    for (path, more, expected) in [
+        (
+            "mian.rs",
+            strings.clone(),
+            "`mian.rs` does not exist; did you mean `main.rs`?",
+        ),
+        (
+            "latin",
+            strings.clone(),
+            "`latin` is not UTF-8 text (first bad byte at 3); use bash to change it",
+        ),
+        ("/", strings, "`/` is not a regular file"),
+        (
+            "main.rs",
+            json!({}),
+            "invalid arguments: give old_string and new_string, or edits",
+        ),
+        (
+            "main.rs",
+            json!({"old_string": "x"}),
+            "invalid arguments: old_string and new_string go together",
+        ),
+        (
+            "main.rs",
+            json!({"old_string": "x", "new_string": "x"}),
+            "old_string and new_string are the same; nothing to change",
+        ),
+    ] {
+        let mut arguments = more;
+        arguments["file_path"] = json!(path);
+        assert_eq!(edit_text(&bench, arguments).await, expected);
+    }
+}
