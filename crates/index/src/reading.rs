@@ -106,7 +106,7 @@ fn next<'a>(lines: &'a mut Lines<'_>) -> io::Result<Option<NextLine<'a>>> {
     if let Some(end) = lines.skip_longer(LONGEST_LINE)? {
         return Ok(Some(NextLine::TooLong(end)));
     }
-    let line = lines.next()?;
+    let line = lines.next_line()?;
     Ok(line.map(|line| {
         if line.terminated {
             NextLine::Whole(line.offset, line.bytes)

@@ -22,8 +22,7 @@ fn wrong_lines_are_reported_and_the_rest_counts() {
 
 #[test]
 fn a_broken_file_leaves_the_defaults_and_names_the_line() {
-    let (settings, problems) =
-        Settings::parse(Path::new("s.toml"), "model = \"a\"\nmouse = \n");
+    let (settings, problems) = Settings::parse(Path::new("s.toml"), "model = \"a\"\nmouse = \n");
     assert_eq!(settings, Settings::default());
     assert_eq!(problems.len(), 1);
     assert_eq!((problems[0].line, problems[0].column), (Some(2), Some(9)));

@@ -193,12 +193,12 @@ impl DraftFile {
 /// that answer already.
 pub(super) fn recover(session: &Path, tree: &SessionTree) -> Option<AssistantMessage> {
     let mut lines = Lines::new(File::open(path_of(session)).ok()?);
-    let base: Base = serde_json::from_slice(lines.next_line().ok()??.bytes).ok()?;
+    let base: Base = serde_json::from_slice(lines.next().ok()??.bytes).ok()?;
     if is_stored(&base, tree) {
         return None;
     }
     let mut builder = MessageBuilder::resume(base.message);
-    while let Ok(Some(line)) = lines.next_line() {
+    while let Ok(Some(line)) = lines.next() {
         // Behind a piece that cannot be read the text would no longer fit together.
         let Ok(delta) = serde_json::from_slice(line.bytes) else {
             break;

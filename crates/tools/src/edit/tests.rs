@@ -23,9 +23,7 @@ async fn the_outcome_is_told_to_model_and_interface() {
     let arguments = json!({"file_path": "f", "old_string": "b\nc", "new_string": "x\ny\nc"});
     let output = bench.run("edit", arguments).await;
     assert_eq!(bench.get("f"), "\u{feff}a\r\nx\r\ny\r\nc");
-    assert!(
-        text(&output).starts_with("Changed 1 place in `f` (+2 -1 lines)\n@@ -1,3 +1,4 @@\n")
-    );
+    assert!(text(&output).starts_with("Changed 1 place in `f` (+2 -1 lines)\n@@ -1,3 +1,4 @@\n"));
     let details: EditDetails = serde_json::from_value(output.details).unwrap();
     let expected = EditDetails {
         file_path: bench.path("f").display().to_string(),
