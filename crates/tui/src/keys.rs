@@ -2,10 +2,8 @@
 
 use std::time::Instant;
 
-use super::action::Action;
 use super::app::{App, Effect};
 use super::command::Command;
-use super::slash;
 use osier_term::component::Cx;
 use osier_term::frame::CursorShape;
 use osier_term::input::{KeyCode, KeyPress};
@@ -54,26 +52,15 @@ impl App {
     }
 
     pub(super) fn on_key(&mut self, key: KeyPress, now: Instant) {
-        if self.writes() {
-            self.editor.note_key(key, self.pending_keys.is_empty());
-        }
         self.one_key(key, now);
         self.serve_editor();
-        while let Some(key) = self.editor.played_key() {
-            if !self.writes() {
-                self.editor.stop_playing();
-                break;
-            }
-            self.one_key(key, now);
-            self.serve_editor();
-        }
     }
 
     fn one_key(&mut self, key: KeyPress, now: Instant) {
         if !self.browsing {
             self.transcript.clear_selection();
         }
-        if self.writes() && self.pending_keys.is_empty() && self.editor_argument(key, now) {
+        if self.writes() && self.pending_keys.is_empty() && self.editor_argument(key) {
             return;
         }
         if self.layers.captures() {
@@ -129,7 +116,7 @@ impl App {
     }
 
     /// A key that the editor waits for, whatever it is bound to. True when it was one.
-    fn editor_argument(&mut self, key: KeyPress, now: Instant) -> bool {
+    fn editor_argument(&mut self, key: KeyPress) -> bool {
         let modal = self.editor.modal();
         if let Some(char) = key.typed().filter(|char| modal.wants(*char)) {
             self.editor.argument(char);
@@ -143,11 +130,6 @@ impl App {
             _ => None,
         };
         match (key.code, bound) {
-            // A command of the program is found in the palette.
-            (KeyCode::Tab, _) if modal.is_commanding() => {
-                self.editor.leave_search();
-                self.command(Command::Palette, now);
-            }
             (_, Some(Edit::FindText)) => self.editor.find_more(false),
             (_, Some(Edit::FindTextBack)) => self.editor.find_more(true),
             (KeyCode::Enter, _) => self.editor.search_key(true),
@@ -190,39 +172,8 @@ impl App {
             match request {
                 Request::Copy(text) => self.effects.push(Effect::Copy(text)),
                 Request::Paste => self.effects.push(Effect::ReadClipboard),
-                Request::Record(register) => self.editor.keep_keys(register),
-                Request::Play {
-                    register,
-                    text,
-                    times,
-                } => self.editor.play(register, &text, times),
-                Request::Command(line) => self.command_line(&line),
-                Request::Say { text, error } => {
-                    self.actions.push(Action::Toast { text, error });
-                }
             }
         }
-    }
-
-    /// A command line of Vim that is not the editor's: its ways to write and to leave, else a slash command.
-    fn command_line(&mut self, line: &str) {
-        let action = match line {
-            "w" | "write" | "wq" | "x" | "xit" => Action::Run(Command::Submit),
-            // What works is stopped first, as Esc would.
-            "q" | "quit" | "close" if !self.activity.is_idle() => Action::Run(Command::Interrupt),
-            "q" | "quit" | "close" if self.roster.is_several() => {
-                Action::Run(Command::CloseSession)
-            }
-            "q" | "quit" | "close" | "q!" | "quit!" | "qa" | "qall" | "qa!" | "qall!" | "cq" => {
-                Action::Quit
-            }
-            line => match slash::parse(&format!("/{line}")) {
-                Some(Ok(actions)) => return self.actions.extend(actions),
-                Some(Err(text)) => Action::Toast { text, error: true },
-                None => return,
-            },
-        };
-        self.actions.push(action);
     }
 
     /// The clipboard's text, for the register that asked for it.

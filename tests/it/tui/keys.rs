@@ -57,67 +57,23 @@ async fn characters_that_vim_waits_for_are_not_what_they_are_bound_to() {
     screen.type_text("0/i").press("enter").type_text("x");
     assert_eq!(screen.editor(), "a/b /c");
     screen.type_text("u.");
-    screen.type_text("\"");
-    screen.press("esc").type_text(":hel").press("tab");
-    assert!(screen.screen().contains("Actions"), "{}", screen.screen());
-    screen.type_text("help").press("esc");
-    assert!(!screen.screen().contains("Actions"));
+    assert_eq!(screen.editor(), "a/b /c");
 }
 
 #[tokio::test]
-async fn keys_are_kept_and_played_in_the_prompt() {
+async fn keys_of_removed_vim_commands_change_nothing() {
     let mut screen = with("vim").start().await;
-    screen.type_text("one two three four").press("esc");
-    // Keys of sequences, of insert mode and of searches.
-    screen.type_text("0qaea!").press("esc").type_text("w");
+    screen.type_text("alpha").press("esc");
+    screen.press("ctrl+v").type_text("q@:");
+    assert_eq!(
+        (screen.editor().as_str(), screen.effects.len()),
+        ("alpha", 0)
+    );
     assert!(
-        screen.screen().contains(" keys to a ──"),
+        screen.screen().contains(" normal ──"),
         "{}",
         screen.screen()
     );
-    screen.type_text("q2@a");
-    assert_eq!(screen.editor(), "one! two! three! four");
-    // Beyond the last word there is nothing to do: the rest is not played.
-    screen.type_text("9@@");
-    assert_eq!(screen.editor(), "one! two! three! four!");
-    screen.type_text("dd\"ap");
-    assert!(screen.editor().contains("ea!w"), "{}", screen.editor());
-}
-
-#[tokio::test]
-async fn a_block_is_selected_and_changed_in_all_its_lines() {
-    let mut screen = with("vim").start().await;
-    screen.type_text("alpha").press("ctrl+j").type_text("beta");
-    screen.press("ctrl+j").type_text("gamma").press("esc");
-    screen.type_text("gg0l").press("ctrl+v").type_text("jjl");
-    insta::assert_snapshot!("vim_block", screen.styled());
-    screen.type_text("I-").press("esc");
-    let lines: Vec<String> = screen.editor().lines().map(str::to_owned).collect();
-    assert_eq!(lines, ["a-lpha", "b-eta", "g-amma"]);
-}
-
-#[tokio::test]
-async fn a_command_line_changes_the_prompt_and_runs_what_a_slash_runs() {
-    let mut screen = with("vim").start().await;
-    screen.type_text("foo and foo").press("esc");
-    screen.type_text(":%s/fo\\+/bar/g");
-    assert!(
-        screen.screen().contains(" :%s/fo\\+/bar/g ──"),
-        "{}",
-        screen.screen()
-    );
-    screen.press("enter");
-    assert_eq!(screen.editor(), "bar and bar");
-    screen.type_text(":s/nothing/x/").press("enter");
-    assert!(screen.screen().contains("not found"), "{}", screen.screen());
-    screen.type_text(":help").press("enter");
-    assert!(screen.screen().contains("╰"), "{}", screen.screen());
-    screen.press("esc");
-    // Sent, and then left.
-    screen.type_text(":w").press("enter").settled().await;
-    assert_eq!(screen.last_prompt(), "bar and bar");
-    screen.press("esc").type_text(":q").press("enter");
-    assert_eq!(screen.effects, [Effect::Quit]);
 }
 
 #[tokio::test]
@@ -143,14 +99,6 @@ async fn numbers_in_front_of_emacs_keys() {
     assert_eq!(screen.editor(), "xaaab");
     screen.press("alt+z").type_text("b");
     assert_eq!(screen.editor(), "x");
-    // Keys that are kept.
-    screen
-        .press("ctrl+x")
-        .type_text("(yz")
-        .press("ctrl+x")
-        .type_text(")");
-    screen.press("alt+2").press("ctrl+x").type_text("e");
-    assert_eq!(screen.editor(), "xyzyzyz");
 }
 
 #[tokio::test]

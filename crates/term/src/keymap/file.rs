@@ -58,6 +58,18 @@ fn head_of(table: &DeTable<'_>) -> Head {
 /// Keys that stand at the top, before any context.
 const HEAD: [&str; 3] = ["leader", "modes", "inherit"];
 
+/// Actions of earlier versions: keymaps that bind one get a warning that says so.
+const REMOVED_ACTIONS: &[&str] = &[
+    "command_line",
+    "end_keys",
+    "keep_keys",
+    "other_corner",
+    "play",
+    "play_keys",
+    "record",
+    "visual_block",
+];
+
 /// The sound entries of a file in their order, its top, and the problems of the others.
 pub(super) fn read(
     source: &KeymapSource,
@@ -130,6 +142,11 @@ impl Reader<'_> {
             DeValue::String(action) if action.is_empty() => None,
             DeValue::String(action) if self.actions.contains(&&**action) => {
                 Some(Box::from(&**action))
+            }
+            DeValue::String(action) if REMOVED_ACTIONS.contains(&&**action) => {
+                let message = format!("action `{action}` was removed from osier");
+                let hint = "delete this binding".to_owned();
+                return self.document.report(value.span(), message, Some(hint));
             }
             DeValue::String(action) => {
                 let hint = did_you_mean(action, self.actions.iter().copied());

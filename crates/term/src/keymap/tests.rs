@@ -308,3 +308,14 @@ fn faults_name_their_line_and_the_mend() {
     let kept: Vec<String> = keymap.all().map(|(_, keys, _)| keys).collect();
     assert_eq!(kept, ["ctrl+a", "ctrl+b", "ctrl+e"]);
 }
+
+#[test]
+fn removed_action_is_one_warning_and_the_other_bindings_load() {
+    let (keymap, problems) = load(&["[editor]\n\"q\" = \"record\"\n\"ctrl+s\" = \"submit\"\n"]);
+    assert_eq!(
+        problems,
+        ["0.toml:2:7: action `record` was removed from osier; delete this binding"]
+    );
+    let all: Vec<(&str, String, &str)> = keymap.all().collect();
+    assert_eq!(all, [("editor", "ctrl+s".to_owned(), "submit")]);
+}

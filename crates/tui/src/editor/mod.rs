@@ -13,10 +13,9 @@ use std::time::{Duration, Instant};
 use osier_base::parts::Parts;
 use osier_base::path;
 use osier_context::{AddedCommand, slash_parts};
-use osier_term::input::KeyPress;
 use osier_term::row::Row;
 use osier_term::widgets::select::{Item, Select};
-use osier_term::widgets::textarea::modal::{Macros, Modal};
+use osier_term::widgets::textarea::modal::Modal;
 use osier_term::widgets::textarea::{Chip, Draft, Motion, Piece, Position, TextArea};
 
 use super::command::Command;
@@ -51,7 +50,6 @@ fn moment() -> impl Fn() -> bool {
 pub struct Editor {
     area: TextArea,
     modal: Box<Modal>,
-    macros: Macros<KeyPress>,
     history: History,
     /// Where paths are completed from.
     files: Option<Arc<Vec<String>>>,
@@ -95,7 +93,6 @@ impl Editor {
         Self {
             area: TextArea::new(PLACEHOLDER),
             modal: Box::default(),
-            macros: Macros::default(),
             history: History::default(),
             files: None,
             files_asked: false,

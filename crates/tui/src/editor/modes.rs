@@ -2,7 +2,6 @@
 //! walks through the history.
 
 use super::Editor;
-use osier_term::input::{KeyCode, KeyPress};
 use osier_term::widgets::textarea::modal::{Edit, Modal, Mode, Outcome, Request};
 
 impl Editor {
@@ -30,8 +29,7 @@ impl Editor {
         self.completion = None;
         let outcome = self.modal.run(&mut self.area, edit);
         match edit {
-            // Keys that are played stay in the prompt.
-            Edit::Up | Edit::Down if outcome == Outcome::Unused && !self.macros.is_playing() => {
+            Edit::Up | Edit::Down if outcome == Outcome::Unused => {
                 if self.recall(edit == Edit::Up) && self.modal.has_modes() {
                     self.modal.run(&mut self.area, Edit::NormalMode);
                 }
@@ -45,42 +43,6 @@ impl Editor {
     pub fn click(&mut self, at: (u16, u16), selects_word: bool) {
         self.completion = None;
         self.modal.click(&mut self.area, at, selects_word);
-    }
-
-    /// A key was pressed; `begins` where no sequence was begun before it.
-    pub fn note_key(&mut self, key: KeyPress, begins: bool) {
-        self.macros.press(key, begins);
-    }
-
-    /// Keeps keys for a register, or ends that.
-    pub fn keep_keys(&mut self, register: Option<char>) {
-        match register {
-            Some(register) => self.macros.begin(register),
-            None => {
-                if let Some((register, typed)) = self.macros.end(|key| key.typed()) {
-                    self.modal.keys_kept(register, &typed);
-                }
-            }
-        }
-    }
-
-    pub fn play(&mut self, register: char, text: &str, times: usize) {
-        self.macros.play(register, text, times, |char| match char {
-            '\n' => KeyPress::plain(KeyCode::Enter),
-            char => KeyPress::char(char),
-        });
-    }
-
-    /// The next key that is played; none behind a step that came to nothing.
-    pub fn played_key(&mut self) -> Option<KeyPress> {
-        if self.modal.has_failed() {
-            self.macros.stop();
-        }
-        self.macros.next_key()
-    }
-
-    pub fn stop_playing(&mut self) {
-        self.macros.stop();
     }
 
     /// A character that a step waits for, or that counts.

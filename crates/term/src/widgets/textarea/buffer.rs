@@ -73,16 +73,6 @@ impl Fragment {
         &self.chips
     }
 
-    /// Its lines, each with its chips.
-    pub(super) fn lines(&self) -> Vec<Self> {
-        let mut chips = self.chips.iter().cloned();
-        let lines = self.text.split('\n').map(|line| Self {
-            text: line.to_owned(),
-            chips: chips.by_ref().take(line.matches(MARK).count()).collect(),
-        });
-        lines.collect()
-    }
-
     /// Puts `other` behind this fragment.
     pub(super) fn append(&mut self, other: &Self) {
         self.text.push_str(&other.text);

@@ -12,9 +12,6 @@ use super::{Edit, Modal, Request};
 impl Modal {
     /// Changes of their own, and what begins to insert.
     pub(super) fn change(&mut self, area: &mut TextArea, edit: Edit) {
-        if let Some(block) = self.block(area) {
-            return self.change_block(area, edit, block);
-        }
         if let Some(part) = self.selected(area) {
             return self.change_selected(area, edit, part);
         }
@@ -174,9 +171,6 @@ impl Modal {
 
     /// Other characters in the place of those at the cursor.
     pub(super) fn replace(&mut self, area: &mut TextArea, char: char) {
-        if let Some(block) = self.block(area) {
-            return self.replace_block(area, block, char);
-        }
         if let Some(part) = self.selected(area) {
             self.note_extent(area, part);
             self.leave_visual(area);
@@ -266,9 +260,6 @@ impl Modal {
         content: &Content,
         (behind, times): (bool, usize),
     ) {
-        if let Some(wide) = content.block {
-            return self.put_block(area, &content.text, (wide, times), behind);
-        }
         let cursor = area.cursor;
         let line = cursor.line;
         let mut whole = Fragment::default();

@@ -3,7 +3,6 @@
 use super::super::TextArea;
 use super::super::buffer::{Fragment, Position};
 use super::super::undo::Kind;
-use super::block::spread;
 use super::walk::{self, last};
 use super::{Input, Inserting, Modal, Mode};
 
@@ -33,7 +32,6 @@ impl Modal {
             start: area.cursor,
             times,
             lines,
-            block: None,
         });
     }
 
@@ -43,7 +41,6 @@ impl Modal {
             start,
             times,
             lines,
-            block,
         }) = self.inserting.take()
         else {
             area.cursor.byte = walk::before(area.line(area.cursor.line), area.cursor.byte);
@@ -60,9 +57,6 @@ impl Modal {
             area.edit(area.cursor..area.cursor, again, Kind::Other);
         }
         self.marks.insert('^', area.cursor);
-        if let Some(column) = block {
-            spread(area, start, column, &typed);
-        }
         if !self.replaying {
             let leave = self.recording.pop();
             self.recording.push(Input::Text(typed));
@@ -95,7 +89,6 @@ impl Modal {
                     area.edit(area.cursor..area.cursor, text, Kind::Other);
                 }
                 Input::Extent { lines, clusters } => self.select_extent(area, lines, clusters),
-                Input::Block { lines, columns } => self.select_block(area, lines, columns),
             }
         }
         self.replaying = false;

@@ -5,38 +5,30 @@
 //! It knows no keys. What a step did is kept as the inputs it was made of, so that `.` does it again. Whatever
 //! comes in, the cursor stands on a cluster of the text, and one change is one step of undo.
 
-mod block;
 mod change;
-mod command;
 mod insert;
-mod macros;
 mod markup;
 mod motion;
 mod moving;
 mod object;
 mod operate;
-mod pattern;
 mod region;
 mod register;
 mod search;
 mod sentence;
 mod step;
-mod substitute;
 mod table;
 mod visual;
 mod walk;
 
 use std::collections::BTreeMap;
 
-use self::block::{Again, Column};
-use self::command::Substitution;
 use self::motion::Find;
 use self::register::Registers;
 use self::search::Search;
 use super::TextArea;
 use super::buffer::{Fragment, Position};
 
-pub use self::macros::Macros;
 pub use self::table::{EDITS, Edit, EditInfo};
 
 /// What keys mean.
@@ -47,13 +39,12 @@ pub enum Mode {
     Normal,
     Visual,
     VisualLine,
-    VisualBlock,
 }
 
 impl Mode {
     /// Whether something is selected.
     pub fn is_visual(self) -> bool {
-        matches!(self, Self::Visual | Self::VisualLine | Self::VisualBlock)
+        matches!(self, Self::Visual | Self::VisualLine)
     }
 }
 
@@ -72,18 +63,6 @@ pub enum Request {
     Copy(String),
     /// Bring the clipboard's text through `Modal::clipboard`.
     Paste,
-    /// Keep the keys from here on for this register; without one, that is the end.
-    Record(Option<char>),
-    /// The keys kept for a register, or the text that is in it now, so many times.
-    Play {
-        register: char,
-        text: String,
-        times: usize,
-    },
-    /// A command line that is not of the editor, without its colon.
-    Command(String),
-    /// Say what came of a command, or why nothing did.
-    Say { text: String, error: bool },
 }
 
 /// A part of a change, for doing it again.
@@ -97,11 +76,6 @@ enum Input {
     Extent {
         lines: usize,
         clusters: Option<usize>,
-    },
-    /// As much of a block: lines and columns, to the ends of the lines without.
-    Block {
-        lines: usize,
-        columns: Option<usize>,
     },
 }
 
@@ -121,8 +95,6 @@ enum Awaiting {
     },
     Replace,
     Register,
-    Record,
-    Play,
     /// The character up to which is cut.
     Zap,
     SetMark,
@@ -132,10 +104,6 @@ enum Awaiting {
     /// The text to search, as far as it is typed.
     Search {
         back: bool,
-        typed: String,
-    },
-    /// A command line, as far as it is typed.
-    Line {
         typed: String,
     },
     /// A search with the cursor going along from where it was.
@@ -153,8 +121,6 @@ struct Inserting {
     times: usize,
     /// Each repetition has a line of its own.
     lines: bool,
-    /// The other lines that get the same.
-    block: Option<Column>,
 }
 
 /// The state machine.
@@ -187,18 +153,8 @@ pub struct Modal {
     requests: Vec<Request>,
     /// What waits for the clipboard.
     waits: Option<(Edit, usize)>,
-    /// The columns of a block that a change is done to again.
-    again: Option<Again>,
     /// What was selected last: how, from where, to where, and the column.
     selected: Option<(Mode, Position, Position, Option<usize>)>,
-    /// The register that keys are kept for, and the one that was played last.
-    kept_for: Option<char>,
-    played: Option<char>,
-    /// The last command line and the last substitution.
-    line: Option<String>,
-    substitution: Option<Substitution>,
-    /// The last step came to nothing.
-    failed: bool,
 }
 
 impl Modal {
@@ -231,19 +187,14 @@ impl Modal {
             let mark = if *back { '?' } else { '/' };
             return Some(format!("{mark}{typed}"));
         }
-        if let Some(Awaiting::Line { typed }) = &self.awaiting {
-            return Some(format!(":{typed}"));
-        }
-        let kept = self.kept_for.map(|name| format!("keys to {name}"));
         let name = match self.mode {
             _ if !self.modes => {
-                return kept.or_else(|| self.times().map(|count| format!("{count} times")));
+                return self.times().map(|count| format!("{count} times"));
             }
             Mode::Insert => "insert",
             Mode::Normal => "normal",
             Mode::Visual => "visual",
             Mode::VisualLine => "visual line",
-            Mode::VisualBlock => "visual block",
         };
         let begun: String = self
             .recording
@@ -258,7 +209,6 @@ impl Modal {
             Some(name),
             operator,
             Some(begun.as_str()).filter(|text| !text.is_empty()),
-            kept.as_deref(),
         ];
         Some(parts.into_iter().flatten().collect::<Vec<_>>().join(" "))
     }
@@ -269,7 +219,7 @@ impl Modal {
             Mode::Insert => &["insert", "editor", "global"],
             Mode::Normal if self.pending.is_some() => &["operator", "normal", "global"],
             Mode::Normal => &["normal", "global"],
-            Mode::Visual | Mode::VisualLine | Mode::VisualBlock => &["visual", "normal", "global"],
+            Mode::Visual | Mode::VisualLine => &["visual", "normal", "global"],
         }
     }
 
@@ -285,18 +235,8 @@ impl Modal {
     pub fn is_searching(&self) -> bool {
         matches!(
             self.awaiting,
-            Some(Awaiting::Search { .. } | Awaiting::Typing { .. } | Awaiting::Line { .. })
+            Some(Awaiting::Search { .. } | Awaiting::Typing { .. })
         )
-    }
-
-    /// Whether that is a command.
-    pub fn is_commanding(&self) -> bool {
-        matches!(self.awaiting, Some(Awaiting::Line { .. }))
-    }
-
-    /// Whether the last step came to nothing: keys that are played end there.
-    pub fn has_failed(&self) -> bool {
-        self.failed
     }
 
     pub fn is_awaiting(&self) -> bool {
@@ -338,19 +278,6 @@ impl Modal {
     /// The rest of a search: its end, or one character less.
     pub fn search_key(&mut self, area: &mut TextArea, accept: bool) {
         match self.awaiting.take() {
-            Some(Awaiting::Line { typed }) if accept => {
-                self.recording.clear();
-                self.begin(area);
-                self.run_line(area, &typed);
-                self.settle(area);
-            }
-            Some(Awaiting::Line { mut typed }) => {
-                if typed.pop().is_some() {
-                    self.awaiting = Some(Awaiting::Line { typed });
-                } else {
-                    self.drop_begun();
-                }
-            }
             Some(Awaiting::Search { back, typed }) if accept => {
                 self.recording.push(Input::Char('\n'));
                 self.search.set(&typed, back);

@@ -110,8 +110,6 @@ impl Modal {
             }
             Awaiting::Replace => self.replace(area, char),
             Awaiting::Register => self.register = register::is_name(char).then_some(char),
-            Awaiting::Record => self.keep_keys(char),
-            Awaiting::Play => self.play(area, char),
             Awaiting::Zap => self.zap(area, char),
             Awaiting::SetMark => {
                 self.marks.insert(char, area.cursor);
@@ -129,10 +127,6 @@ impl Modal {
                     Target { at, span }
                 });
                 self.go(area, target, How::DeletedFar);
-            }
-            Awaiting::Line { mut typed } => {
-                typed.push(char);
-                self.awaiting = Some(Awaiting::Line { typed });
             }
             Awaiting::Search { back, mut typed } => {
                 typed.push(char);
@@ -186,8 +180,6 @@ pub(super) fn awaited(edit: Edit) -> Option<Awaiting> {
         Edit::TillBack => find(true, true),
         Edit::Replace => Some(Awaiting::Replace),
         Edit::Register => Some(Awaiting::Register),
-        Edit::Record => Some(Awaiting::Record),
-        Edit::Play => Some(Awaiting::Play),
         Edit::ZapToChar => Some(Awaiting::Zap),
         Edit::SetMark => Some(Awaiting::SetMark),
         Edit::GoMark => Some(Awaiting::GoMark { line: false }),

@@ -10,7 +10,7 @@ use super::walk::{after, first_text};
 use super::{Edit, Input, Modal, Pending, Request};
 
 /// What `>` puts in front of a line.
-pub(super) const INDENT: &str = "    ";
+const INDENT: &str = "    ";
 
 /// The part of the text that an operator works on; `end` is behind it.
 #[derive(Debug, Clone, Copy)]
@@ -23,9 +23,6 @@ pub(super) struct Part {
 impl Modal {
     /// An operator: on the selection, on lines when it comes twice, else on what comes next.
     pub(super) fn operator(&mut self, area: &mut TextArea, edit: Edit) {
-        if let Some(block) = self.block(area) {
-            return self.operate_block(area, edit, block);
-        }
         if let Some(part) = self.selected(area) {
             let times = self.count.take().unwrap_or(1);
             let object = Object {
@@ -201,7 +198,6 @@ impl Modal {
         let content = Content {
             text,
             lines: part.lines,
-            block: None,
         };
         let copied = self.registers.store(self.register.take(), content, how);
         self.requests.extend(copied.map(Request::Copy));

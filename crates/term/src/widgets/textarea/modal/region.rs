@@ -99,9 +99,6 @@ impl Modal {
             }
             Edit::Times => self.count_times(),
             Edit::Digit => self.universal = true,
-            Edit::KeepKeys => self.keep_only_keys(),
-            Edit::EndKeys => self.end_keys(),
-            Edit::PlayKeys => self.play_only_keys(area),
             Edit::FindText | Edit::FindTextBack => self.find_text(area, edit == Edit::FindTextBack),
             _ => return Outcome::Unused,
         }

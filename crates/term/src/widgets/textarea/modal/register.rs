@@ -10,8 +10,6 @@ use super::super::buffer::Fragment;
 pub(super) struct Content {
     pub(super) text: Fragment,
     pub(super) lines: bool,
-    /// It is a block, so many columns wide.
-    pub(super) block: Option<usize>,
 }
 
 /// How the text came into the register.
@@ -95,29 +93,11 @@ impl Registers {
         found.filter(|content| content.lines || !content.text.is_empty())
     }
 
-    /// Keeps a text under a name and nowhere else.
-    pub(super) fn set(&mut self, name: char, text: &str) {
-        let content = Content {
-            text: Fragment::plain(text),
-            ..Content::default()
-        };
-        if name.is_ascii_uppercase() {
-            let kept = self.named.entry(name.to_ascii_lowercase()).or_default();
-            kept.text.append(&content.text);
-        } else {
-            self.named.insert(name, content);
-        }
-    }
-
     /// What the clipboard holds now.
     pub(super) fn set_clipboard(&mut self, text: &str) {
         let lines = text.ends_with('\n');
         let text = Fragment::plain(text.strip_suffix('\n').unwrap_or(text));
-        let content = Content {
-            text,
-            lines,
-            block: None,
-        };
+        let content = Content { text, lines };
         self.named.insert('+', content.clone());
         self.named.insert('*', content);
     }

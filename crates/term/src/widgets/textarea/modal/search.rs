@@ -1,6 +1,6 @@
-//! Searching the text: patterns in Vim's way, plain text while it is typed, and words.
+//! Search in the text: regular expressions, plain text while it is typed, and words.
 
-use regex::Regex;
+use regex::{Regex, RegexBuilder};
 
 use super::super::TextArea;
 use super::super::buffer::Position;
@@ -27,40 +27,22 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// An empty pattern is the one before; a wrong one finds nothing.
+    /// An empty pattern is the one before; an invalid one is plain text.
     pub(super) fn set(&mut self, pattern: &str, back: bool) {
         if !pattern.is_empty() {
-            self.wanted = super::pattern::compile(pattern).map_or(Wanted::Nothing, Wanted::Pattern);
+            let regex = smart_case(pattern, pattern)
+                .or_else(|| smart_case(&regex::escape(pattern), pattern));
+            self.wanted = regex.map_or(Wanted::Nothing, Wanted::Pattern);
         }
         self.back = back;
     }
 
     fn set_plain(&mut self, text: &str, back: bool) {
         if !text.is_empty() {
-            let exact = text.chars().any(char::is_uppercase);
-            let case = if exact { "" } else { "(?i)" };
-            let pattern = Regex::new(&format!("{case}{}", regex::escape(text)));
-            self.wanted = pattern.map_or(Wanted::Nothing, Wanted::Pattern);
+            let regex = smart_case(&regex::escape(text), text);
+            self.wanted = regex.map_or(Wanted::Nothing, Wanted::Pattern);
         }
         self.back = back;
-    }
-
-    /// The expression that was searched last.
-    pub(super) fn pattern(&self) -> Option<Regex> {
-        match &self.wanted {
-            Wanted::Pattern(pattern) => Some(pattern.clone()),
-            Wanted::Word(word) => Regex::new(&format!(
-                "(?i)\\b{{start}}{}\\b{{end}}",
-                regex::escape(word)
-            ))
-            .ok(),
-            Wanted::Nothing => None,
-        }
-    }
-
-    pub(super) fn set_pattern(&mut self, pattern: Regex) {
-        self.wanted = Wanted::Pattern(pattern);
-        self.back = false;
     }
 
     /// The hits in a line as byte offsets; they may overlap.
@@ -124,6 +106,20 @@ impl Search {
         }
         None
     }
+}
+
+/// Compiles `pattern`. Case matters only if `typed` contains an upper-case letter outside of an escape.
+fn smart_case(pattern: &str, typed: &str) -> Option<Regex> {
+    let mut escaped = false;
+    let has_upper = typed.chars().any(|char| {
+        let counts = char.is_uppercase() && !escaped;
+        escaped = char == '\\' && !escaped;
+        counts
+    });
+    RegexBuilder::new(pattern)
+        .case_insensitive(!has_upper)
+        .build()
+        .ok()
 }
 
 fn is_word(line: &str, start: usize, length: usize) -> bool {

@@ -3,7 +3,7 @@
 
 use super::table::Edit;
 use super::walk::last;
-use super::{Awaiting, Input, Modal, Mode, Outcome, Request, moving, object, region, sentence};
+use super::{Input, Modal, Mode, Outcome, moving, object, region, sentence};
 use crate::widgets::textarea::TextArea;
 
 impl Modal {
@@ -65,7 +65,6 @@ impl Modal {
 
     /// What a command does to the text is one step of undo.
     pub(super) fn begin(&mut self, area: &mut TextArea) {
-        self.failed = false;
         if self.modes && self.mode != Mode::Insert {
             area.undo.open_group_once();
         }
@@ -73,7 +72,6 @@ impl Modal {
 
     /// There is nothing to do, or no way to do it.
     pub(super) fn fail(&mut self) {
-        self.failed = true;
         self.drop_begun();
     }
 
@@ -116,15 +114,7 @@ impl Modal {
             self.object(area, edit);
             return Outcome::Done;
         }
-        if edit == Edit::Record && self.kept_for.take().is_some() {
-            self.requests.push(Request::Record(None));
-            return Outcome::Done;
-        }
         if let Some(awaiting) = moving::awaited(edit) {
-            if self.pending.is_some() && matches!(awaiting, Awaiting::Record | Awaiting::Play) {
-                self.fail();
-                return Outcome::Done;
-            }
             self.awaiting = Some(awaiting);
             return Outcome::Done;
         }
@@ -137,11 +127,9 @@ impl Modal {
             Edit::SearchWord | Edit::SearchWordBack => {
                 self.search_word(area, edit == Edit::SearchWordBack);
             }
-            Edit::Visual | Edit::VisualLine | Edit::VisualBlock => self.visual(area, edit),
+            Edit::Visual | Edit::VisualLine => self.visual(area, edit),
             Edit::VisualAgain => self.select_again(area),
-            Edit::OtherCorner if self.mode == Mode::VisualBlock => self.other_corner(area),
-            Edit::CommandLine => self.open_line(area),
-            Edit::OtherEnd | Edit::OtherCorner => {
+            Edit::OtherEnd => {
                 if let Some(anchor) = &mut self.anchor {
                     std::mem::swap(anchor, &mut area.cursor);
                 }

@@ -14,10 +14,8 @@ pub enum Edit {
     OpenAbove,
     Visual,
     VisualLine,
-    VisualBlock,
     VisualAgain,
     OtherEnd,
-    OtherCorner,
     // Motions.
     Left,
     Right,
@@ -114,10 +112,6 @@ pub enum Edit {
     // Arguments.
     Register,
     SetMark,
-    // Keys and command lines.
-    Record,
-    Play,
-    CommandLine,
     // A region from a mark to the cursor, and what is done to words.
     Mark,
     ExchangeMark,
@@ -145,9 +139,6 @@ pub enum Edit {
     ZapToChar,
     Times,
     Digit,
-    KeepKeys,
-    EndKeys,
-    PlayKeys,
 }
 
 /// A step of editing with its name in keymaps and its sentence in help.
@@ -175,10 +166,8 @@ pub const EDITS: &[EditInfo] = edits![
     OpenAbove "open_above" "insert in a new line above",
     Visual "visual" "select characters",
     VisualLine "visual_line" "select lines",
-    VisualBlock "visual_block" "select a block",
     VisualAgain "visual_again" "select what was selected last",
     OtherEnd "other_end" "the other end of the selection",
-    OtherCorner "other_corner" "the other corner of the block, in the same line",
     Left "go_left" "left in the line",
     Right "go_right" "right in the line",
     Up "go_up" "a line up; on the first one, an earlier prompt",
@@ -270,9 +259,6 @@ pub const EDITS: &[EditInfo] = edits![
     Repeat "repeat" "the last change once more",
     Register "register" "use a register (`+` is the clipboard)",
     SetMark "set_mark" "put a mark here",
-    Record "record" "keep the keys from here on in a register; again, the end",
-    Play "play" "the keys that a register keeps",
-    CommandLine "command_line" "a command line: `:s`, `:d`, `:q`, and what `/` has",
     Mark "mark" "begin a region here",
     ExchangeMark "exchange_mark" "the other end of the region",
     MarkAll "mark_all" "everything is the region",
@@ -299,9 +285,6 @@ pub const EDITS: &[EditInfo] = edits![
     ZapToChar "zap_to_char" "cut up to a character, with it",
     Times "times" "so many times what comes next; four without a number",
     Digit "digit" "so many times what comes next",
-    KeepKeys "keep_keys" "keep the keys from here on",
-    EndKeys "end_keys" "the end of the keys that are kept",
-    PlayKeys "play_keys" "the keys that were kept last",
 ];
 
 impl Edit {

@@ -1,4 +1,4 @@
-//! Selections: characters, lines and blocks, and having the last one again.
+//! Selections: characters and lines, and having the last one again.
 
 use std::ops::Range;
 
@@ -11,15 +11,10 @@ use super::{Edit, Modal, Mode, walk};
 impl Modal {
     /// The selected parts of the text, in their order; each ends behind it.
     pub fn selections(&self, area: &TextArea) -> Vec<Range<Position>> {
-        if self.mode == Mode::VisualBlock {
-            return self
-                .block(area)
-                .map_or_else(Vec::new, |block| block.parts(area));
-        }
         self.selection(area).into_iter().collect()
     }
 
-    /// The selected part of the text; `end` is behind it. That of a block reaches from corner to corner.
+    /// The selected part of the text; `end` is behind it.
     pub fn selection(&self, area: &TextArea) -> Option<Range<Position>> {
         let anchor = area.buffer.clamp(self.anchor?);
         let (from, to) = (anchor.min(area.cursor), anchor.max(area.cursor));
@@ -51,8 +46,7 @@ impl Modal {
         }
         let wanted = match edit {
             Edit::Visual => Mode::Visual,
-            Edit::VisualLine => Mode::VisualLine,
-            _ => Mode::VisualBlock,
+            _ => Mode::VisualLine,
         };
         self.count = None;
         if self.mode == wanted {
