@@ -25,18 +25,18 @@ const WIDE: &str = "漢字 kana かなカナ 한글\nemoji 🙂 ünïcode_word n
 const KEYS: &[(&str, &str)] = &[
     (
         "motions",
-        r#"w 3w ww wwww 5w 9w 20w W 4W e 3e 8e E 5E $b $3b $B $ge Gge G$bb G3b $ 2$ 0 ^ j^ j0 jw jjw G Gk gg 3G 2gg 99G
+        "w 3w ww wwww 5w 9w 20w W 4W e 3e 8e E 5E $b $3b $B $ge Gge G$bb G3b $ 2$ 0 ^ j^ j0 jw jjw G Gk gg 3G 2gg 99G
          j$ j$k $j $jj $jkj 10l 10lj 10ljj 3| l 5l h 5lh 5l9h } 2} }} 9} G{ G2{ j} fo 2fo fo; fo;; fo;, to to; 2to $Fo
          $To $To; fz j% jf(% jf(%% jjjj% + j+ j- _ 3_ g_ j2g_ wge wwgE wwwge /the<CR> /the<CR>n /the<CR>nn /the<CR>N
          ?the<CR> ?line<CR>n /nothing<CR> w* w# * majj`a jwmajj'a Gjk wmajj`` G`` jjG'' <Space> 3<Space> G$w G$e Gw 4j
-         9j 9k"#,
+         9j 9k",
     ),
     (
         "delete",
-        r#"dw d2w 2dw 2d2w dW de d3e dE $db wdb wwd2b d$ D 2D jD d0 wwd0 d^ jwwd^ dd 2dd jdd 3dd Gdd G2dd 9dd dj dk jdk
+        "dw d2w 2dw 2d2w dW de d3e dE $db wdb wwd2b d$ D 2D jD d0 wwd0 d^ jwwd^ dd 2dd jdd 3dd Gdd G2dd 9dd dj dk jdk
          jdj dG jdG dgg jdgg d} jd} jwd} d{ Gd{ dfo d2fo dto $dFo $dTo d; fod; jf(d% j$d% d/the<CR> dn /the<CR>dn x 3x
          99x $x $3x X $X 5l3X wx jjx jjdw jjdd $dw wwwwdw G$dw Gdw 5dw 9dw jd2w j$dw dge wwdge dl d3l $dl dh $d2h
-         madjd`a wmajd`a wmajd'a d_ d2_ d+ jd- d| wwwd3| dN"#,
+         madjd`a wmajd`a wmajd'a d_ d2_ d+ jd- d| wwwd3| dN",
     ),
     (
         "copy and put",
@@ -46,18 +46,18 @@ const KEYS: &[(&str, &str)] = &[
     ),
     (
         "change and insert",
-        r#"cwnew<Esc> c2wnew<Esc> 3cwnew<Esc> jcwnew<Esc> wcenew<Esc> ccnew<Esc> jccnew<Esc> 2ccnew<Esc> Cnew<Esc>
+        "cwnew<Esc> c2wnew<Esc> 3cwnew<Esc> jcwnew<Esc> wcenew<Esc> ccnew<Esc> jccnew<Esc> 2ccnew<Esc> Cnew<Esc>
          wCnew<Esc> snew<Esc> 3snew<Esc> Snew<Esc> jSnew<Esc> c$new<Esc> cjnew<Esc> jckx<Esc> inew<Esc> anew<Esc>
          Inew<Esc> jInew<Esc> Anew<Esc> onew<Esc> Onew<Esc> jonew<Esc> 3inew<Esc> 3anew<Esc> 2onew<Esc> 2Anew<Esc>
          2Onew<Esc> ia<CR>b<Esc> 2ia<CR>b<Esc> oa<CR>b<Esc> iab<BS>c<Esc> A<BS><BS>x<Esc> cfonew<Esc> cGnew<Esc>
          jcipx<Esc> c0x<Esc> wwcbx<Esc> c}x<Esc> lcwx<Esc> $cwx<Esc> jjcwx<Esc> 3lclx<Esc> jcw<Esc> wi<Esc> wa<Esc>
-         a<Esc> $a<Esc> A<Esc> i<Esc>i<Esc> jjix<Esc> jjax<Esc> Gox<Esc> Ox<Esc>jP 4lcwx<Esc>"#,
+         a<Esc> $a<Esc> A<Esc> i<Esc>i<Esc> jjix<Esc> jjax<Esc> Gox<Esc> Ox<Esc>jP 4lcwx<Esc>",
     ),
     (
         "replace, case, join, indent",
-        r#"rx 3rx 99rx $rx $2rx wr- ~ 3~ $~ 99~ g~w g~~ gUw guw gUU guu gUiw gUj jgUk wgUe g~$ jgUU wjgUU jwg~~ jwgUj
+        "rx 3rx 99rx $rx $2rx wr- ~ 3~ $~ 99~ g~w g~~ gUw guw gUU guu gUiw gUj jgUk wgUe g~$ jgUU wjgUU jwg~~ jwgUj
          gU2w 2gUU wgUU jwguu wg~~ J 3J jJ jjJ 9J GJ jjjJ gJ 3gJ j3gJ 5JJ >> 2>> j>> >j << j<< jjjjj<< >>>> >><< >ip
-         j>ip >G j<j 5j<<<< jw>>"#,
+         j>ip >G j<j 5j<<<< jw>>",
     ),
     (
         "text objects",
@@ -76,7 +76,7 @@ const KEYS: &[(&str, &str)] = &[
     ),
     (
         "undo, redo, repeat",
-        r#"xu wxu wdwu ddu wddu jddu wjddu x. x3. 3x. dw. dw2. d2w. dd. ddp. 2dd. x<|>xu x<|>xuu x<|>xuu<C-R>
+        "xu wxu wdwu ddu wddu jddu wjddu x. x3. 3x. dw. dw2. d2w. dd. ddp. 2dd. x<|>xu x<|>xuu x<|>xuu<C-R>
          x<|>xuu<C-R><C-R> wxu<C-R> dwwu inew<Esc>u winew<Esc>u Anew<Esc>u onew<Esc>u wonew<Esc>u jonew<Esc>u
          Onew<Esc>u cwnew<Esc>u wcwnew<Esc>u cwnew<Esc>w. cwnew<Esc>u<|>w. cwnew<Esc>w<|>.u inew<Esc>. inew<Esc>3.
          3inew<Esc>. Anew<Esc>j. onew<Esc>. onew<Esc><|>.u ciwx<Esc>w. rxl. rxu ~. J. Ju jJu 3Ju >>. >>u j>>u >>j<|>.u
@@ -84,7 +84,7 @@ const KEYS: &[(&str, &str)] = &[
          wx<|>jxuu<C-R> wx<|>jxuuu ddju dGu jdGu jjdggu d}u vjdu wvjdu xj<|>xu. A<Space>foo<Esc>j. ia<Esc><|>ib<Esc>u
          ia<Esc><|>ib<Esc>uu dd<|>pu dd<|>Pu 2dd<|>Pu<C-R> cc<Esc>u wDu wDu<C-R> jipre<Space><Esc>u<C-R> 5xu w5xu yyp3.
          x<|>ddu<|>x dw<|>iab<Esc><|>xuu gUUu wgUUu jwguuu wg~~u Vju vip>u jciwx<Esc>u 2onew<Esc>u 3inew<Esc>u
-         jjAx<Esc>u Gddu Gxu jJ<|>Ju rx<|>u<C-R> viwcx<Esc>u yiwjviwpu jdd<|>pu x<|>pu d3wu cwa<CR>b<Esc>u S<Esc>u"#,
+         jjAx<Esc>u Gddu Gxu jJ<|>Ju rx<|>u<C-R> viwcx<Esc>u yiwjviwpu jdd<|>pu x<|>pu d3wu cwa<CR>b<Esc>u S<Esc>u",
     ),
     (
         "commands without effect",
@@ -93,17 +93,17 @@ const KEYS: &[(&str, &str)] = &[
     ),
     (
         "selection again",
-        r#"vl<Esc>Ggvd vl<Esc>jgvd Vj<Esc>Ggvd vly`>x vjy'>x"#,
+        "vl<Esc>Ggvd vl<Esc>jgvd Vj<Esc>Ggvd vly`>x vjy'>x",
     ),
     (
         "sentences",
-        r#") )) ))) 2) G( G(( ( d) Gd( dis das )dis )das d2is jdis jjdis jjjdas cisx<Esc> visd yisP"#,
+        ") )) ))) 2) G( G(( ( d) Gd( dis das )dis )das d2is jdis jjdis jjjdas cisx<Esc> visd yisP",
     ),
-    ("tags", r#"dit dat jfxdit citx<Esc>"#),
+    ("tags", "dit dat jfxdit citx<Esc>"),
     (
         "patterns",
-        r#"/t.e<CR>x /^<Space><CR>x /a$<CR>x /\d<CR>x /[aeiou][aeiou]<CR>x /The<CR>nx /T.e<CR>x /ab*<CR>x ?^.<CR>x
-         d/\s\w<CR> d?e$<CR> /(<CR>x /\.<CR>nx /^$<CR>x /o<CR>/<CR>x"#,
+        r"/t.e<CR>x /^<Space><CR>x /a$<CR>x /\d<CR>x /[aeiou][aeiou]<CR>x /The<CR>nx /T.e<CR>x /ab*<CR>x ?^.<CR>x
+         d/\s\w<CR> d?e$<CR> /(<CR>x /\.<CR>nx /^$<CR>x /o<CR>/<CR>x",
     ),
 ];
 

@@ -11,7 +11,7 @@ use osier_term::face::Token;
 use osier_term::frame::Links;
 use osier_term::keymap::KeyHint;
 use osier_term::row::{Row, Span};
-use osier_term::widgets::textarea::modal::Edit;
+use osier_term::widgets::textarea::modal::EDITS;
 
 /// Least columns of one key and what it does.
 const COLUMN: usize = 38;
@@ -163,7 +163,8 @@ pub(super) fn describe(action: &str) -> &str {
     if let Some(command) = Command::from_name(action) {
         return command.info().description;
     }
-    Edit::from_name(action).map_or(action, |edit| edit.info().description)
+    let edit = EDITS.iter().find(|info| info.name == action);
+    edit.map_or(action, |info| info.description)
 }
 
 #[cfg(test)]

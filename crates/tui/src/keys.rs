@@ -8,7 +8,7 @@ use osier_term::component::Cx;
 use osier_term::frame::CursorShape;
 use osier_term::input::{KeyCode, KeyPress};
 use osier_term::keymap::{KeyHint, Lookup};
-use osier_term::widgets::textarea::modal::{Edit, Mode, Outcome, Request};
+use osier_term::widgets::textarea::modal::{Edit, Mode, Outcome, RegionEdit, Request};
 
 /// Keymap contexts while the conversation is browsed, innermost first.
 const BROWSE_CONTEXTS: &[&str] = &["transcript", "global"];
@@ -130,11 +130,12 @@ impl App {
             _ => None,
         };
         match (key.code, bound) {
-            (_, Some(Edit::FindText)) => self.editor.find_more(false),
-            (_, Some(Edit::FindTextBack)) => self.editor.find_more(true),
+            (_, Some(Edit::IncrementalSearch { back })) => self.editor.find_more(back),
             (KeyCode::Enter, _) => self.editor.search_key(true),
             (KeyCode::Backspace, _) => self.editor.search_key(false),
-            (KeyCode::Esc, _) | (_, Some(Edit::DropMark)) => self.editor.leave_search(),
+            (KeyCode::Esc, _) | (_, Some(Edit::Region(RegionEdit::Drop))) => {
+                self.editor.leave_search()
+            }
             // Any other key ends the search where it is, and does what it does.
             _ => {
                 self.editor.end_search();

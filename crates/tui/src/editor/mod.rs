@@ -450,7 +450,7 @@ impl Editor {
 
     /// The visible rows and the cursor's cell among them.
     pub fn rows(&mut self, width: u16, height: u16) -> (Vec<Row>, (u16, u16)) {
-        self.area.set_selection(self.modal.selections(&self.area));
+        self.area.set_selection(self.modal.selection(&self.area));
         let view = self.area.view(usize::from(width), usize::from(height));
         self.hidden = (view.above, view.below);
         (view.rows, view.cursor)

@@ -206,7 +206,11 @@ impl Buffer {
     }
 
     pub(super) fn end(&self) -> Position {
-        let line = self.lines.len() - 1;
+        self.line_end(self.lines.len() - 1)
+    }
+
+    /// The position after the last cluster of a line.
+    pub(super) fn line_end(&self, line: usize) -> Position {
         Position::new(line, self.line(line).len())
     }
 

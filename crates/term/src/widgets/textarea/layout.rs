@@ -124,7 +124,7 @@ impl Layout {
         &self,
         rows: Range<usize>,
         buffer: &Buffer,
-        selection: &[Range<Position>],
+        selection: Option<&Range<Position>>,
     ) -> Vec<Row> {
         let mut built = Vec::with_capacity(rows.len());
         let (mut line, mut row) = self.line_of(rows.start);
@@ -134,8 +134,7 @@ impl Layout {
             };
             let source = &buffer.lines()[line];
             let bytes = row_bytes(breaks, row, source);
-            let place = selection.partition_point(|range| range.end.line < line);
-            let range = selection.get(place);
+            let range = selection.filter(|range| range.end.line >= line);
             let marked = range.and_then(|range| on_line(range, line, source, &bytes));
             let built_row = match marked {
                 None => self.build_row(source, bytes),

@@ -75,7 +75,7 @@ pub struct TextArea {
     edits: u64,
     placeholder: Box<str>,
     /// Shown as selected.
-    selection: Vec<Range<Position>>,
+    selection: Option<Range<Position>>,
 }
 
 impl Default for TextArea {
@@ -102,7 +102,7 @@ impl TextArea {
             pastes: 0,
             edits: 0,
             placeholder: text::single_line(placeholder).into(),
-            selection: Vec::new(),
+            selection: None,
         }
     }
 
@@ -362,8 +362,8 @@ impl TextArea {
         Some((cursor, top))
     }
 
-    /// Marks parts of the text in the view, given in their order, at most one a line or one over lines.
-    pub fn set_selection(&mut self, selection: Vec<Range<Position>>) {
+    /// Shows a part of the text as selected.
+    pub fn set_selection(&mut self, selection: Option<Range<Position>>) {
         self.selection = selection;
     }
 
@@ -389,7 +389,7 @@ impl TextArea {
             vec![Row::plain(&*shown, Token::Placeholder)]
         } else {
             self.layout
-                .build(self.top..end, &self.buffer, &self.selection)
+                .build(self.top..end, &self.buffer, self.selection.as_ref())
         };
         View {
             rows,

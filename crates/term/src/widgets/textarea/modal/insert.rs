@@ -1,20 +1,21 @@
-//! Inserting text, doing a change again, and taking changes back.
+//! Insert mode, repetition of the last change, undo and redo.
 
 use super::super::TextArea;
 use super::super::buffer::{Fragment, Position};
 use super::super::undo::Kind;
-use super::walk::{self, last};
-use super::{Input, Inserting, Modal, Mode};
+use super::cluster::{after, after_many, before, first_text, indent, last};
+use super::table::InsertAt;
+use super::{Input, Insertion, Modal, Mode};
 
 impl Modal {
-    /// A paste of the terminal: text in insert mode; elsewhere it stands where the cursor is.
+    /// Inserts a paste of the terminal at the cursor.
     pub fn paste(&mut self, area: &mut TextArea, text: &str) {
-        if self.mode() == Mode::Insert {
+        if self.mode == Mode::Insert {
             self.touch(area);
             area.paste(text);
             return self.edited(area, false);
         }
-        self.drop_begun();
+        self.cancel();
         self.anchor = None;
         self.mode = Mode::Normal;
         self.begin(area);
@@ -23,12 +24,35 @@ impl Modal {
         self.settle(area);
     }
 
+    pub(super) fn insert(&mut self, area: &mut TextArea, place: InsertAt, times: usize) {
+        let Position { line, byte } = area.cursor;
+        let text = area.line(line);
+        let byte = match place {
+            InsertAt::Cursor => byte,
+            InsertAt::AfterCursor => after(text, byte),
+            InsertAt::FirstText => indent(text),
+            InsertAt::LineEnd | InsertAt::LineBelow => text.len(),
+            InsertAt::LineAbove => 0,
+        };
+        let at = Position::new(line, byte);
+        let opens = matches!(place, InsertAt::LineBelow | InsertAt::LineAbove);
+        if opens {
+            area.edit(at..at, Fragment::plain("\n"), Kind::Other);
+        }
+        area.cursor = match place {
+            InsertAt::LineBelow => Position::new(line + 1, 0),
+            _ => at,
+        };
+        area.column = None;
+        self.begin_insert(area, times, opens);
+    }
+
     pub(super) fn begin_insert(&mut self, area: &mut TextArea, times: usize, lines: bool) {
         self.mode = Mode::Insert;
         self.anchor = None;
         self.changed = true;
         area.undo.open_group_once();
-        self.inserting = Some(Inserting {
+        self.insertion = Some(Insertion {
             start: area.cursor,
             times,
             lines,
@@ -37,51 +61,41 @@ impl Modal {
 
     pub(super) fn leave_insert(&mut self, area: &mut TextArea) {
         self.mode = Mode::Normal;
-        let Some(Inserting {
+        if let Some(Insertion {
             start,
             times,
             lines,
-        }) = self.inserting.take()
-        else {
-            area.cursor.byte = walk::before(area.line(area.cursor.line), area.cursor.byte);
-            return;
-        };
-        let (start, end) = (area.buffer.clamp(start), area.cursor);
-        let typed = area.buffer.fragment(start.min(end)..end);
-        for _ in 1..times {
-            let mut again = Fragment::default();
-            if lines {
-                again.append(&Fragment::plain("\n"));
-            }
+        }) = self.insertion.take()
+        {
+            let (start, end) = (area.buffer.clamp(start), area.cursor);
+            let typed = area.buffer.fragment(start.min(end)..end);
+            let mut again = Fragment::plain(if lines { "\n" } else { "" });
             again.append(&typed);
-            area.edit(area.cursor..area.cursor, again, Kind::Other);
+            for _ in 1..times {
+                area.edit(area.cursor..area.cursor, again.clone(), Kind::Other);
+            }
+            self.marks.insert('^', area.cursor);
+            if !self.replaying {
+                let leave = self.recording.pop();
+                self.recording.push(Input::Text(typed));
+                self.recording.extend(leave);
+            }
+            self.column = None;
+            self.changed = true;
         }
-        self.marks.insert('^', area.cursor);
-        if !self.replaying {
-            let leave = self.recording.pop();
-            self.recording.push(Input::Text(typed));
-            self.recording.extend(leave);
-        }
-        area.cursor.byte = walk::before(area.line(area.cursor.line), area.cursor.byte);
-        self.column = None;
-        self.changed = true;
+        area.cursor.byte = before(area.line(area.cursor.line), area.cursor.byte);
     }
 
-    /// Does the last change again; a count takes the place of its own.
+    /// Repeats the last change; a count replaces its own.
     pub(super) fn repeat(&mut self, area: &mut TextArea) {
-        let count = self.count.take();
-        let inputs = self.last_change.clone();
+        let count = self.count;
         self.replaying = true;
         area.undo.open_group();
-        if count.is_some() {
-            self.count = count;
-        }
-        for input in inputs {
+        for input in self.last_change.clone() {
             match input {
                 Input::Digit(_) if count.is_some() => {}
-                Input::Digit(digit) => self.char(area, digit),
-                Input::Char('\n') if self.is_searching() => self.search_key(area, true),
-                Input::Char(char) => self.char(area, char),
+                Input::Char('\n') if self.prompt.is_some() => self.search_key(area, true),
+                Input::Char(char) | Input::Digit(char) => self.char(area, char),
                 Input::Edit(edit) => {
                     self.step(area, edit);
                 }
@@ -96,44 +110,36 @@ impl Modal {
         self.recording.clear();
     }
 
-    /// As many lines or clusters from the cursor as a change was made of.
+    /// Selects as many lines, or lines and clusters, from the cursor on.
     fn select_extent(&mut self, area: &mut TextArea, lines: usize, clusters: Option<usize>) {
-        self.anchor = Some(area.cursor);
-        let line = (area.cursor.line + lines - 1).min(area.line_count() - 1);
+        let from = area.cursor;
+        self.anchor = Some(from);
+        self.mode = clusters.map_or(Mode::VisualLine, |_| Mode::Visual);
+        let line = (from.line + lines - 1).min(area.line_count() - 1);
         let text = area.line(line);
-        let byte = match clusters {
-            None => 0,
-            Some(count) => {
-                let from = if lines == 1 { area.cursor.byte } else { 0 };
-                (1..count)
-                    .fold(from, |byte, _| walk::after(text, byte))
-                    .min(last(text))
-            }
-        };
-        self.mode = if clusters.is_none() {
-            Mode::VisualLine
-        } else {
-            Mode::Visual
-        };
+        let start = if lines == 1 { from.byte } else { 0 };
+        let byte = clusters.map_or(0, |count| {
+            after_many(text, start, count.saturating_sub(1)).min(last(text))
+        });
         area.cursor = area.buffer.clamp(Position::new(line, byte));
     }
 
-    /// Undo or redo, with the cursor where the change was.
-    pub(super) fn take_back(&mut self, area: &mut TextArea, redo: bool, times: usize) {
+    /// Undo or redo; the cursor goes to the change.
+    pub(super) fn step_undo(&mut self, area: &mut TextArea, redo: bool, times: usize) {
         for _ in 0..times {
-            let Some((saved, top)) = area.step_back(redo) else {
+            let Some((cursor, top)) = area.step_back(redo) else {
                 break;
             };
             let top = top.min(area.line_count() - 1);
-            area.cursor = if saved.line == top || saved.line + 1 == top {
-                area.buffer.clamp(saved)
+            area.cursor = if cursor.line == top || cursor.line + 1 == top {
+                area.buffer.clamp(cursor)
             } else {
-                Position::new(top, walk::first_text(area.line(top)))
+                Position::new(top, first_text(area.line(top)))
             };
         }
         self.anchor = None;
-        if let Some(inserting) = &mut self.inserting {
-            inserting.start = area.cursor;
+        if let Some(insertion) = &mut self.insertion {
+            insertion.start = area.cursor;
         }
         if self.mode != Mode::Insert {
             self.mode = Mode::Normal;

@@ -1,137 +1,62 @@
-//! Text objects: words, what is in quotes and brackets, paragraphs. Pure: a text, a place and a count give the
-//! part that is meant.
+//! Text objects: words, paragraphs, sentences, tags, and what quotes and brackets enclose. Pure: a text, a
+//! position and a count give a range.
 
 use super::super::buffer::{Buffer, Position};
+use super::cluster::{chars, indent, last, runs};
 use super::motion::partner;
-use super::walk::{Class, Step, Walk, after, class};
-use super::{Edit, markup, sentence};
+use super::operate::TextRange;
+use super::table::Object;
 
-/// A part of the text; `end` is behind its last cluster.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Object {
-    pub(super) start: Position,
-    pub(super) end: Position,
-    pub(super) lines: bool,
-}
-
-/// What an object is, and whether it has what is around it.
-#[derive(Debug, Clone, Copy)]
-enum Kind {
-    Word { big: bool },
-    Paragraph,
-    Quote(char),
-    Pair(char, char),
-    Sentence,
-    Tag,
-}
-
-/// Inner and whole objects in pairs.
-const KINDS: &[(Edit, Edit, Kind)] = &[
-    (Edit::InnerWord, Edit::AWord, Kind::Word { big: false }),
-    (Edit::InnerBigWord, Edit::ABigWord, Kind::Word { big: true }),
-    (Edit::InnerParagraph, Edit::AParagraph, Kind::Paragraph),
-    (Edit::InnerDoubleQuote, Edit::ADoubleQuote, Kind::Quote('"')),
-    (
-        Edit::InnerSingleQuote,
-        Edit::ASingleQuote,
-        Kind::Quote('\''),
-    ),
-    (Edit::InnerBacktick, Edit::ABacktick, Kind::Quote('`')),
-    (
-        Edit::InnerParenthesis,
-        Edit::AParenthesis,
-        Kind::Pair('(', ')'),
-    ),
-    (Edit::InnerBracket, Edit::ABracket, Kind::Pair('[', ']')),
-    (Edit::InnerBrace, Edit::ABrace, Kind::Pair('{', '}')),
-    (Edit::InnerAngle, Edit::AnAngle, Kind::Pair('<', '>')),
-    (Edit::InnerSentence, Edit::ASentence, Kind::Sentence),
-    (Edit::InnerTag, Edit::ATag, Kind::Tag),
-];
-
-/// Whether a step names an object.
-pub(super) fn is_object(edit: Edit) -> bool {
-    KINDS
-        .iter()
-        .any(|(inner, whole, _)| *inner == edit || *whole == edit)
-}
-
-/// The object at a place; `None` when there is none.
-pub(super) fn find(buffer: &Buffer, at: Position, edit: Edit, times: usize) -> Option<Object> {
-    let (inner, _, kind) = KINDS
-        .iter()
-        .find(|(inner, whole, _)| *inner == edit || *whole == edit)?;
-    let whole = *inner != edit;
-    match *kind {
-        Kind::Word { big } => word(buffer, at, big, whole, times),
-        Kind::Paragraph => paragraph(buffer, at, whole, times),
-        Kind::Quote(quote) => quoted(buffer, at, quote, whole),
-        Kind::Sentence => sentence::object(buffer, at, whole, times),
-        Kind::Tag => markup::object(buffer, at, whole, times),
-        Kind::Pair(open, close) => bracketed(buffer, at, (open, close), whole, times),
+/// The object at a position; `None` when there is none.
+pub(super) fn find(
+    buffer: &Buffer,
+    at: Position,
+    object: Object,
+    around: bool,
+    times: usize,
+) -> Option<TextRange> {
+    match object {
+        Object::Word { big } => word(buffer, at, big, around, times),
+        Object::Paragraph => paragraph(buffer, at, around, times),
+        Object::Sentence => sentence(buffer, at, around, times),
+        Object::Tag => tag(buffer, at, around, times),
+        Object::Quotes(quote) => quoted(buffer.line(at.line), at, quote, around),
+        Object::Brackets(open, close) => bracketed(buffer, at, (open, close), around, times),
     }
 }
 
-/// Runs of one class in a line, as (start, end, is blank).
-fn runs(line: &str, big: bool) -> Vec<(usize, usize, bool)> {
-    let mut runs: Vec<(usize, usize, Class)> = Vec::new();
-    let mut at = 0;
-    while at < line.len() {
-        let end = after(line, at);
-        let class = class(&line[at..end], big);
-        match runs.last_mut() {
-            Some((_, last, known)) if *known == class => *last = end,
-            _ => runs.push((at, end, class)),
-        }
-        at = end;
-    }
-    runs.into_iter()
-        .map(|(start, end, class)| (start, end, class == Class::Blank))
-        .collect()
-}
-
-fn word(buffer: &Buffer, at: Position, big: bool, whole: bool, times: usize) -> Option<Object> {
-    let line = buffer.line(at.line);
-    let runs = runs(line, big);
-    let object = |start, end| Object {
-        start: Position::new(at.line, start),
-        end: Position::new(at.line, end),
-        lines: false,
-    };
+fn word(buffer: &Buffer, at: Position, big: bool, around: bool, times: usize) -> Option<TextRange> {
+    let runs = runs(buffer.line(at.line), big);
+    let range = |start, end| TextRange::in_line(at.line, start, end);
     if runs.is_empty() {
-        return Some(object(0, 0));
+        return Some(range(0, 0));
     }
     let first = runs
         .iter()
-        .position(|(start, end, _)| (*start..*end).contains(&at.byte))?;
-    if !whole {
-        let last = first + times - 1;
-        return Some(object(runs[first].0, runs.get(last)?.1));
+        .position(|run| (run.start..run.end).contains(&at.byte))?;
+    if !around {
+        return Some(range(runs[first].start, runs.get(first + times - 1)?.end));
     }
-    // A word and the blanks behind it, or blanks and the word behind them.
-    let leads = runs[first].2;
+    // A word and the blanks after it, or blanks and the word after them.
+    let leads = runs[first].blank;
     let mut last = first;
     for round in 0..times {
-        if round > 0 {
-            last += 1;
-        }
+        last += usize::from(round > 0);
         runs.get(last)?;
-        if leads || runs.get(last + 1).is_some_and(|(.., blank)| *blank) {
+        if leads || runs.get(last + 1).is_some_and(|run| run.blank) {
             last += 1;
         }
-        runs.get(last).filter(|_| leads || last < runs.len())?;
     }
-    let end = runs.get(last)?.1;
-    let trailing = leads || runs[last].2;
+    let end = runs.get(last)?;
     let start = match first.checked_sub(1).map(|before| runs[before]) {
         // The indent of a line stays.
-        Some((start, _, true)) if !trailing && start > 0 => start,
-        _ => runs[first].0,
+        Some(run) if run.blank && run.start > 0 && !leads && !end.blank => run.start,
+        _ => runs[first].start,
     };
-    Some(object(start, end))
+    Some(range(start, end.end))
 }
 
-fn paragraph(buffer: &Buffer, at: Position, whole: bool, times: usize) -> Option<Object> {
+fn paragraph(buffer: &Buffer, at: Position, around: bool, times: usize) -> Option<TextRange> {
     let count = buffer.lines().len();
     let is_blank = |line: usize| buffer.line(line).trim().is_empty();
     let block_end = |mut line: usize| {
@@ -151,7 +76,7 @@ fn paragraph(buffer: &Buffer, at: Position, whole: bool, times: usize) -> Option
         if round > 0 {
             end = Some(end + 1).filter(|next| *next < count).map(block_end)?;
         }
-        if !whole {
+        if !around {
             continue;
         }
         if end + 1 < count {
@@ -164,129 +89,263 @@ fn paragraph(buffer: &Buffer, at: Position, whole: bool, times: usize) -> Option
             }
         }
     }
-    Some(Object {
-        start: Position::new(start, 0),
-        end: Position::new(end, buffer.line(end).len()),
-        lines: true,
-    })
+    Some(TextRange::lines(buffer, start, end))
 }
 
-fn quoted(buffer: &Buffer, at: Position, quote: char, whole: bool) -> Option<Object> {
-    let line = buffer.line(at.line);
+fn quoted(line: &str, at: Position, quote: char, around: bool) -> Option<TextRange> {
     let mut escaped = false;
     let mut quotes = Vec::new();
-    for (place, char) in line.char_indices() {
+    for (byte, char) in line.char_indices() {
         if char == quote && !escaped {
-            quotes.push(place);
+            quotes.push(byte);
         }
         escaped = char == '\\' && !escaped;
     }
-    let pair = quotes.chunks_exact(2).find(|pair| pair[1] >= at.byte);
-    // Between two pairs is a pair of its own to who looks back from there.
-    let between = quotes
-        .windows(2)
-        .find(|pair| pair[0] <= at.byte && pair[1] >= at.byte);
-    let pair = match pair {
-        Some(pair) => pair,
-        None => between?,
-    };
+    let mut pairs = quotes.chunks_exact(2);
+    let pair = pairs.find(|pair| pair[1] >= at.byte).or_else(|| {
+        let mut neighbours = quotes.windows(2);
+        neighbours.find(|pair| pair[0] <= at.byte && pair[1] >= at.byte)
+    })?;
     let (open, close) = (pair[0], pair[1]);
-    let (mut start, mut end) = (open + quote.len_utf8(), close);
-    if whole {
-        (start, end) = (open, close + quote.len_utf8());
-        let blanks = |text: &str| text.len() - text.trim_start().len();
-        let behind = blanks(&line[end..]);
-        end += behind;
-        if behind == 0 {
-            start = line[..start].trim_end().len();
-        }
+    if !around {
+        return Some(TextRange::in_line(at.line, open + quote.len_utf8(), close));
     }
-    Some(Object {
-        start: Position::new(at.line, start),
-        end: Position::new(at.line, end),
-        lines: false,
-    })
+    let end = close + quote.len_utf8();
+    let blanks = indent(&line[end..]);
+    let start = if blanks == 0 {
+        line[..open].trim_end().len()
+    } else {
+        open
+    };
+    Some(TextRange::in_line(at.line, start, end + blanks))
 }
 
 fn bracketed(
     buffer: &Buffer,
     at: Position,
-    (open, close): (char, char),
-    whole: bool,
+    pair: (char, char),
+    around: bool,
     times: usize,
-) -> Option<Object> {
-    // Without one around the place, the next one is meant.
-    let around = enclosing(buffer, at, (open, close));
-    let mut start = around.or_else(|| next(buffer, at, open))?;
-    for _ in 1..times {
-        let mut walk = Walk::new(buffer, start, false);
-        walk.back();
-        if walk.at == start {
-            return None;
+) -> Option<TextRange> {
+    // Without brackets around the position, the next ones count.
+    let from = match enclosing(buffer, at, pair).next() {
+        Some(_) => at,
+        None => {
+            chars(buffer, at, false)
+                .find(|(_, char)| *char == pair.0)?
+                .0
         }
-        start = enclosing(buffer, walk.at, (open, close))?;
+    };
+    let start = enclosing(buffer, from, pair).nth(times - 1)?;
+    let end = partner(buffer, start, pair, false)?;
+    if around {
+        let end = Position::new(end.line, end.byte + pair.1.len_utf8());
+        return Some(TextRange::new(start, end));
     }
-    let end = partner(buffer, start, (open, close), true)?;
-    if whole {
-        let end = Position::new(end.line, end.byte + close.len_utf8());
-        return Some(Object {
-            start,
-            end,
-            lines: false,
-        });
-    }
-    let mut inner = Position::new(start.line, start.byte + open.len_utf8());
-    let mut close_at = end;
-    // Brackets that stand on lines of their own hold whole lines.
-    if inner.byte == buffer.line(inner.line).len() && inner.line < close_at.line {
+    let mut inner = Position::new(start.line, start.byte + pair.0.len_utf8());
+    // Brackets on lines of their own enclose whole lines.
+    if inner == buffer.line_end(inner.line) && inner.line < end.line {
         inner = Position::new(inner.line + 1, 0);
     }
-    let lead = &buffer.line(close_at.line)[..close_at.byte];
-    if lead.trim().is_empty() && close_at.line > inner.line {
-        let line = close_at.line - 1;
-        let text = buffer.line(line);
-        close_at = Position::new(line, text.len());
-        let lines = inner.byte == 0;
-        return Some(Object {
+    if end.byte <= indent(buffer.line(end.line)) && end.line > inner.line {
+        return Some(TextRange {
             start: inner,
-            end: close_at,
-            lines,
+            end: buffer.line_end(end.line - 1),
+            lines: inner.byte == 0,
         });
     }
-    Some(Object {
-        start: inner,
-        end: close_at,
-        lines: false,
+    Some(TextRange::new(inner, end))
+}
+
+/// The opening brackets around a position, from the inside out.
+fn enclosing(
+    buffer: &Buffer,
+    at: Position,
+    (open, close): (char, char),
+) -> impl Iterator<Item = Position> {
+    let mut depth = 0_usize;
+    chars(buffer, at, true).filter_map(move |(place, char)| {
+        if char == close && place != at {
+            depth += 1;
+        } else if char == open {
+            if depth == 0 {
+                return Some(place);
+            }
+            depth -= 1;
+        }
+        None
     })
 }
 
-fn next(buffer: &Buffer, at: Position, open: char) -> Option<Position> {
-    let mut walk = Walk::new(buffer, at, false);
-    while walk.element().and_then(|element| element.chars().next()) != Some(open) {
-        if walk.forward() == Step::Stuck {
-            return None;
-        }
-    }
-    Some(walk.at)
+/// A tag in the text.
+#[derive(Debug)]
+struct Tag<'a> {
+    name: &'a str,
+    closes: bool,
+    range: TextRange,
 }
 
-/// The opening bracket around a place.
-fn enclosing(buffer: &Buffer, at: Position, (open, close): (char, char)) -> Option<Position> {
-    let mut walk = Walk::new(buffer, at, false);
-    let first = |walk: &Walk<'_>| walk.element().and_then(|element| element.chars().next());
-    if first(&walk) == Some(close) {
-        return partner(buffer, at, (open, close), false);
+/// The tags of the text, without those that close themselves.
+fn tags(buffer: &Buffer) -> Vec<Tag<'_>> {
+    let mut tags = Vec::new();
+    for (line, source) in buffer.lines().iter().enumerate() {
+        let text = &*source.text;
+        for (start, _) in text.match_indices('<') {
+            let inner = &text[start + 1..];
+            let closes = inner.starts_with('/');
+            let inner = &inner[usize::from(closes)..];
+            let ends_name = |char: char| char.is_whitespace() || matches!(char, '>' | '/' | '<');
+            let (name, rest) = inner.split_at(inner.find(ends_name).unwrap_or(inner.len()));
+            let Some(end) = rest.find('>') else { continue };
+            let is_single = rest[..end].contains('<') || rest[..end].ends_with('/');
+            if name.starts_with(char::is_alphabetic) && !is_single {
+                let end = text.len() - rest.len() + end + 1;
+                tags.push(Tag {
+                    name,
+                    closes,
+                    range: TextRange::in_line(line, start, end),
+                });
+            }
+        }
     }
-    let mut depth = 0_usize;
-    loop {
-        match first(&walk) {
-            Some(char) if char == open && depth == 0 => return Some(walk.at),
-            Some(char) if char == open => depth -= 1,
-            Some(char) if char == close => depth += 1,
-            _ => {}
+    tags
+}
+
+/// The text between the tags around a position, or with them. A count goes further out.
+fn tag(buffer: &Buffer, at: Position, around: bool, times: usize) -> Option<TextRange> {
+    let mut open: Vec<Tag<'_>> = Vec::new();
+    let mut pairs: Vec<(TextRange, TextRange)> = Vec::new();
+    for tag in tags(buffer) {
+        if !tag.closes {
+            open.push(tag);
+            continue;
         }
-        if walk.back() == Step::Stuck {
-            return None;
+        let Some(opening) = open.iter().rposition(|known| known.name == tag.name) else {
+            continue;
+        };
+        let start = open[opening].range;
+        open.truncate(opening);
+        if start.start <= at && at < tag.range.end {
+            pairs.push((start, tag.range));
         }
+    }
+    let (open, close) = pairs.get(times - 1)?;
+    Some(if around {
+        TextRange::new(open.start, close.end)
+    } else {
+        TextRange::new(open.end, close.start)
+    })
+}
+
+/// The sentences of the text. They end at `.`, `!` or `?` with what closes after it, before a blank or the end
+/// of the line. Empty lines in a row are a sentence.
+fn sentences(buffer: &Buffer) -> Vec<TextRange> {
+    let mut found: Vec<TextRange> = Vec::new();
+    let mut open: Option<TextRange> = None;
+    let mut was_empty = false;
+    for (line, source) in buffer.lines().iter().enumerate() {
+        let text = &*source.text;
+        if text.is_empty() {
+            found.extend(open.take());
+            let at = Position::new(line, 0);
+            match found.last_mut() {
+                Some(run) if was_empty => run.end = at,
+                _ => found.push(TextRange::new(at, at)),
+            }
+            was_empty = true;
+            continue;
+        }
+        was_empty = false;
+        let mut ends = false;
+        for (byte, char) in text.char_indices() {
+            let blank = matches!(char, ' ' | '\t');
+            if blank && ends {
+                found.extend(open.take());
+            }
+            if !blank {
+                let at = Position::new(line, byte);
+                let sentence = open.get_or_insert(TextRange::new(at, at));
+                sentence.end = Position::new(line, byte + char.len_utf8());
+            }
+            let closes = ends && matches!(char, ')' | ']' | '"' | '\'');
+            ends = matches!(char, '.' | '!' | '?') || closes;
+        }
+        if ends {
+            found.extend(open.take());
+        }
+    }
+    found.extend(open);
+    found
+}
+
+/// The start of a later sentence; after the last one, the end of the text.
+pub(super) fn next_sentence(buffer: &Buffer, from: Position, times: usize) -> Option<Position> {
+    let end = buffer.end();
+    let end = Position::new(end.line, last(buffer.line(end.line)));
+    let later = sentences(buffer).into_iter().map(|found| found.start);
+    let later = later.filter(|start| *start > from && *start <= end);
+    let later: Vec<Position> = later.chain((from < end).then_some(end)).collect();
+    later.get(times - 1).copied()
+}
+
+/// The start of the sentence, or of an earlier one.
+pub(super) fn previous_sentence(buffer: &Buffer, from: Position, times: usize) -> Option<Position> {
+    // From below, the nearest empty line counts.
+    let start = |found: &TextRange| match buffer.line(found.start.line) {
+        "" => found.end,
+        _ => found.start,
+    };
+    let sentences = sentences(buffer);
+    let earlier = sentences.iter().rev().map(start);
+    earlier.filter(|start| *start < from).nth(times - 1)
+}
+
+/// The sentence at a position, or the blanks between two. Around it are the blanks after it, else those before.
+fn sentence(buffer: &Buffer, at: Position, around: bool, times: usize) -> Option<TextRange> {
+    let sentences = sentences(buffer);
+    // Sentences and the blanks between them alternate: start, end, whether it is blank.
+    let mut parts: Vec<(Position, Position, bool)> = Vec::new();
+    for (index, found) in sentences.iter().enumerate() {
+        let is_empty = buffer.line(found.start.line).is_empty();
+        let end = if is_empty { found.start } else { found.end };
+        parts.push((found.start, end, false));
+        if let Some(next) = sentences.get(index + 1) {
+            let blank_end = next.start.min(buffer.line_end(found.end.line));
+            if blank_end > found.end {
+                parts.push((found.end, blank_end, true));
+            }
+        }
+    }
+    let first = parts.iter().rposition(|(start, ..)| *start <= at)?;
+    let mut last = first;
+    if around {
+        for round in 0..times {
+            last += usize::from(round > 0);
+            if parts.get(last)?.2 || parts.get(last + 1).is_some_and(|(.., blank)| *blank) {
+                last += 1;
+            }
+        }
+    } else {
+        last += times - 1;
+    }
+    let (_, end, ends_blank) = parts[last.min(parts.len() - 1)];
+    let (mut start, _, starts_blank) = parts[first];
+    if let Some((before, _, true)) = first.checked_sub(1).map(|before| parts[before])
+        && around
+        && !starts_blank
+        && !ends_blank
+    {
+        start = before;
+    }
+    Some(TextRange::new(start, end))
+}
+
+/// A sentence that fills its lines: an operator covers the lines.
+pub(super) fn with_lines(buffer: &Buffer, range: TextRange) -> TextRange {
+    let fills = range.start.byte <= indent(buffer.line(range.start.line))
+        && range.end == buffer.line_end(range.end.line);
+    TextRange {
+        lines: fills && range.end.line + 1 < buffer.lines().len(),
+        ..range
     }
 }

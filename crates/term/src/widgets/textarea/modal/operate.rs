@@ -1,313 +1,465 @@
-//! Operators and changes: what is done to the text that a motion, an object or a selection covers.
+//! Operators and changes: what is done to the text that a motion, an object, a selection or a count covers.
 
 use super::super::TextArea;
-use super::super::buffer::{Fragment, Position};
+use super::super::buffer::{Buffer, Fragment, Position, end_of};
 use super::super::undo::Kind;
+use super::cluster::{after, after_many, before, first_text, indent};
 use super::motion::{Span, Target};
-use super::object::Object;
-use super::register::{Content, How};
-use super::walk::{after, first_text};
-use super::{Edit, Input, Modal, Pending, Request};
+use super::register::{Content, How, is_clipboard};
+use super::table::{Case, Edit, Move, Operator};
+use super::{Input, Modal, Pending, Request, motion};
 
-/// What `>` puts in front of a line.
+/// What `>` puts before a line.
 const INDENT: &str = "    ";
 
-/// The part of the text that an operator works on; `end` is behind it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Part {
+/// A part of the text; `end` is after its last cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TextRange {
     pub(super) start: Position,
     pub(super) end: Position,
+    /// Complete lines.
     pub(super) lines: bool,
 }
 
+impl TextRange {
+    pub(super) fn new(start: Position, end: Position) -> Self {
+        let lines = false;
+        Self { start, end, lines }
+    }
+
+    pub(super) fn in_line(line: usize, start: usize, end: usize) -> Self {
+        Self::new(Position::new(line, start), Position::new(line, end))
+    }
+
+    pub(super) fn lines(buffer: &Buffer, first: usize, last: usize) -> Self {
+        Self {
+            start: Position::new(first, 0),
+            end: buffer.line_end(last),
+            lines: true,
+        }
+    }
+}
+
 impl Modal {
-    /// An operator: on the selection, on lines when it comes twice, else on what comes next.
-    pub(super) fn operator(&mut self, area: &mut TextArea, edit: Edit) {
-        if let Some(part) = self.selected(area) {
+    /// Applies an operator to the selection, to lines when it comes twice, else to what comes next.
+    pub(super) fn operator(&mut self, area: &mut TextArea, operator: Operator) {
+        if let Some(range) = self.selected(area) {
             let times = self.count.take().unwrap_or(1);
-            let object = Object {
-                start: part.start,
-                end: part.end,
-                lines: part.lines,
-            };
-            self.note_extent(area, part);
-            self.leave_visual(area);
-            area.cursor = part.start;
-            for _ in 1..if is_shift(edit) { times } else { 1 } {
-                self.shift_lines(area, (object.start.line, object.end.line), edit);
+            let shifts = matches!(operator, Operator::Indent | Operator::Outdent);
+            self.end_selection(area, range);
+            for _ in 1..if shifts { times } else { 1 } {
+                self.shift_lines(area, range, operator);
             }
-            return self.operate_object(area, edit, object);
+            return self.apply(area, operator, range, How::Deleted);
         }
         match self.pending {
-            Some(pending) if pending.operator == edit => {
+            Some(pending) if pending.operator == operator => {
                 let times = self.total().unwrap_or(1);
                 self.pending = None;
                 self.count = None;
-                self.operate_lines(area, edit, times);
+                self.operate_lines(area, operator, times);
             }
-            Some(_) => self.fail(),
+            Some(_) => self.cancel(),
             None => {
                 let count = self.count.take();
-                self.pending = Some(Pending {
-                    operator: edit,
-                    count,
-                });
+                self.pending = Some(Pending { operator, count });
             }
         }
     }
 
-    /// Keeps how much was selected in front of the step that works on it.
-    pub(super) fn note_extent(&mut self, area: &TextArea, part: Part) {
-        let from = if part.start.line == part.end.line {
-            part.start.byte
-        } else {
-            0
-        };
-        let text = &area.line(part.end.line)[from..part.end.byte];
+    /// Leaves visual mode for a change of the selection, with its extent recorded for a repetition.
+    fn end_selection(&mut self, area: &mut TextArea, range: TextRange) {
+        let one_line = range.start.line == range.end.line;
+        let from = if one_line { range.start.byte } else { 0 };
+        let text = &area.line(range.end.line)[from..range.end.byte];
         let clusters = osier_base::text::graphemes(text).count();
         let extent = Input::Extent {
-            lines: part.end.line - part.start.line + 1,
-            clusters: (!part.lines).then_some(clusters),
+            lines: range.end.line - range.start.line + 1,
+            clusters: (!range.lines).then_some(clusters),
         };
         self.recording.insert(0, extent);
+        self.leave_visual(area);
+        area.cursor = range.start;
     }
 
-    /// As many lines from the cursor on; none when there are not so many.
-    pub(super) fn operate_lines(&mut self, area: &mut TextArea, edit: Edit, times: usize) {
-        let first = area.cursor.line;
-        let end = first + times - 1;
-        if end >= area.line_count() && times > 1 && first + 1 >= area.line_count() {
-            return self.fail();
-        }
-        let end = end.min(area.line_count() - 1);
+    /// Applies an operator to as many lines from the cursor on.
+    fn operate_lines(&mut self, area: &mut TextArea, operator: Operator, times: usize) {
         let cursor = area.cursor;
-        let part = Part {
-            start: Position::new(first, 0),
-            end: Position::new(end, area.line(end).len()),
-            lines: true,
-        };
-        let text = first_text(area.line(first));
-        area.cursor.byte = cursor.byte.min(text);
-        let landing = area.cursor;
-        self.apply(area, edit, part, How::Deleted);
-        if edit == Edit::Yank {
-            area.cursor = cursor;
-        } else if is_case(edit) {
-            area.cursor = landing;
+        let last_line = area.line_count() - 1;
+        if times > 1 && cursor.line == last_line {
+            return self.cancel();
+        }
+        let end = (cursor.line + times - 1).min(last_line);
+        area.cursor.byte = cursor.byte.min(first_text(area.line(cursor.line)));
+        let text = area.cursor;
+        let range = TextRange::lines(&area.buffer, cursor.line, end);
+        self.apply(area, operator, range, How::Deleted);
+        match operator {
+            Operator::Copy => area.cursor = cursor,
+            Operator::Case(_) => area.cursor = text,
+            _ => {}
         }
     }
 
-    /// From the cursor to the target of a motion.
+    /// Applies an operator from the cursor to the target of a motion.
     pub(super) fn operate_to(
         &mut self,
         area: &mut TextArea,
-        operator: Edit,
-        from: Position,
+        operator: Operator,
         target: Target,
         how: How,
     ) {
-        let (start, end) = (from.min(target.at), from.max(target.at));
-        let mut part = Part {
-            start,
-            end,
+        let from = area.cursor;
+        let mut range = TextRange {
+            start: from.min(target.at),
+            end: from.max(target.at),
             lines: target.span == Span::Lines,
         };
-        let indent = |line: usize| {
-            let text = area.line(line);
-            text.len() - text.trim_start().len()
-        };
+        let start = range.start;
+        let leads = start.byte <= indent(area.line(start.line));
         match target.span {
-            Span::Inclusive => part.end.byte = after(area.line(end.line), end.byte),
-            Span::Exclusive if end.byte == 0 && end.line > start.line => {
-                // The start of a line is not reached: up to the end of the one above.
-                let line = end.line - 1;
-                part.end = Position::new(line, area.line(line).len());
-                part.lines = start.byte <= indent(start.line);
+            Span::Inclusive => range.end.byte = after(area.line(range.end.line), range.end.byte),
+            // The start of a line is not reached: up to the end of the one above.
+            Span::Exclusive if range.end.byte == 0 && range.end.line > start.line => {
+                range.end = area.buffer.line_end(range.end.line - 1);
+                range.lines = leads;
             }
             Span::Exclusive | Span::Lines => {}
         }
-        let spans = part.end.line > part.start.line;
-        if operator == Edit::Delete && spans && !part.lines {
-            let rest = &area.line(part.end.line)[part.end.byte..];
-            part.lines = rest.trim().is_empty() && start.byte <= indent(start.line);
+        if operator == Operator::Delete && range.end.line > start.line && !range.lines {
+            let rest = &area.line(range.end.line)[range.end.byte..];
+            range.lines = rest.trim().is_empty() && leads;
         }
-        let landing = if part.lines && from <= target.at {
-            from
-        } else {
-            start
-        };
+        if range.lines {
+            range = TextRange::lines(&area.buffer, start.line, range.end.line);
+        }
         area.cursor = start;
-        if part.lines {
-            part.start.byte = 0;
-            part.end.byte = area.line(part.end.line).len();
-        }
-        self.apply(area, operator, part, how);
-        if (operator == Edit::Yank || is_case(operator)) && part.lines {
-            area.cursor = area.buffer.clamp(landing);
+        self.apply(area, operator, range, how);
+        if range.lines && matches!(operator, Operator::Copy | Operator::Case(_)) {
+            area.cursor = area.buffer.clamp(start);
         }
     }
 
-    pub(super) fn operate_object(&mut self, area: &mut TextArea, operator: Edit, object: Object) {
-        let part = Part {
-            start: object.start,
-            end: object.end,
-            lines: object.lines,
-        };
-        area.cursor = part.start;
-        self.apply(area, operator, part, How::Deleted);
-    }
-
-    pub(super) fn apply(&mut self, area: &mut TextArea, operator: Edit, mut part: Part, how: How) {
-        if is_shift(operator) {
-            part.lines = true;
-        }
+    /// Applies an operator to a range.
+    pub(super) fn apply(
+        &mut self,
+        area: &mut TextArea,
+        operator: Operator,
+        range: TextRange,
+        how: How,
+    ) {
         match operator {
-            Edit::Yank => {
-                self.keep(area, part, How::Copied);
-                area.cursor = part.start;
+            Operator::Copy => {
+                self.store(area, range, How::Copied);
+                area.cursor = range.start;
             }
-            Edit::Delete => self.remove(area, part, how),
-            Edit::Change => {
-                self.keep(area, part, how);
-                // Lines that are replaced leave an empty one.
-                self.splice(area, part, Fragment::default());
+            Operator::Delete => self.remove(area, range, how),
+            Operator::Change => {
+                self.store(area, range, how);
+                self.splice(area, range, Fragment::default());
                 self.begin_insert(area, 1, false);
             }
-            Edit::Indent | Edit::Outdent => {
-                self.shift_lines(area, (part.start.line, part.end.line), operator);
-                let line = part.start.line;
+            Operator::Indent | Operator::Outdent => {
+                self.shift_lines(area, range, operator);
+                let line = range.start.line;
                 area.cursor = Position::new(line, first_text(area.line(line)));
             }
-            _ => {
-                let text = area.buffer.fragment(part.start..part.end);
-                let cased = Fragment {
-                    text: cased(&text.text, operator),
-                    ..text
-                };
-                self.splice(area, part, cased);
-                area.cursor = part.start;
+            Operator::Case(case) => {
+                let converted = in_case(&area.buffer.fragment(range.start..range.end), case);
+                self.splice(area, range, converted);
             }
         }
     }
 
-    pub(super) fn keep(&mut self, area: &TextArea, part: Part, how: How) {
-        let text = area.buffer.fragment(part.start..part.end);
-        if text.is_empty() && !part.lines {
+    fn store(&mut self, area: &TextArea, range: TextRange, how: How) {
+        let text = area.buffer.fragment(range.start..range.end);
+        if text.is_empty() && !range.lines {
             return;
         }
-        let content = Content {
-            text,
-            lines: part.lines,
-        };
+        let lines = range.lines;
+        let content = Content { text, lines };
         let copied = self.registers.store(self.register.take(), content, how);
         self.requests.extend(copied.map(Request::Copy));
     }
 
-    /// Deletes into a register. Whole lines go with their line ends.
-    pub(super) fn remove(&mut self, area: &mut TextArea, part: Part, how: How) {
-        if part.start == part.end && !part.lines {
+    /// Deletes into a register. Lines go with their line ends.
+    fn remove(&mut self, area: &mut TextArea, mut range: TextRange, how: How) {
+        if range.start == range.end && !range.lines {
             return;
         }
-        self.keep(area, part, how);
-        if !part.lines {
-            self.splice(area, part, Fragment::default());
-            return;
+        self.store(area, range, how);
+        let (first, last) = (range.start.line, range.end.line);
+        if range.lines && last + 1 < area.line_count() {
+            range.end = Position::new(last + 1, 0);
+        } else if range.lines && first > 0 {
+            range.start = area.buffer.line_end(first - 1);
         }
-        let lines = area.line_count();
-        let (first, end) = (part.start.line, part.end.line);
-        let whole = if end + 1 < lines {
-            Part {
-                start: Position::new(first, 0),
-                end: Position::new(end + 1, 0),
-                ..part
+        self.splice(area, range, Fragment::default());
+        if range.lines {
+            let line = first.min(area.line_count() - 1);
+            area.cursor = Position::new(line, first_text(area.line(line)));
+            self.marks
+                .retain(|name, mark| *name == '\'' || !(first..=last).contains(&mark.line));
+            for mark in self.marks.values_mut().filter(|mark| mark.line > last) {
+                mark.line -= last - first + 1;
             }
-        } else if first > 0 {
-            let start = Position::new(first - 1, area.line(first - 1).len());
-            Part { start, ..part }
-        } else {
-            part
-        };
-        self.splice(area, whole, Fragment::default());
-        let line = first.min(area.line_count() - 1);
-        area.cursor = Position::new(line, first_text(area.line(line)));
-        self.lines_gone(first, end);
-    }
-
-    /// Marks of deleted lines are gone; those below stay on their lines.
-    fn lines_gone(&mut self, first: usize, end: usize) {
-        let jump = '\'';
-        self.marks
-            .retain(|name, mark| *name == jump || !(first..=end).contains(&mark.line));
-        for mark in self.marks.values_mut().filter(|mark| mark.line > end) {
-            mark.line -= end - first + 1;
         }
     }
 
-    /// Puts `text` in the place of a part; the cursor stays at its start.
-    pub(super) fn splice(&mut self, area: &mut TextArea, part: Part, text: Fragment) {
-        let start = part.start;
-        if part.start != part.end || !text.is_empty() {
-            area.edit(part.start..part.end, text, Kind::Other);
+    /// Replaces a range by `text`; the cursor goes to its start.
+    fn splice(&mut self, area: &mut TextArea, range: TextRange, text: Fragment) {
+        if range.start != range.end || !text.is_empty() {
+            area.edit(range.start..range.end, text, Kind::Other);
         }
-        area.cursor = area.buffer.clamp(start);
+        area.cursor = area.buffer.clamp(range.start);
         self.changed = true;
     }
 
-    fn shift_lines(&mut self, area: &mut TextArea, (first, end): (usize, usize), edit: Edit) {
-        for line in first..=end.min(area.line_count() - 1) {
+    fn shift_lines(&mut self, area: &mut TextArea, range: TextRange, operator: Operator) {
+        for line in range.start.line..=range.end.line {
             let text = area.line(line);
-            if text.is_empty() {
-                continue;
-            }
-            let start = Position::new(line, 0);
-            let (stop, inserted) = if edit == Edit::Indent {
-                (0, INDENT)
-            } else {
-                let blanks = text
-                    .bytes()
-                    .take(INDENT.len())
-                    .take_while(|byte| *byte == b' ')
-                    .count();
-                (if text.starts_with('\t') { 1 } else { blanks }, "")
+            let (end, inserted) = match operator {
+                _ if text.is_empty() => continue,
+                Operator::Indent => (0, INDENT),
+                _ if text.starts_with('\t') => (1, ""),
+                _ => {
+                    let spaces = text.len() - text.trim_start_matches(' ').len();
+                    (spaces.min(INDENT.len()), "")
+                }
             };
-            let part = Part {
-                start,
-                end: Position::new(line, stop),
-                lines: false,
-            };
-            self.splice(area, part, Fragment::plain(inserted));
+            let range = TextRange::in_line(line, 0, end);
+            self.splice(area, range, Fragment::plain(inserted));
         }
+        self.changed = true;
+    }
+
+    /// A change that needs no motion: of the selection, else of as much as its count says.
+    pub(super) fn change(&mut self, area: &mut TextArea, edit: Edit) {
+        if let Some(range) = self.selected(area) {
+            return self.change_selected(area, edit, range);
+        }
+        if self.pending.is_some() {
+            return self.cancel();
+        }
+        let times = self.count.take().unwrap_or(1);
+        let at = area.cursor;
+        let text = area.line(at.line);
+        match edit {
+            Edit::Chars(operator) => {
+                let end = after_many(text, at.byte, times);
+                if end == at.byte && operator != Operator::Change {
+                    return self.cancel();
+                }
+                let rest = text.len() - end;
+                let range = TextRange::in_line(at.line, at.byte, end);
+                self.apply(area, operator, range, How::Deleted);
+                if let Operator::Case(_) = operator {
+                    let byte = area.line(at.line).len() - rest;
+                    area.cursor = area.buffer.clamp(Position::new(at.line, byte));
+                }
+            }
+            Edit::DeleteCharBefore if at.byte == 0 => self.cancel(),
+            Edit::DeleteCharBefore => {
+                let start = (0..times).fold(at.byte, |byte, _| before(text, byte));
+                let range = TextRange::in_line(at.line, start, at.byte);
+                area.cursor = range.start;
+                self.remove(area, range, How::Deleted);
+            }
+            Edit::ToEnd(operator) => {
+                let times = times.min(area.line_count() - at.line);
+                let target = motion::target(&area.buffer, at, Move::LineEnd, Some(times), None);
+                if let Some(target) = target {
+                    self.operate_to(area, operator, target, How::Deleted);
+                }
+            }
+            Edit::Lines(operator) => self.operate_lines(area, operator, times),
+            Edit::Join { spaced } => self.join(area, times.max(2), spaced),
+            Edit::Put { after } => {
+                let register = self.register.take();
+                if is_clipboard(register) {
+                    self.clipboard_put = Some((after, times));
+                    self.requests.push(Request::Paste);
+                } else {
+                    self.put(area, after, register, times);
+                }
+            }
+            Edit::Insert(place) => self.insert(area, place, times),
+            _ => {}
+        }
+    }
+
+    fn change_selected(&mut self, area: &mut TextArea, edit: Edit, range: TextRange) {
+        self.count = None;
+        let (operator, covered) = match edit {
+            Edit::Chars(operator) => (operator, range),
+            Edit::ToEnd(operator) | Edit::Lines(operator) => {
+                let lines = TextRange::lines(&area.buffer, range.start.line, range.end.line);
+                (operator, lines)
+            }
+            Edit::DeleteCharBefore => {
+                let lines = TextRange::lines(&area.buffer, range.start.line, range.end.line);
+                (Operator::Delete, lines)
+            }
+            Edit::Join { spaced } => {
+                self.end_selection(area, range);
+                let count = range.end.line - range.start.line + 1;
+                return self.join(area, count.max(2), spaced);
+            }
+            Edit::Put { .. } => return self.put_over(area, range),
+            _ => return,
+        };
+        self.end_selection(area, covered);
+        self.apply(area, operator, covered, How::Deleted);
+    }
+
+    /// Replaces the selection, which goes to the unnamed register, by a register.
+    fn put_over(&mut self, area: &mut TextArea, range: TextRange) {
+        let register = self.register.take();
+        let Some(content) = self.registers.get(register).cloned() else {
+            return self.cancel();
+        };
+        self.leave_visual(area);
+        area.cursor = range.start;
+        self.store(area, range, How::Deleted);
+        let own_lines = content.lines && !range.lines;
+        let newline = Fragment::plain(if own_lines { "\n" } else { "" });
+        let mut new = newline.clone();
+        new.append(&content.text);
+        new.append(&newline);
+        let end = end_of(range.start, &new);
+        self.splice(area, range, new);
+        if content.lines || range.lines {
+            let line = range.start.line + usize::from(own_lines);
+            area.cursor = Position::new(line, first_text(area.line(line)));
+        } else if end.line == range.start.line {
+            area.cursor.byte = before(area.line(end.line), end.byte);
+        }
+    }
+
+    /// Replaces every selected cluster, or those at the cursor, by a character.
+    pub(super) fn replace(&mut self, area: &mut TextArea, char: char) {
+        if let Some(range) = self.selected(area) {
+            self.end_selection(area, range);
+            let old = area.buffer.fragment(range.start..range.end);
+            let new: Vec<String> = old
+                .text
+                .split('\n')
+                .map(|line| repeated(char, osier_base::text::graphemes(line).count()))
+                .collect();
+            return self.splice(area, range, Fragment::plain(&new.join("\n")));
+        }
+        let times = self.count.take().unwrap_or(1);
+        let at = area.cursor;
+        let line = area.line(at.line);
+        let end = after_many(line, at.byte, times);
+        if after_many(line, at.byte, times - 1) == line.len() {
+            return self.cancel();
+        }
+        let new = Fragment::plain(&repeated(char, times));
+        let end_of_new = Position::new(at.line, at.byte + new.text.len());
+        self.splice(area, TextRange::in_line(at.line, at.byte, end), new);
+        let end = area.buffer.clamp(end_of_new);
+        area.cursor.byte = before(area.line(at.line), end.byte);
+    }
+
+    fn join(&mut self, area: &mut TextArea, count: usize, spaced: bool) {
+        let line = area.cursor.line;
+        let joins = (count - 1).min(area.line_count() - 1 - line);
+        if joins == 0 {
+            return self.cancel();
+        }
+        for _ in 0..joins {
+            let (own, next) = (area.line(line), area.line(line + 1));
+            let skipped = if spaced { indent(next) } else { 0 };
+            let rest = &next[skipped..];
+            let has_space = spaced
+                && !(rest.is_empty() || rest.starts_with(')'))
+                && !(own.is_empty() || own.ends_with([' ', '\t']));
+            let range = TextRange::new(
+                Position::new(line, own.len()),
+                Position::new(line + 1, skipped),
+            );
+            self.splice(
+                area,
+                range,
+                Fragment::plain(if has_space { " " } else { "" }),
+            );
+        }
+    }
+
+    /// Inserts a register before or after the cursor.
+    pub(super) fn put(
+        &mut self,
+        area: &mut TextArea,
+        behind: bool,
+        register: Option<char>,
+        times: usize,
+    ) {
+        let Some(content) = self.registers.get(register).cloned() else {
+            return self.cancel();
+        };
+        let Position { line, byte } = area.cursor;
+        let text = area.line(line);
+        let newline = Fragment::plain("\n");
+        let mut new = Fragment::default();
+        for _ in 0..times {
+            if content.lines && behind {
+                new.append(&newline);
+            }
+            new.append(&content.text);
+            if content.lines && !behind {
+                new.append(&newline);
+            }
+        }
+        let byte = match (content.lines, behind) {
+            (true, true) => text.len(),
+            (true, false) => 0,
+            (false, true) => after(text, byte),
+            (false, false) => byte,
+        };
+        let at = Position::new(line, byte);
+        let end = end_of(at, &new);
+        area.edit(at..at, new, Kind::Other);
+        area.cursor = if content.lines {
+            let first = line + usize::from(behind);
+            Position::new(first, first_text(area.line(first)))
+        } else if end.line == line {
+            Position::new(line, before(area.line(line), end.byte))
+        } else {
+            area.buffer.clamp(at)
+        };
         self.changed = true;
     }
 }
 
-fn is_case(edit: Edit) -> bool {
-    matches!(edit, Edit::ToggleCase | Edit::Uppercase | Edit::Lowercase)
-}
-
-fn is_shift(edit: Edit) -> bool {
-    matches!(edit, Edit::Indent | Edit::Outdent)
+fn repeated(char: char, times: usize) -> String {
+    char.to_string().repeat(times)
 }
 
 /// A text in another case.
-pub(super) fn cased(text: &str, how: Edit) -> String {
-    text.chars()
-        .flat_map(|char| {
-            let up = match how {
-                Edit::Uppercase => true,
-                Edit::Lowercase => false,
-                _ => !char.is_uppercase(),
-            };
-            // One letter becomes one letter: what is longer would move all that follows.
-            let mut other: Vec<char> = if up {
-                char.to_uppercase().collect()
-            } else {
-                char.to_lowercase().collect()
-            };
-            if other.len() != 1 {
-                other = vec![char];
-            }
-            other
-        })
-        .collect()
+pub(super) fn in_case(old: &Fragment, case: Case) -> Fragment {
+    let mut has_capital = false;
+    let text = old.text.chars().map(|char| {
+        let upper = match case {
+            Case::Upper => true,
+            Case::Lower => false,
+            Case::Toggle => !char.is_uppercase(),
+            Case::Capital => char.is_alphabetic() && !std::mem::replace(&mut has_capital, true),
+        };
+        // Only one letter for one letter: chips stay at their characters.
+        if upper {
+            single(char.to_uppercase()).unwrap_or(char)
+        } else {
+            single(char.to_lowercase()).unwrap_or(char)
+        }
+    });
+    Fragment {
+        text: text.collect(),
+        chips: old.chips.clone(),
+    }
+}
+
+fn single(mut chars: impl Iterator<Item = char>) -> Option<char> {
+    let char = chars.next()?;
+    chars.next().is_none().then_some(char)
 }

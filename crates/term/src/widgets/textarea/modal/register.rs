@@ -1,24 +1,24 @@
-//! Where deleted and copied text goes: the unnamed register, `a` to `z`, `0` for copies, `1` to `9` for what
-//! was deleted by lines, `-` for less, `+` and `*` for the clipboard, `_` for nowhere.
+//! Registers for deleted and copied text: the unnamed one, `a` to `z`, `0` for copies, `1` to `9` for deleted
+//! lines, `-` for less than a line, `+` and `*` for the clipboard, `_` to discard it.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use super::super::buffer::Fragment;
 
-/// A text, and whether it is whole lines.
+/// A text, and whether it is complete lines.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Content {
     pub(super) text: Fragment,
     pub(super) lines: bool,
 }
 
-/// How the text came into the register.
+/// Where the text of a register comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum How {
     Copied,
     Deleted,
-    /// Deleted by a motion that always shifts the numbered registers.
-    DeletedFar,
+    /// Deleted by a jump, which always shifts the numbered registers.
+    DeletedByJump,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -38,7 +38,7 @@ pub(super) fn is_clipboard(name: Option<char>) -> bool {
 }
 
 impl Registers {
-    /// Keeps a text; gives the one that now is in the clipboard, too.
+    /// Stores a text; returns it if it goes to the clipboard too.
     pub(super) fn store(
         &mut self,
         name: Option<char>,
@@ -51,15 +51,13 @@ impl Registers {
         let small = !content.lines && !content.text.text.contains('\n') && how == How::Deleted;
         match (name.filter(|name| *name != '"'), how) {
             (Some(name), _) if name.is_ascii_uppercase() => {
-                let kept = self.named.entry(name.to_ascii_lowercase()).or_default();
-                if content.lines && !kept.lines {
-                    kept.text.append(&Fragment::plain("\n"));
-                    kept.lines = true;
-                } else if kept.lines {
-                    kept.text.append(&Fragment::plain("\n"));
+                let stored = self.named.entry(name.to_ascii_lowercase()).or_default();
+                if content.lines || stored.lines {
+                    stored.text.append(&Fragment::plain("\n"));
+                    stored.lines = true;
                 }
-                kept.text.append(&content.text);
-                self.unnamed = kept.clone();
+                stored.text.append(&content.text);
+                self.unnamed = stored.clone();
                 return None;
             }
             (Some(name), _) => {
@@ -93,7 +91,7 @@ impl Registers {
         found.filter(|content| content.lines || !content.text.is_empty())
     }
 
-    /// What the clipboard holds now.
+    /// Sets the text of the clipboard.
     pub(super) fn set_clipboard(&mut self, text: &str) {
         let lines = text.ends_with('\n');
         let text = Fragment::plain(text.strip_suffix('\n').unwrap_or(text));

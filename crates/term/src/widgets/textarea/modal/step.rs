@@ -1,37 +1,40 @@
-//! Carrying out one step: a bound one or a character, with the number it was given, from what it begins to what is kept
-//! of it for `.`.
+//! Runs one input: an action or a character, with the count before it, up to what `.` repeats.
 
-use super::table::Edit;
-use super::walk::last;
-use super::{Input, Modal, Mode, Outcome, moving, object, region, sentence};
-use crate::widgets::textarea::TextArea;
+use super::super::TextArea;
+use super::super::buffer::Position;
+use super::cluster::{at_column, last};
+use super::motion::{self, Find, Span, Target};
+use super::register::{self, How};
+use super::table::{Edit, Move, Object};
+use super::{Input, Modal, Mode, Outcome, SearchPrompt, object};
+use osier_base::text;
+
+/// The highest count.
+const MAX_COUNT: usize = 9_999;
 
 impl Modal {
-    /// Runs a bound step.
+    /// Runs an action.
     pub fn run(&mut self, area: &mut TextArea, edit: Edit) -> Outcome {
         self.awaiting = None;
+        self.prompt = None;
         self.begin(area);
-        let numbers = matches!(edit, Edit::Times | Edit::Digit);
-        let times = if numbers { None } else { self.take_times() };
+        let takes_count = !matches!(edit, Edit::Times | Edit::Digit);
+        let times = if takes_count { self.take_times() } else { None };
         self.recording.push(Input::Edit(edit));
         let mut outcome = Outcome::Done;
-        match times {
-            Some(times) if region::repeats(edit) => {
-                for _ in 0..times {
-                    outcome = self.step(area, edit);
-                }
-            }
-            times => {
-                self.count = times.or(self.count);
+        if let (Some(times), Edit::Local(_)) = (times, edit) {
+            for _ in 0..times {
                 outcome = self.step(area, edit);
-                // What has no use for a number leaves none behind.
-                if times.is_some() && self.awaiting.is_none() {
-                    self.count = None;
-                }
+            }
+        } else {
+            self.count = times.or(self.count);
+            outcome = self.step(area, edit);
+            // An action that ignores the count consumes it.
+            if times.is_some() && self.awaiting.is_none() {
+                self.count = None;
             }
         }
         self.settle(area);
-        // A number that is dropped is something that was there to be dropped.
         if times.is_some() {
             Outcome::Done
         } else {
@@ -39,63 +42,68 @@ impl Modal {
         }
     }
 
-    /// A character that is bound to nothing, or an argument. In insert mode it is none of this.
+    /// Handles a character outside of insert mode: an argument, a digit of a count, or an unbound key.
     pub fn char(&mut self, area: &mut TextArea, char: char) {
         self.begin(area);
-        if let Some(awaiting) = self.awaiting.take() {
+        if let Some(mut prompt) = self.prompt.take() {
             self.recording.push(Input::Char(char));
-            self.argument(area, awaiting, char);
+            prompt.typed.push(char);
+            self.update_prompt(area, prompt);
+        } else if let Some(edit) = self.awaiting.take() {
+            self.recording.push(Input::Char(char));
+            self.argument(area, edit, char);
         } else if let Some(digit) = self.count_digit(char) {
             self.recording.push(Input::Digit(char));
-            let count = self.count.unwrap_or(0).saturating_mul(10);
-            self.count = Some(count.saturating_add(digit as usize).min(9_999));
+            let count = self.count.unwrap_or(0) * 10 + digit;
+            self.count = Some(count.min(MAX_COUNT));
             return;
         } else {
-            self.fail();
+            self.cancel();
         }
         self.settle(area);
     }
 
-    /// A digit of a count; none begins with a zero.
-    fn count_digit(&self, char: char) -> Option<u32> {
+    /// The value of a digit of a count, which does not start with zero.
+    fn count_digit(&self, char: char) -> Option<usize> {
         let counts = self.mode != Mode::Insert || self.universal;
         let digit = char.to_digit(10).filter(|_| counts)?;
-        (digit > 0 || self.count.is_some() || self.universal).then_some(digit)
+        (digit > 0 || self.count.is_some() || self.universal).then_some(digit as usize)
     }
 
-    /// What a command does to the text is one step of undo.
+    /// The changes of a command are one undo step.
     pub(super) fn begin(&mut self, area: &mut TextArea) {
         if self.modes && self.mode != Mode::Insert {
             area.undo.open_group_once();
         }
     }
 
-    /// There is nothing to do, or no way to do it.
-    pub(super) fn fail(&mut self) {
-        self.drop_begun();
-    }
-
-    pub(super) fn drop_begun(&mut self) {
+    /// Drops the pending command.
+    pub(super) fn cancel(&mut self) {
         self.universal = false;
         self.count = None;
         self.pending = None;
         self.awaiting = None;
+        self.prompt = None;
         self.register = None;
         self.recording.clear();
     }
 
-    /// After a step: keeps a whole change for `.`, and the cursor on the text.
+    /// Puts the cursor on the text; records a finished change for `.`.
     pub(super) fn settle(&mut self, area: &mut TextArea) {
-        let waits = self.pending.is_some() || self.awaiting.is_some() || self.count.is_some();
-        // What was put beside it may have become one cluster with what it stands on.
+        // An edit beside it may have joined its cluster to another.
         area.cursor = area.buffer.clamp(area.cursor);
-        if self.mode != Mode::Insert {
-            let line = area.line(area.cursor.line);
-            if area.cursor.byte >= line.len() {
-                area.cursor.byte = last(line);
-            }
+        if self.mode == Mode::Insert {
+            return;
         }
-        if waits || self.register.is_some() || self.mode == Mode::Insert {
+        let line = area.line(area.cursor.line);
+        if area.cursor.byte >= line.len() {
+            area.cursor.byte = last(line);
+        }
+        let is_pending = self.pending.is_some()
+            || self.count.is_some()
+            || self.register.is_some()
+            || self.is_awaiting();
+        if is_pending {
             return;
         }
         area.undo.close_group();
@@ -106,52 +114,63 @@ impl Modal {
     }
 
     pub(super) fn step(&mut self, area: &mut TextArea, edit: Edit) -> Outcome {
-        if is_operator(edit) {
-            self.operator(area, edit);
-            return Outcome::Done;
-        }
-        if object::is_object(edit) {
-            self.object(area, edit);
-            return Outcome::Done;
-        }
-        if let Some(awaiting) = moving::awaited(edit) {
-            self.awaiting = Some(awaiting);
-            return Outcome::Done;
-        }
         match edit {
             Edit::NormalMode => return self.normal_mode(area),
             Edit::Up | Edit::Down => return self.vertical(area, edit == Edit::Up),
-            Edit::FindAgain | Edit::FindReverse => self.find_again(area, edit == Edit::FindReverse),
-            Edit::SearchNext => self.search_step(area, false),
-            Edit::SearchPrevious => self.search_step(area, true),
-            Edit::SearchWord | Edit::SearchWordBack => {
-                self.search_word(area, edit == Edit::SearchWordBack);
+            Edit::Region(edit) => return self.region(area, edit),
+            Edit::Local(edit) => area.change_locally(edit),
+            Edit::Find { .. }
+            | Edit::SetMark
+            | Edit::GoToMark { .. }
+            | Edit::Replace
+            | Edit::Register
+            | Edit::ZapToChar => self.awaiting = Some(edit),
+            Edit::Search { back } => self.prompt = Some(SearchPrompt::new(back, None)),
+            Edit::IncrementalSearch { back } => {
+                self.prompt = Some(SearchPrompt::new(back, Some(area.cursor)));
             }
-            Edit::Visual | Edit::VisualLine => self.visual(area, edit),
+            Edit::Move(motion) => self.motion(area, motion),
+            Edit::FindAgain { reverse } => match self.find {
+                Some(find) => {
+                    let back = find.back != reverse;
+                    self.find_char(area, Find { back, ..find }, true);
+                }
+                None => self.cancel(),
+            },
+            Edit::SearchAgain { reverse } => self.search_step(area, reverse),
+            Edit::SearchWord { back } => self.search_word(area, back),
+            Edit::Visual => self.visual(area, Mode::Visual),
+            Edit::VisualLine => self.visual(area, Mode::VisualLine),
             Edit::VisualAgain => self.select_again(area),
             Edit::OtherEnd => {
-                if let Some(anchor) = &mut self.anchor {
-                    std::mem::swap(anchor, &mut area.cursor);
-                }
-                area.cursor = area.buffer.clamp(area.cursor);
+                self.swap_ends(area);
             }
+            Edit::Object { object, around } => self.object(area, object, around),
+            Edit::Operator(operator) => self.operator(area, operator),
             Edit::Repeat => self.repeat(area),
             Edit::Undo | Edit::Redo => {
                 let times = self.count.take().unwrap_or(1);
-                self.take_back(area, edit == Edit::Redo, times);
+                self.step_undo(area, edit == Edit::Redo, times);
             }
-            edit if is_change(edit) => self.change(area, edit),
-            edit if region::is_region(edit) => return self.region(area, edit),
-            edit => self.motion(area, edit),
+            Edit::Times => self.quadruple(),
+            Edit::Digit => self.universal = true,
+            Edit::Insert(_)
+            | Edit::Chars(_)
+            | Edit::ToEnd(_)
+            | Edit::Lines(_)
+            | Edit::DeleteCharBefore
+            | Edit::Join { .. }
+            | Edit::Put { .. } => self.change(area, edit),
         }
         Outcome::Done
     }
 
     fn normal_mode(&mut self, area: &mut TextArea) -> Outcome {
+        let is_pending = self.pending.is_some() || self.count.is_some() || self.register.is_some();
         match self.mode {
             Mode::Insert if self.modes => self.leave_insert(area),
-            mode if mode.is_visual() => self.leave_visual(area),
-            _ if self.pending.is_none() && self.count.is_none() && self.register.is_none() => {
+            Mode::Visual | Mode::VisualLine => self.leave_visual(area),
+            _ if !is_pending => {
                 self.recording.clear();
                 return Outcome::Unused;
             }
@@ -163,33 +182,132 @@ impl Modal {
         Outcome::Done
     }
 
-    fn object(&mut self, area: &mut TextArea, edit: Edit) {
-        let times = self.total().unwrap_or(1);
-        let found = object::find(&area.buffer, area.cursor, edit, times);
-        let pending = self.pending.take();
+    /// Moves, or applies the pending operator.
+    fn motion(&mut self, area: &mut TextArea, motion: Move) {
+        let operator = self.pending.map(|pending| pending.operator);
+        let target = motion::target(&area.buffer, area.cursor, motion, self.total(), operator);
+        let how = if motion::is_jump(motion) {
+            How::DeletedByJump
+        } else {
+            How::Deleted
+        };
+        self.go(area, target, how);
+        self.column = (motion == Move::LineEnd).then_some(usize::MAX);
+    }
+
+    /// Goes to a target, or applies the pending operator up to it. Without a target the command is dropped.
+    pub(super) fn go(&mut self, area: &mut TextArea, target: Option<Target>, how: How) {
+        self.column = None;
         self.count = None;
-        match (found, pending) {
-            (Some(object), Some(pending)) => {
-                let object = if matches!(edit, Edit::InnerSentence | Edit::ASentence) {
-                    sentence::with_lines(&area.buffer, object)
-                } else {
-                    object
-                };
-                self.operate_object(area, pending.operator, object);
+        match (target, self.pending.take()) {
+            (None, _) => self.cancel(),
+            (Some(target), Some(pending)) => self.operate_to(area, pending.operator, target, how),
+            (Some(target), None) => {
+                if how == How::DeletedByJump && target.at != area.cursor {
+                    self.marks.insert('\'', area.cursor);
+                }
+                area.cursor = area.buffer.clamp(target.at);
+                area.undo.seal();
             }
-            (Some(object), None) if self.anchor.is_some() => self.select(area, object),
-            _ => self.fail(),
         }
     }
-}
 
-fn is_operator(edit: Edit) -> bool {
-    (Edit::Delete as usize..=Edit::Lowercase as usize).contains(&(edit as usize))
-}
+    /// The product of the counts before and after an operator.
+    pub(super) fn total(&self) -> Option<usize> {
+        let before = self.pending.and_then(|pending| pending.count);
+        if before.is_none() && self.count.is_none() {
+            return None;
+        }
+        let product = before.unwrap_or(1) * self.count.unwrap_or(1);
+        Some(product.clamp(1, MAX_COUNT))
+    }
 
-/// Changes of their own, and what begins to insert.
-fn is_change(edit: Edit) -> bool {
-    let place = edit as usize;
-    (Edit::Insert as usize..=Edit::OpenAbove as usize).contains(&place)
-        || (Edit::DeleteChar as usize..=Edit::PutBefore as usize).contains(&place)
+    fn vertical(&mut self, area: &mut TextArea, up: bool) -> Outcome {
+        let times = self.total().unwrap_or(1);
+        let from = area.cursor;
+        let line = if up {
+            from.line.saturating_sub(times)
+        } else {
+            (from.line + times).min(area.line_count() - 1)
+        };
+        if line == from.line {
+            let used = self.pending.is_some() || self.count.is_some() || self.mode != Mode::Normal;
+            self.cancel();
+            return if used { Outcome::Done } else { Outcome::Unused };
+        }
+        let before = &area.line(from.line)[..from.byte];
+        let column = self.column.unwrap_or_else(|| text::width(before));
+        let target = Target {
+            at: Position::new(line, at_column(area.line(line), column)),
+            span: Span::Lines,
+        };
+        self.go(area, Some(target), How::Deleted);
+        self.column = Some(column);
+        Outcome::Done
+    }
+
+    /// Runs an action with the character that it waited for.
+    fn argument(&mut self, area: &mut TextArea, edit: Edit, char: char) {
+        match edit {
+            Edit::Find { back, till } => {
+                let find = Find { char, back, till };
+                self.find = Some(find);
+                self.find_char(area, find, false);
+            }
+            Edit::SetMark => {
+                self.marks.insert(char, area.cursor);
+            }
+            Edit::GoToMark { line } => {
+                let name = if char == '`' { '\'' } else { char };
+                let start = (name == '\'').then(Position::default);
+                let mark = self.marks.get(&name).copied().or(start);
+                let target = mark.map(|mark| {
+                    let at = area.buffer.clamp(mark);
+                    if line {
+                        Target::line(&area.buffer, at.line)
+                    } else {
+                        Target::exclusive(at)
+                    }
+                });
+                self.go(area, target, How::DeletedByJump);
+            }
+            Edit::Replace => self.replace(area, char),
+            Edit::Register => self.register = register::is_name(char).then_some(char),
+            Edit::ZapToChar => self.zap(area, char),
+            _ => self.cancel(),
+        }
+    }
+
+    fn find_char(&mut self, area: &mut TextArea, find: Find, again: bool) {
+        let times = self.total().unwrap_or(1);
+        let Position { line, byte } = area.cursor;
+        let found = motion::find(area.line(line), byte, find, times, again);
+        let target = found.map(|byte| {
+            let at = Position::new(line, byte);
+            if find.back {
+                Target::exclusive(at)
+            } else {
+                Target::inclusive(at)
+            }
+        });
+        self.go(area, target, How::Deleted);
+    }
+
+    fn object(&mut self, area: &mut TextArea, object: Object, around: bool) {
+        let times = self.total().unwrap_or(1);
+        let found = object::find(&area.buffer, area.cursor, object, around, times);
+        self.count = None;
+        match (found, self.pending.take()) {
+            (Some(range), Some(pending)) => {
+                let range = match object {
+                    Object::Sentence => object::with_lines(&area.buffer, range),
+                    _ => range,
+                };
+                area.cursor = range.start;
+                self.apply(area, pending.operator, range, How::Deleted);
+            }
+            (Some(range), None) if self.anchor.is_some() => self.select(area, range),
+            _ => self.cancel(),
+        }
+    }
 }

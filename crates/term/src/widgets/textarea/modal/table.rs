@@ -1,147 +1,163 @@
-//! Everything that the modal keymaps can bind beside the commands of the program: one table of names and
-//! sentences.
+//! Every action that only keymaps with modes or regions bind: one table of names and descriptions.
 
-/// A bindable step of editing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// An action of modal editing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Edit {
-    // Modes.
     NormalMode,
-    Insert,
-    InsertAtText,
-    Append,
-    AppendAtEnd,
-    OpenBelow,
-    OpenAbove,
+    Insert(InsertAt),
     Visual,
     VisualLine,
     VisualAgain,
     OtherEnd,
-    // Motions.
-    Left,
-    Right,
     Up,
     Down,
-    LineStart,
-    LineText,
-    LineEnd,
-    LineLastText,
-    Column,
-    LineUpText,
-    LineDownText,
-    ThisLineText,
-    WordForward,
-    BigWordForward,
-    WordBack,
-    BigWordBack,
-    WordEnd,
-    BigWordEnd,
-    WordEndBack,
-    BigWordEndBack,
-    FirstLine,
-    LastLine,
-    ParagraphForward,
-    ParagraphBack,
-    SentenceForward,
-    SentenceBack,
-    Matching,
-    FindForward,
-    FindBack,
-    TillForward,
-    TillBack,
-    FindAgain,
-    FindReverse,
-    SearchForward,
-    SearchBack,
-    SearchNext,
-    SearchPrevious,
-    SearchWord,
-    SearchWordBack,
-    GoMark,
-    GoMarkLine,
-    // Text objects.
-    InnerWord,
-    AWord,
-    InnerBigWord,
-    ABigWord,
-    InnerParagraph,
-    AParagraph,
-    InnerDoubleQuote,
-    ADoubleQuote,
-    InnerSingleQuote,
-    ASingleQuote,
-    InnerBacktick,
-    ABacktick,
-    InnerParenthesis,
-    AParenthesis,
-    InnerBracket,
-    ABracket,
-    InnerBrace,
-    ABrace,
-    InnerAngle,
-    AnAngle,
-    InnerSentence,
-    ASentence,
-    InnerTag,
-    ATag,
-    // Operators.
-    Delete,
-    Change,
-    Yank,
-    Indent,
-    Outdent,
-    ToggleCase,
-    Uppercase,
-    Lowercase,
-    // Changes.
-    DeleteChar,
+    Move(Move),
+    Find {
+        back: bool,
+        till: bool,
+    },
+    FindAgain {
+        reverse: bool,
+    },
+    Search {
+        back: bool,
+    },
+    SearchAgain {
+        reverse: bool,
+    },
+    SearchWord {
+        back: bool,
+    },
+    IncrementalSearch {
+        back: bool,
+    },
+    SetMark,
+    GoToMark {
+        line: bool,
+    },
+    Object {
+        object: Object,
+        around: bool,
+    },
+    Operator(Operator),
+    /// An operator on the characters from the cursor on.
+    Chars(Operator),
+    /// An operator up to the end of the line.
+    ToEnd(Operator),
+    /// An operator on lines.
+    Lines(Operator),
     DeleteCharBefore,
-    DeleteToEnd,
-    Substitute,
-    SubstituteLine,
-    ChangeToEnd,
-    YankLine,
     Replace,
-    ToggleCaseChar,
-    Join,
-    JoinBare,
-    PutAfter,
-    PutBefore,
+    Join {
+        spaced: bool,
+    },
+    Put {
+        after: bool,
+    },
     Undo,
     Redo,
     Repeat,
-    // Arguments.
     Register,
-    SetMark,
-    // A region from a mark to the cursor, and what is done to words.
-    Mark,
-    ExchangeMark,
-    MarkAll,
-    KillRegion,
-    CopyRegion,
-    DropMark,
-    KillLine,
-    TransposeChars,
-    TransposeWords,
-    UppercaseWord,
-    LowercaseWord,
-    CapitalizeWord,
-    DeleteSpace,
-    OneSpace,
-    JoinAbove,
-    OpenLine,
-    FindText,
-    FindTextBack,
-    TransposeLines,
-    MarkWord,
-    MarkParagraph,
-    UppercaseRegion,
-    LowercaseRegion,
+    Region(RegionEdit),
+    Local(LocalEdit),
     ZapToChar,
     Times,
     Digit,
 }
 
-/// A step of editing with its name in keymaps and its sentence in help.
+/// Where insert mode starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InsertAt {
+    Cursor,
+    AfterCursor,
+    FirstText,
+    LineEnd,
+    LineBelow,
+    LineAbove,
+}
+
+/// A motion that needs no argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Move {
+    Left,
+    Right,
+    LineStart,
+    FirstText,
+    LineEnd,
+    LastText,
+    Column,
+    LineAbove,
+    LineBelow,
+    ThisLine,
+    FirstLine,
+    LastLine,
+    WordStart { back: bool, big: bool },
+    WordEnd { back: bool, big: bool },
+    Paragraph { back: bool },
+    Sentence { back: bool },
+    Matching,
+}
+
+/// A text object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Object {
+    Word { big: bool },
+    Paragraph,
+    Sentence,
+    Tag,
+    Quotes(char),
+    Brackets(char, char),
+}
+
+/// What is done to the text that a motion, an object or a selection covers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operator {
+    Delete,
+    Change,
+    Copy,
+    Indent,
+    Outdent,
+    Case(Case),
+}
+
+/// A conversion of letters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Case {
+    Upper,
+    Lower,
+    Toggle,
+    Capital,
+}
+
+/// An action on the region between the mark and the cursor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RegionEdit {
+    Mark,
+    MarkWord,
+    MarkParagraph,
+    MarkAll,
+    Exchange,
+    Drop,
+    Kill,
+    Copy,
+    Case(Case),
+}
+
+/// A change of words, lines or spaces at the cursor. A numeric argument repeats it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LocalEdit {
+    KillLine,
+    OpenLine,
+    JoinAbove,
+    TransposeChars,
+    TransposeWords,
+    TransposeLines,
+    CaseWord(Case),
+    DeleteSpace,
+    OneSpace,
+}
+
+/// An action with its name in keymaps and its description in help.
 #[derive(Debug, Clone, Copy)]
 pub struct EditInfo {
     pub edit: Edit,
@@ -150,151 +166,153 @@ pub struct EditInfo {
 }
 
 macro_rules! edits {
-    ($($edit:ident $name:literal $description:literal,)*) => {
-        &[$(EditInfo { edit: Edit::$edit, name: $name, description: $description },)*]
+    ($($name:literal => $edit:expr, $description:literal;)*) => {
+        &[$(EditInfo { edit: $edit, name: $name, description: $description },)*]
     };
 }
 
-/// Every step of editing, in the order of the enum.
+/// Every action.
 pub const EDITS: &[EditInfo] = edits![
-    NormalMode "normal_mode" "leave the mode; drop what was begun",
-    Insert "insert" "insert before the cursor",
-    InsertAtText "insert_at_text" "insert at the first text of the line",
-    Append "append" "insert behind the cursor",
-    AppendAtEnd "append_at_end" "insert at the end of the line",
-    OpenBelow "open_below" "insert in a new line below",
-    OpenAbove "open_above" "insert in a new line above",
-    Visual "visual" "select characters",
-    VisualLine "visual_line" "select lines",
-    VisualAgain "visual_again" "select what was selected last",
-    OtherEnd "other_end" "the other end of the selection",
-    Left "go_left" "left in the line",
-    Right "go_right" "right in the line",
-    Up "go_up" "a line up; on the first one, an earlier prompt",
-    Down "go_down" "a line down; on the last one, a later prompt",
-    LineStart "go_line_start" "start of the line",
-    LineText "go_line_text" "first text of the line",
-    LineEnd "go_line_end" "end of the line",
-    LineLastText "go_line_last_text" "last text of the line",
-    Column "go_column" "a column, by its count",
-    LineUpText "go_line_up_text" "first text of the line above",
-    LineDownText "go_line_down_text" "first text of the line below",
-    ThisLineText "go_this_line_text" "first text of the line; with a count, of one below",
-    WordForward "word_forward" "start of the next word",
-    BigWordForward "big_word_forward" "start of the next run without blanks",
-    WordBack "word_back" "start of the word before",
-    BigWordBack "big_word_back" "start of the run without blanks before",
-    WordEnd "word_end" "end of the word",
-    BigWordEnd "big_word_end" "end of the run without blanks",
-    WordEndBack "word_end_back" "end of the word before",
-    BigWordEndBack "big_word_end_back" "end of the run without blanks before",
-    FirstLine "first_line" "the first line, or the one of the count",
-    LastLine "last_line" "the last line, or the one of the count",
-    ParagraphForward "paragraph_forward" "the end of the paragraph",
-    ParagraphBack "paragraph_back" "the start of the paragraph",
-    SentenceForward "sentence_forward" "the start of the next sentence",
-    SentenceBack "sentence_back" "the start of the sentence",
-    Matching "matching" "the bracket that belongs to this one",
-    FindForward "find_forward" "the next one of a character in the line",
-    FindBack "find_back" "the one of a character before",
-    TillForward "till_forward" "up to the next one of a character",
-    TillBack "till_back" "back to behind a character",
-    FindAgain "find_again" "the same character again",
-    FindReverse "find_reverse" "the same character, the other way",
-    SearchForward "search_forward" "search the text",
-    SearchBack "search_back" "search the text backwards",
-    SearchNext "search_next" "the next hit",
-    SearchPrevious "search_previous" "the hit before",
-    SearchWord "search_word" "the word under the cursor, further on",
-    SearchWordBack "search_word_back" "the word under the cursor, before",
-    GoMark "go_mark" "the place of a mark",
-    GoMarkLine "go_mark_line" "the line of a mark",
-    InnerWord "inner_word" "the word",
-    AWord "a_word" "the word with its blanks",
-    InnerBigWord "inner_big_word" "the run without blanks",
-    ABigWord "a_big_word" "the run with the blanks behind it",
-    InnerParagraph "inner_paragraph" "the paragraph",
-    AParagraph "a_paragraph" "the paragraph with its empty lines",
-    InnerDoubleQuote "inner_double_quote" "what is in double quotes",
-    ADoubleQuote "a_double_quote" "double quotes and what is in them",
-    InnerSingleQuote "inner_single_quote" "what is in single quotes",
-    ASingleQuote "a_single_quote" "single quotes and what is in them",
-    InnerBacktick "inner_backtick" "what is in backticks",
-    ABacktick "a_backtick" "backticks and what is in them",
-    InnerParenthesis "inner_parenthesis" "what is in parentheses",
-    AParenthesis "a_parenthesis" "parentheses and what is in them",
-    InnerBracket "inner_bracket" "what is in square brackets",
-    ABracket "a_bracket" "square brackets and what is in them",
-    InnerBrace "inner_brace" "what is in braces",
-    ABrace "a_brace" "braces and what is in them",
-    InnerAngle "inner_angle" "what is in angle brackets",
-    AnAngle "an_angle" "angle brackets and what is in them",
-    InnerSentence "inner_sentence" "the sentence",
-    ASentence "a_sentence" "the sentence with its blanks",
-    InnerTag "inner_tag" "what is between two tags",
-    ATag "a_tag" "two tags and what is between them",
-    Delete "delete" "delete what a motion covers",
-    Change "change" "replace what a motion covers",
-    Yank "copy" "copy what a motion covers",
-    Indent "indent" "indent lines",
-    Outdent "outdent" "take indent from lines",
-    ToggleCase "toggle_case" "the other case",
-    Uppercase "uppercase" "capitals",
-    Lowercase "lowercase" "small letters",
-    DeleteChar "delete_char" "delete under the cursor",
-    DeleteCharBefore "delete_char_before" "delete before the cursor",
-    DeleteToEnd "delete_to_end" "delete to the end of the line",
-    Substitute "substitute" "replace characters",
-    SubstituteLine "substitute_line" "replace lines",
-    ChangeToEnd "change_to_end" "replace to the end of the line",
-    YankLine "copy_line" "copy lines",
-    Replace "replace" "put another character here",
-    ToggleCaseChar "toggle_case_char" "the other case, and one to the right",
-    Join "join" "join lines with a blank",
-    JoinBare "join_bare" "join lines as they are",
-    PutAfter "put_after" "insert what was deleted or copied, behind",
-    PutBefore "put_before" "insert what was deleted or copied, before",
-    Undo "undo_change" "undo a change",
-    Redo "redo_change" "do a change again that was undone",
-    Repeat "repeat" "the last change once more",
-    Register "register" "use a register (`+` is the clipboard)",
-    SetMark "set_mark" "put a mark here",
-    Mark "mark" "begin a region here",
-    ExchangeMark "exchange_mark" "the other end of the region",
-    MarkAll "mark_all" "everything is the region",
-    KillRegion "kill_region" "cut the region",
-    CopyRegion "copy_region" "copy the region",
-    DropMark "drop_mark" "no region any more",
-    KillLine "kill_line" "cut the whole line",
-    TransposeChars "transpose_chars" "swap two characters",
-    TransposeWords "transpose_words" "swap two words",
-    UppercaseWord "uppercase_word" "the word in capitals",
-    LowercaseWord "lowercase_word" "the word in small letters",
-    CapitalizeWord "capitalize_word" "the word with a capital",
-    DeleteSpace "delete_space" "no blanks around the cursor",
-    OneSpace "one_space" "one blank around the cursor",
-    JoinAbove "join_above" "join the line to the one above",
-    OpenLine "open_line" "break the line behind the cursor",
-    FindText "find_text" "search while typing; again, the next hit",
-    FindTextBack "find_text_back" "search backwards while typing",
-    TransposeLines "transpose_lines" "swap the line with the one above",
-    MarkWord "mark_word" "the region reaches to the end of the next word",
-    MarkParagraph "mark_paragraph" "the paragraph is the region",
-    UppercaseRegion "uppercase_region" "the region in capitals",
-    LowercaseRegion "lowercase_region" "the region in small letters",
-    ZapToChar "zap_to_char" "cut up to a character, with it",
-    Times "times" "so many times what comes next; four without a number",
-    Digit "digit" "so many times what comes next",
+    "normal_mode" => Edit::NormalMode, "return to normal mode; cancel the pending command";
+    "insert" => Edit::Insert(InsertAt::Cursor), "insert before the cursor";
+    "insert_at_text" => Edit::Insert(InsertAt::FirstText), "insert before the first text of the line";
+    "append" => Edit::Insert(InsertAt::AfterCursor), "insert after the cursor";
+    "append_at_end" => Edit::Insert(InsertAt::LineEnd), "insert at the end of the line";
+    "open_below" => Edit::Insert(InsertAt::LineBelow), "insert in a new line below";
+    "open_above" => Edit::Insert(InsertAt::LineAbove), "insert in a new line above";
+    "visual" => Edit::Visual, "select characters";
+    "visual_line" => Edit::VisualLine, "select lines";
+    "visual_again" => Edit::VisualAgain, "select the last selection again";
+    "other_end" => Edit::OtherEnd, "go to the other end of the selection";
+    "go_left" => Edit::Move(Move::Left), "go left in the line";
+    "go_right" => Edit::Move(Move::Right), "go right in the line";
+    "go_up" => Edit::Up, "go a line up; on the first one, to an earlier prompt";
+    "go_down" => Edit::Down, "go a line down; on the last one, to a later prompt";
+    "go_line_start" => Edit::Move(Move::LineStart), "go to the start of the line";
+    "go_line_text" => Edit::Move(Move::FirstText), "go to the first text of the line";
+    "go_line_end" => Edit::Move(Move::LineEnd), "go to the end of the line";
+    "go_line_last_text" => Edit::Move(Move::LastText), "go to the last text of the line";
+    "go_column" => Edit::Move(Move::Column), "go to the column given by the count";
+    "go_line_up_text" => Edit::Move(Move::LineAbove), "go to the first text of the line above";
+    "go_line_down_text" => Edit::Move(Move::LineBelow), "go to the first text of the line below";
+    "go_this_line_text" => Edit::Move(Move::ThisLine), "go to the first text of the line; with a count, of one below";
+    "word_forward" => Edit::Move(Move::WordStart { back: false, big: false }), "go to the start of the next word";
+    "big_word_forward" => Edit::Move(Move::WordStart { back: false, big: true }), "go to the start of the next WORD";
+    "word_back" => Edit::Move(Move::WordStart { back: true, big: false }), "go back to the start of a word";
+    "big_word_back" => Edit::Move(Move::WordStart { back: true, big: true }), "go back to the start of a WORD";
+    "word_end" => Edit::Move(Move::WordEnd { back: false, big: false }), "go to the end of the word";
+    "big_word_end" => Edit::Move(Move::WordEnd { back: false, big: true }), "go to the end of the WORD";
+    "word_end_back" => Edit::Move(Move::WordEnd { back: true, big: false }), "go back to the end of a word";
+    "big_word_end_back" => Edit::Move(Move::WordEnd { back: true, big: true }), "go back to the end of a WORD";
+    "first_line" => Edit::Move(Move::FirstLine), "go to the first line, or to the line of the count";
+    "last_line" => Edit::Move(Move::LastLine), "go to the last line, or to the line of the count";
+    "paragraph_forward" => Edit::Move(Move::Paragraph { back: false }), "go to the end of the paragraph";
+    "paragraph_back" => Edit::Move(Move::Paragraph { back: true }), "go to the start of the paragraph";
+    "sentence_forward" => Edit::Move(Move::Sentence { back: false }), "go to the start of the next sentence";
+    "sentence_back" => Edit::Move(Move::Sentence { back: true }), "go to the start of the sentence";
+    "matching" => Edit::Move(Move::Matching), "go to the matching bracket";
+    "find_forward" => Edit::Find { back: false, till: false }, "go to the next character of the line that you type";
+    "find_back" => Edit::Find { back: true, till: false }, "go back to a character of the line";
+    "till_forward" => Edit::Find { back: false, till: true }, "go to before the next character that you type";
+    "till_back" => Edit::Find { back: true, till: true }, "go back to after a character of the line";
+    "find_again" => Edit::FindAgain { reverse: false }, "find the same character again";
+    "find_reverse" => Edit::FindAgain { reverse: true }, "find the same character in the other direction";
+    "search_forward" => Edit::Search { back: false }, "search forward";
+    "search_back" => Edit::Search { back: true }, "search backward";
+    "search_next" => Edit::SearchAgain { reverse: false }, "go to the next match";
+    "search_previous" => Edit::SearchAgain { reverse: true }, "go to the previous match";
+    "search_word" => Edit::SearchWord { back: false }, "search forward for the word under the cursor";
+    "search_word_back" => Edit::SearchWord { back: true }, "search backward for the word under the cursor";
+    "go_mark" => Edit::GoToMark { line: false }, "go to a mark";
+    "go_mark_line" => Edit::GoToMark { line: true }, "go to the line of a mark";
+    "inner_word" => Edit::Object { object: Object::Word { big: false }, around: false }, "the word";
+    "a_word" => Edit::Object { object: Object::Word { big: false }, around: true }, "the word with its spaces";
+    "inner_big_word" => Edit::Object { object: Object::Word { big: true }, around: false }, "the WORD";
+    "a_big_word" => Edit::Object { object: Object::Word { big: true }, around: true }, "the WORD with its spaces";
+    "inner_paragraph" => Edit::Object { object: Object::Paragraph, around: false }, "the paragraph";
+    "a_paragraph" => Edit::Object { object: Object::Paragraph, around: true }, "the paragraph with its empty lines";
+    "inner_double_quote" => Edit::Object { object: Object::Quotes('"'), around: false }, "the text in double quotes";
+    "a_double_quote" => Edit::Object { object: Object::Quotes('"'), around: true }, "double quotes and their text";
+    "inner_single_quote" => Edit::Object { object: Object::Quotes('\''), around: false }, "the text in single quotes";
+    "a_single_quote" => Edit::Object { object: Object::Quotes('\''), around: true }, "single quotes and their text";
+    "inner_backtick" => Edit::Object { object: Object::Quotes('`'), around: false }, "the text in backticks";
+    "a_backtick" => Edit::Object { object: Object::Quotes('`'), around: true }, "backticks and their text";
+    "inner_parenthesis" => Edit::Object { object: Object::Brackets('(', ')'), around: false }, "the text in parentheses";
+    "a_parenthesis" => Edit::Object { object: Object::Brackets('(', ')'), around: true }, "parentheses and their text";
+    "inner_bracket" => Edit::Object { object: Object::Brackets('[', ']'), around: false }, "the text in square brackets";
+    "a_bracket" => Edit::Object { object: Object::Brackets('[', ']'), around: true }, "square brackets and their text";
+    "inner_brace" => Edit::Object { object: Object::Brackets('{', '}'), around: false }, "the text in braces";
+    "a_brace" => Edit::Object { object: Object::Brackets('{', '}'), around: true }, "braces and their text";
+    "inner_angle" => Edit::Object { object: Object::Brackets('<', '>'), around: false }, "the text in angle brackets";
+    "an_angle" => Edit::Object { object: Object::Brackets('<', '>'), around: true }, "angle brackets and their text";
+    "inner_sentence" => Edit::Object { object: Object::Sentence, around: false }, "the sentence";
+    "a_sentence" => Edit::Object { object: Object::Sentence, around: true }, "the sentence with its spaces";
+    "inner_tag" => Edit::Object { object: Object::Tag, around: false }, "the text between two tags";
+    "a_tag" => Edit::Object { object: Object::Tag, around: true }, "two tags and their text";
+    "delete" => Edit::Operator(Operator::Delete), "delete the text of a motion";
+    "change" => Edit::Operator(Operator::Change), "replace the text of a motion";
+    "copy" => Edit::Operator(Operator::Copy), "copy the text of a motion";
+    "indent" => Edit::Operator(Operator::Indent), "indent lines";
+    "outdent" => Edit::Operator(Operator::Outdent), "remove indentation from lines";
+    "toggle_case" => Edit::Operator(Operator::Case(Case::Toggle)), "toggle the case";
+    "uppercase" => Edit::Operator(Operator::Case(Case::Upper)), "convert to upper case";
+    "lowercase" => Edit::Operator(Operator::Case(Case::Lower)), "convert to lower case";
+    "delete_char" => Edit::Chars(Operator::Delete), "delete the character under the cursor";
+    "delete_char_before" => Edit::DeleteCharBefore, "delete the character before the cursor";
+    "delete_to_end" => Edit::ToEnd(Operator::Delete), "delete to the end of the line";
+    "substitute" => Edit::Chars(Operator::Change), "replace characters";
+    "substitute_line" => Edit::Lines(Operator::Change), "replace lines";
+    "change_to_end" => Edit::ToEnd(Operator::Change), "replace to the end of the line";
+    "copy_line" => Edit::Lines(Operator::Copy), "copy lines";
+    "replace" => Edit::Replace, "replace the character under the cursor by another";
+    "toggle_case_char" => Edit::Chars(Operator::Case(Case::Toggle)), "toggle the case of a character and go right";
+    "join" => Edit::Join { spaced: true }, "join lines with a space";
+    "join_bare" => Edit::Join { spaced: false }, "join lines without a space";
+    "put_after" => Edit::Put { after: true }, "insert a register after the cursor";
+    "put_before" => Edit::Put { after: false }, "insert a register before the cursor";
+    "undo_change" => Edit::Undo, "undo a change";
+    "redo_change" => Edit::Redo, "redo a change";
+    "repeat" => Edit::Repeat, "repeat the last change";
+    "register" => Edit::Register, "select a register (`+` is the clipboard)";
+    "set_mark" => Edit::SetMark, "set a mark";
+    "mark" => Edit::Region(RegionEdit::Mark), "start a region";
+    "exchange_mark" => Edit::Region(RegionEdit::Exchange), "go to the other end of the region";
+    "mark_all" => Edit::Region(RegionEdit::MarkAll), "select everything";
+    "kill_region" => Edit::Region(RegionEdit::Kill), "cut the region";
+    "copy_region" => Edit::Region(RegionEdit::Copy), "copy the region";
+    "drop_mark" => Edit::Region(RegionEdit::Drop), "end the region";
+    "kill_line" => Edit::Local(LocalEdit::KillLine), "cut the line";
+    "transpose_chars" => Edit::Local(LocalEdit::TransposeChars), "swap two characters";
+    "transpose_words" => Edit::Local(LocalEdit::TransposeWords), "swap two words";
+    "uppercase_word" => Edit::Local(LocalEdit::CaseWord(Case::Upper)), "convert the word to upper case";
+    "lowercase_word" => Edit::Local(LocalEdit::CaseWord(Case::Lower)), "convert the word to lower case";
+    "capitalize_word" => Edit::Local(LocalEdit::CaseWord(Case::Capital)), "capitalize the word";
+    "delete_space" => Edit::Local(LocalEdit::DeleteSpace), "delete the spaces around the cursor";
+    "one_space" => Edit::Local(LocalEdit::OneSpace), "reduce the spaces around the cursor to one";
+    "join_above" => Edit::Local(LocalEdit::JoinAbove), "join the line to the one above";
+    "open_line" => Edit::Local(LocalEdit::OpenLine), "break the line after the cursor";
+    "find_text" => Edit::IncrementalSearch { back: false }, "search while typing; again, the next match";
+    "find_text_back" => Edit::IncrementalSearch { back: true }, "search backward while typing";
+    "transpose_lines" => Edit::Local(LocalEdit::TransposeLines), "swap the line with the one above";
+    "mark_word" => Edit::Region(RegionEdit::MarkWord), "extend the region to the end of the next word";
+    "mark_paragraph" => Edit::Region(RegionEdit::MarkParagraph), "select the paragraph";
+    "uppercase_region" => Edit::Region(RegionEdit::Case(Case::Upper)), "convert the region to upper case";
+    "lowercase_region" => Edit::Region(RegionEdit::Case(Case::Lower)), "convert the region to lower case";
+    "zap_to_char" => Edit::ZapToChar, "cut up to and including a character";
+    "times" => Edit::Times, "give a repeat count; four without a number";
+    "digit" => Edit::Digit, "give a repeat count";
 ];
 
 impl Edit {
-    /// The step called `name` in keymaps.
+    /// The action called `name` in keymaps.
     pub fn from_name(name: &str) -> Option<Self> {
         let info = EDITS.iter().find(|info| info.name == name)?;
         Some(info.edit)
     }
 
-    pub fn info(self) -> &'static EditInfo {
-        &EDITS[self as usize]
+    /// Its name in keymaps.
+    pub(super) fn name(self) -> &'static str {
+        let info = EDITS.iter().find(|info| info.edit == self);
+        info.map_or("", |info| info.name)
     }
 }

@@ -10,7 +10,7 @@ const CHARS: [char; 12] = [
     'a', ' ', '3', '0', '(', '"', '漢', '\u{301}', '\n', 'x', '+', '9',
 ];
 
-fn written() -> TextArea {
+fn sample() -> TextArea {
     let mut area = TextArea::default();
     area.insert(TEXT);
     area.insert_chip(Chip {
@@ -60,11 +60,11 @@ proptest! {
     #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(7), cases: 600, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_keys_break_it_and_undo_brings_everything_back(
+    fn no_input_breaks_it_and_undo_restores_the_text(
         modes in any::<bool>(),
         inputs in prop::collection::vec((any::<u8>(), any::<u8>()), 0..60),
     ) {
-        let mut area = written();
+        let mut area = sample();
         let before = area.text();
         let mut modal = Modal::new(modes);
         for input in inputs {
@@ -74,7 +74,7 @@ proptest! {
             if !modal.inserts() && !line.is_empty() {
                 prop_assert!(area.cursor.byte < line.len());
             }
-            area.set_selection(modal.selections(&area));
+            area.set_selection(modal.selection(&area));
             area.view(12, 4);
         }
         let mut steps = 0;
@@ -89,8 +89,8 @@ proptest! {
 }
 
 #[test]
-fn the_clipboard_is_a_register() {
-    let mut area = written();
+fn clipboard_is_a_register() {
+    let mut area = sample();
     let mut modal = Modal::new(true);
     modal.run(&mut area, Edit::NormalMode);
     let plus = |modal: &mut Modal, area: &mut TextArea, edit| {
@@ -98,10 +98,10 @@ fn the_clipboard_is_a_register() {
         modal.char(area, '+');
         modal.run(area, edit);
     };
-    plus(&mut modal, &mut area, Edit::YankLine);
+    plus(&mut modal, &mut area, Edit::Lines(Operator::Copy));
     let copied = Request::Copy("fn (a, [b]) { \"s t\" }\n".into());
     assert_eq!(modal.take_requests(), [copied]);
-    plus(&mut modal, &mut area, Edit::PutBefore);
+    plus(&mut modal, &mut area, Edit::Put { after: false });
     assert_eq!(modal.take_requests(), [Request::Paste]);
     modal.clipboard(&mut area, "one\ntwo\n");
     assert_eq!((area.line(0), area.line(1)), ("one", "two"));
@@ -110,7 +110,7 @@ fn the_clipboard_is_a_register() {
 }
 
 #[test]
-fn a_region_is_cut_and_comes_back_and_words_change() {
+fn region_is_cut_and_pasted_and_words_change() {
     let mut area = TextArea::default();
     area.insert("one two three");
     area.set_cursor(Position::new(0, 4));
@@ -119,36 +119,65 @@ fn a_region_is_cut_and_comes_back_and_words_change() {
         assert_eq!(modal.run(area, edit), Outcome::Done, "{edit:?}");
         area.text()
     };
-    run(&mut modal, &mut area, Edit::Mark);
+    run(&mut modal, &mut area, Edit::Region(RegionEdit::Mark));
     area.move_by(Motion::WordRight);
-    assert_eq!(run(&mut modal, &mut area, Edit::KillRegion), "one  three");
-    assert_eq!(modal.run(&mut area, Edit::KillRegion), Outcome::Unused);
-    assert_eq!(run(&mut modal, &mut area, Edit::OneSpace), "one three");
+    assert_eq!(
+        run(&mut modal, &mut area, Edit::Region(RegionEdit::Kill)),
+        "one  three"
+    );
+    assert_eq!(
+        modal.run(&mut area, Edit::Region(RegionEdit::Kill)),
+        Outcome::Unused
+    );
+    assert_eq!(
+        run(&mut modal, &mut area, Edit::Local(LocalEdit::OneSpace)),
+        "one three"
+    );
     area.yank();
     assert_eq!(area.text(), "one twothree");
     area.insert(" ");
     area.move_by(Motion::Left);
     assert_eq!(
-        run(&mut modal, &mut area, Edit::TransposeWords),
+        run(
+            &mut modal,
+            &mut area,
+            Edit::Local(LocalEdit::TransposeWords)
+        ),
         "one three two"
     );
     area.move_by(Motion::LineStart);
     assert_eq!(
-        run(&mut modal, &mut area, Edit::CapitalizeWord),
+        run(
+            &mut modal,
+            &mut area,
+            Edit::Local(LocalEdit::CaseWord(Case::Capital))
+        ),
         "One three two"
     );
     assert_eq!(
-        run(&mut modal, &mut area, Edit::UppercaseWord),
+        run(
+            &mut modal,
+            &mut area,
+            Edit::Local(LocalEdit::CaseWord(Case::Upper))
+        ),
         "One THREE two"
     );
     area.move_by(Motion::LineEnd);
     assert_eq!(
-        run(&mut modal, &mut area, Edit::TransposeChars),
+        run(
+            &mut modal,
+            &mut area,
+            Edit::Local(LocalEdit::TransposeChars)
+        ),
         "One THREE tow"
     );
-    // A search goes along with what is typed, and back when it is left.
+    // An incremental search moves the cursor; cancelled, it returns.
     area.move_by(Motion::LineStart);
-    run(&mut modal, &mut area, Edit::FindText);
+    run(
+        &mut modal,
+        &mut area,
+        Edit::IncrementalSearch { back: false },
+    );
     for char in "thr".chars() {
         assert!(modal.wants(char));
         modal.char(&mut area, char);

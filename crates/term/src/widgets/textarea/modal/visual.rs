@@ -1,37 +1,30 @@
-//! Selections: characters and lines, and having the last one again.
+//! Selections of characters and lines.
 
 use std::ops::Range;
 
 use super::super::TextArea;
 use super::super::buffer::Position;
-use super::object::Object;
-use super::operate::Part;
-use super::{Edit, Modal, Mode, walk};
+use super::cluster::{after, before};
+use super::operate::TextRange;
+use super::table::Object;
+use super::{Modal, Mode, object};
 
 impl Modal {
-    /// The selected parts of the text, in their order; each ends behind it.
-    pub fn selections(&self, area: &TextArea) -> Vec<Range<Position>> {
-        self.selection(area).into_iter().collect()
-    }
-
-    /// The selected part of the text; `end` is behind it.
+    /// The selection or region; `end` is after it.
     pub fn selection(&self, area: &TextArea) -> Option<Range<Position>> {
         let anchor = area.buffer.clamp(self.anchor?);
         let (from, to) = (anchor.min(area.cursor), anchor.max(area.cursor));
         Some(match self.mode {
-            Mode::VisualLine => {
-                let end = area.line(to.line).len();
-                Position::new(from.line, 0)..Position::new(to.line, end)
-            }
-            Mode::Visual => from..self.behind(area, to),
+            Mode::VisualLine => Position::new(from.line, 0)..area.buffer.line_end(to.line),
+            Mode::Visual => from..self.selection_end(area, to),
             _ => from..to,
         })
     }
 
-    /// Behind a selected cluster. Where a line has none, and behind `$`, its end is selected, too.
-    fn behind(&self, area: &TextArea, at: Position) -> Position {
+    /// The end of the last cluster of a selection. After `$`, and in an empty line, it includes the line end.
+    fn selection_end(&self, area: &TextArea, at: Position) -> Position {
         let line = area.line(at.line);
-        let end = walk::after(line, at.byte);
+        let end = after(line, at.byte);
         let with_end = at.byte == end || (self.column == Some(usize::MAX) && end == line.len());
         if with_end && at == area.cursor && at.line + 1 < area.line_count() {
             return Position::new(at.line + 1, 0);
@@ -39,56 +32,62 @@ impl Modal {
         Position::new(at.line, end)
     }
 
-    pub(super) fn visual(&mut self, area: &mut TextArea, edit: Edit) {
-        // A motion of another kind cannot be forced.
+    /// The selection of a visual mode.
+    pub(super) fn selected(&self, area: &TextArea) -> Option<TextRange> {
+        let range = self.selection(area).filter(|_| self.mode.is_visual())?;
+        Some(TextRange {
+            start: range.start,
+            end: range.end,
+            lines: self.mode == Mode::VisualLine,
+        })
+    }
+
+    /// Enters, switches or leaves a visual mode.
+    pub(super) fn visual(&mut self, area: &TextArea, mode: Mode) {
+        // An operator does not change what its motion covers.
         if self.pending.is_some() {
             return;
         }
-        let wanted = match edit {
-            Edit::Visual => Mode::Visual,
-            _ => Mode::VisualLine,
-        };
         self.count = None;
-        if self.mode == wanted {
+        if self.mode == mode {
             return self.leave_visual(area);
         }
         self.anchor.get_or_insert(area.cursor);
-        self.mode = wanted;
+        self.mode = mode;
     }
 
-    /// Selects an object, or as far as it when more than one cluster is selected already.
-    pub(super) fn select(&mut self, area: &mut TextArea, object: Object) {
+    /// Extends the selection by an object.
+    pub(super) fn select(&mut self, area: &mut TextArea, range: TextRange) {
         if self.anchor == Some(area.cursor) {
-            self.anchor = Some(object.start);
+            self.anchor = Some(range.start);
         }
-        if object.lines {
+        if range.lines {
             self.mode = Mode::VisualLine;
         }
-        let line = area.line(object.end.line);
-        let byte = walk::before(line, object.end.byte);
-        area.cursor = area.buffer.clamp(Position::new(object.end.line, byte));
+        let Position { line, byte } = range.end;
+        let last = Position::new(line, before(area.line(line), byte));
+        area.cursor = area.buffer.clamp(last);
     }
-    /// Leaves the selection, which can be had again.
+
+    /// Leaves visual mode; the selection can be restored.
     pub(super) fn leave_visual(&mut self, area: &TextArea) {
         if let Some(anchor) = self.anchor.take() {
             let anchor = area.buffer.clamp(anchor);
-            let (first, end) = (anchor.min(area.cursor), anchor.max(area.cursor));
-            let (first, end) = match self.mode {
-                Mode::VisualLine => (Position::new(first.line, 0), end),
-                _ => (first, end),
-            };
-            self.marks.insert('<', first);
-            self.marks.insert('>', end);
+            let (mut first, last) = (anchor.min(area.cursor), anchor.max(area.cursor));
+            if self.mode == Mode::VisualLine {
+                first.byte = 0;
+            }
+            self.marks.extend([('<', first), ('>', last)]);
             let column = self.column.filter(|column| *column == usize::MAX);
-            self.selected = Some((self.mode, anchor, area.cursor, column));
+            self.last_selection = Some((self.mode, anchor, area.cursor, column));
         }
         self.mode = Mode::Normal;
     }
 
-    /// What was selected last.
+    /// Restores the last selection.
     pub(super) fn select_again(&mut self, area: &mut TextArea) {
-        let Some((mode, anchor, cursor, column)) = self.selected else {
-            return self.fail();
+        let Some((mode, anchor, cursor, column)) = self.last_selection else {
+            return self.cancel();
         };
         self.mode = mode;
         self.anchor = Some(area.buffer.clamp(anchor));
@@ -96,12 +95,45 @@ impl Modal {
         self.column = column;
     }
 
-    pub(super) fn selected(&self, area: &TextArea) -> Option<Part> {
-        let range = self.selection(area).filter(|_| self.mode.is_visual())?;
-        Some(Part {
-            start: range.start,
-            end: range.end,
-            lines: self.mode == Mode::VisualLine,
-        })
+    /// Exchanges the cursor and the other end; false without a selection.
+    pub(super) fn swap_ends(&mut self, area: &mut TextArea) -> bool {
+        let Some(anchor) = &mut self.anchor else {
+            return false;
+        };
+        std::mem::swap(anchor, &mut area.cursor);
+        area.cursor = area.buffer.clamp(area.cursor);
+        true
+    }
+
+    /// Handles a click at a cell of the view: the cursor goes there, or the word there is selected. The pending
+    /// command is dropped; a region stays.
+    pub fn click(&mut self, area: &mut TextArea, (column, row): (u16, u16), selects_word: bool) {
+        self.cancel();
+        if self.mode.is_visual() {
+            self.leave_visual(area);
+        }
+        area.click(column, row);
+        self.column = None;
+        self.settle(area);
+        if self.mode == Mode::Insert {
+            self.edited(area, true);
+        }
+        let object = Object::Word { big: false };
+        let word = object::find(&area.buffer, area.cursor, object, false, 1);
+        let Some(word) = word.filter(|word| selects_word && word.start < word.end) else {
+            return;
+        };
+        match self.mode {
+            Mode::Insert if self.modes => {}
+            Mode::Insert => {
+                self.anchor = Some(word.start);
+                area.cursor = word.end;
+            }
+            _ => {
+                self.mode = Mode::Visual;
+                self.anchor = Some(area.cursor);
+                self.select(area, word);
+            }
+        }
     }
 }

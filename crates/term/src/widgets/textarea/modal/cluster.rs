@@ -1,0 +1,166 @@
+//! Clusters of a line: their neighbours, their classes, and the words that they form.
+
+use std::iter;
+
+use super::super::buffer::{Buffer, MARK, Position, element_at, element_before};
+use osier_base::text;
+
+/// The class of a cluster: a word ends where the class changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Class {
+    Blank,
+    Punctuation,
+    Word,
+    Chip,
+    Script(u8),
+}
+
+/// The class of the cluster at `byte`; blank at the end of the line. For big words all text is of one class.
+pub(super) fn class_at(line: &str, byte: usize, big: bool) -> Class {
+    let char = element_at(line, byte).and_then(|element| element.chars().next());
+    match char {
+        None => Class::Blank,
+        Some(char) if char.is_whitespace() => Class::Blank,
+        Some(_) if big => Class::Word,
+        Some(MARK) => Class::Chip,
+        Some('_') => Class::Word,
+        Some('\u{2000}'..='\u{206f}' | '\u{3000}'..='\u{303f}' | '\u{ff01}'..='\u{ff0f}') => {
+            Class::Punctuation
+        }
+        Some('\u{3040}'..='\u{309f}') => Class::Script(1),
+        Some('\u{30a0}'..='\u{30ff}') => Class::Script(2),
+        Some('\u{3400}'..='\u{9fff}' | '\u{20000}'..='\u{3fffd}') => Class::Script(3),
+        Some('\u{ac00}'..='\u{d7a3}') => Class::Script(4),
+        Some('\u{1f000}'..='\u{1faff}') => Class::Script(5),
+        Some(char) if char.is_ascii_punctuation() => Class::Punctuation,
+        Some(_) => Class::Word,
+    }
+}
+
+/// The start of the cluster before `byte`; 0 at the start of the line.
+pub(super) fn before(line: &str, byte: usize) -> usize {
+    byte - element_before(line, byte).map_or(0, str::len)
+}
+
+/// The end of the cluster at `byte`; the end of the line after the last.
+pub(super) fn after(line: &str, byte: usize) -> usize {
+    byte + element_at(line, byte).map_or(0, str::len)
+}
+
+/// The end of as many clusters.
+pub(super) fn after_many(line: &str, byte: usize, times: usize) -> usize {
+    (0..times).fold(byte, |byte, _| after(line, byte))
+}
+
+/// The start of the last cluster.
+pub(super) fn last(line: &str) -> usize {
+    before(line, line.len())
+}
+
+/// Bytes of white space at the start.
+pub(super) fn indent(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+/// The first cluster that is not blank; the last one of a blank line.
+pub(super) fn first_text(line: &str) -> usize {
+    indent(line).min(last(line))
+}
+
+/// The cluster at a column; the last one of a shorter line.
+pub(super) fn at_column(line: &str, column: usize) -> usize {
+    let mut at = 0;
+    for (byte, cluster) in text::graphemes(line) {
+        at += text::grapheme_width(cluster).max(1);
+        if at > column {
+            return byte;
+        }
+    }
+    last(line)
+}
+
+/// Clusters of one class in a row.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Run {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) blank: bool,
+}
+
+/// The runs of a line.
+pub(super) fn runs(line: &str, big: bool) -> Vec<Run> {
+    let mut start = 0;
+    let runs = iter::from_fn(|| {
+        let from = start;
+        let class = class_at(line, from, big);
+        while start < line.len() && class_at(line, start, big) == class {
+            start = after(line, start);
+        }
+        (from < line.len()).then_some(Run {
+            start: from,
+            end: start,
+            blank: class == Class::Blank,
+        })
+    });
+    runs.collect()
+}
+
+/// A word: its first and its last cluster. An empty line is a word too.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Word {
+    pub(super) start: Position,
+    pub(super) last: Position,
+}
+
+/// The words of a line.
+pub(super) fn words(
+    buffer: &Buffer,
+    line: usize,
+    big: bool,
+) -> impl DoubleEndedIterator<Item = Word> {
+    let text = buffer.line(line);
+    let empty = Run {
+        start: 0,
+        end: 0,
+        blank: false,
+    };
+    let runs = if text.is_empty() {
+        vec![empty]
+    } else {
+        runs(text, big)
+    };
+    runs.into_iter()
+        .filter(|run| !run.blank)
+        .map(move |run| Word {
+            start: Position::new(line, run.start),
+            last: Position::new(line, before(text, run.end)),
+        })
+}
+
+/// The characters from a position on in one direction, the one at the position first.
+pub(super) fn chars(
+    buffer: &Buffer,
+    from: Position,
+    back: bool,
+) -> Box<dyn Iterator<Item = (Position, char)> + '_> {
+    let at = |line: usize, byte: usize, char| (Position::new(line, byte), char);
+    if back {
+        let lines = (0..=from.line).rev();
+        return Box::new(lines.flat_map(move |line| {
+            let text = buffer.line(line);
+            let end = if line == from.line {
+                after(text, from.byte)
+            } else {
+                text.len()
+            };
+            let chars = text[..end].char_indices().rev();
+            chars.map(move |(byte, char)| at(line, byte, char))
+        }));
+    }
+    let lines = from.line..buffer.lines().len();
+    Box::new(lines.flat_map(move |line| {
+        let start = if line == from.line { from.byte } else { 0 };
+        let chars = buffer.line(line)[start..].char_indices();
+        chars.map(move |(byte, char)| at(line, start + byte, char))
+    }))
+}

@@ -1,0 +1,229 @@
+//! Actions of the keymap `emacs`: the region, numeric arguments, and changes of words, lines and spaces.
+
+use super::super::buffer::{Fragment, Position};
+use super::super::kill_ring::Side;
+use super::super::undo::Kind;
+use super::super::{Last, Motion, TextArea};
+use super::cluster::{after, before, indent};
+use super::operate::{TextRange, in_case};
+use super::table::{Case, LocalEdit, Object, RegionEdit};
+use super::{Modal, Outcome, object};
+
+impl Modal {
+    /// Runs an action on the region; it is unused without one.
+    pub(super) fn region(&mut self, area: &mut TextArea, edit: RegionEdit) -> Outcome {
+        let done = match edit {
+            RegionEdit::Mark => {
+                self.anchor = Some(area.cursor);
+                true
+            }
+            RegionEdit::MarkWord => {
+                self.anchor = Some(area.target(Motion::WordRight));
+                true
+            }
+            RegionEdit::MarkAll => {
+                self.anchor = Some(area.buffer.end());
+                area.cursor = Position::default();
+                true
+            }
+            RegionEdit::MarkParagraph => {
+                let found = object::find(&area.buffer, area.cursor, Object::Paragraph, false, 1);
+                if let Some(found) = found {
+                    self.anchor = Some(found.end);
+                    area.cursor = found.start;
+                }
+                found.is_some()
+            }
+            RegionEdit::Exchange => self.swap_ends(area),
+            RegionEdit::Drop => self.anchor.take().is_some(),
+            RegionEdit::Kill | RegionEdit::Copy | RegionEdit::Case(_) => {
+                self.change_region(area, edit)
+            }
+        };
+        if done { Outcome::Done } else { Outcome::Unused }
+    }
+
+    fn change_region(&mut self, area: &mut TextArea, edit: RegionEdit) -> bool {
+        let Some(range) = self.selection(area) else {
+            return false;
+        };
+        self.anchor = None;
+        let text = area.buffer.fragment(range.clone());
+        if let RegionEdit::Case(case) = edit {
+            let cursor = area.cursor;
+            area.edit(range, in_case(&text, case), Kind::Other);
+            area.cursor = area.buffer.clamp(cursor);
+            return true;
+        }
+        if edit == RegionEdit::Kill {
+            area.edit(range, Fragment::default(), Kind::Other);
+        }
+        area.kill_ring.push(text, Side::After, false);
+        true
+    }
+
+    /// Starts a numeric argument; right after another, multiplies it by four.
+    pub(super) fn quadruple(&mut self) {
+        let again = self.universal && self.count.is_none();
+        self.fours = if again { self.fours + 1 } else { 1 };
+        self.universal = true;
+        self.count = None;
+    }
+
+    /// The numeric argument for the next action, which consumes it.
+    pub fn take_times(&mut self) -> Option<usize> {
+        let times = self.times()?;
+        (self.universal, self.fours, self.count) = (false, 0, None);
+        Some(times)
+    }
+
+    pub(super) fn times(&self) -> Option<usize> {
+        let fours = 4_usize.pow(self.fours.min(5));
+        self.universal.then(|| self.count.unwrap_or(fours))
+    }
+
+    /// Cuts up to and including a character, or as many of it as the count says.
+    pub(super) fn zap(&mut self, area: &mut TextArea, char: char) {
+        let times = self.count.take().unwrap_or(1);
+        let from = area.cursor;
+        let mut found = (from.line..area.line_count()).flat_map(|line| {
+            let start = if line == from.line { from.byte } else { 0 };
+            let matches = area.line(line)[start..].match_indices(char);
+            matches.map(move |(at, found)| Position::new(line, start + at + found.len()))
+        });
+        match times.checked_sub(1).and_then(|before| found.nth(before)) {
+            Some(end) => area.kill_range(from, end),
+            None => self.cancel(),
+        }
+    }
+}
+
+impl TextArea {
+    /// Runs a change of words, lines or spaces at the cursor.
+    pub(super) fn change_locally(&mut self, edit: LocalEdit) {
+        match edit {
+            LocalEdit::KillLine => self.kill_line(),
+            LocalEdit::OpenLine => {
+                let at = self.cursor;
+                self.edit(at..at, Fragment::plain("\n"), Kind::Other);
+                self.cursor = at;
+            }
+            LocalEdit::JoinAbove => self.join_above(),
+            LocalEdit::TransposeChars => self.transpose_chars(),
+            LocalEdit::TransposeWords => self.transpose_words(),
+            LocalEdit::TransposeLines => self.transpose_lines(),
+            LocalEdit::CaseWord(case) => self.case_word(case),
+            LocalEdit::DeleteSpace => self.set_space(""),
+            LocalEdit::OneSpace => self.set_space(" "),
+        }
+        self.cursor = self.buffer.clamp(self.cursor);
+    }
+
+    /// Cuts a range; cuts in a row are one entry of the kill ring.
+    fn kill_range(&mut self, start: Position, end: Position) {
+        let joined = self.last == Last::Kill;
+        let killed = self.edit(start..end, Fragment::default(), Kind::Other);
+        self.kill_ring.push(killed, Side::After, joined);
+        self.last = Last::Kill;
+    }
+
+    fn kill_line(&mut self) {
+        let line = self.cursor.line;
+        let end = if line + 1 < self.line_count() {
+            Position::new(line + 1, 0)
+        } else {
+            self.buffer.end()
+        };
+        self.kill_range(Position::new(line, 0), end);
+    }
+
+    fn join_above(&mut self) {
+        let line = self.cursor.line;
+        let Some(above) = line.checked_sub(1) else {
+            return;
+        };
+        let (start, skipped) = (self.line(above).trim_end().len(), indent(self.line(line)));
+        let rest = &self.line(line)[skipped..];
+        let has_space = start > 0 && !(rest.is_empty() || rest.starts_with(')'));
+        let start = Position::new(above, start);
+        let space = Fragment::plain(if has_space { " " } else { "" });
+        self.edit(start..Position::new(line, skipped), space, Kind::Other);
+        self.cursor = start;
+    }
+
+    /// Swaps the clusters before and after the cursor; at the end of a line the two before it.
+    fn transpose_chars(&mut self) {
+        let Position { line, byte } = self.cursor;
+        let text = self.line(line);
+        let middle = if byte >= text.len() {
+            before(text, byte)
+        } else {
+            byte
+        };
+        let (start, end) = (before(text, middle), after(text, middle));
+        if start < middle && middle < end {
+            let first = TextRange::in_line(line, start, middle);
+            self.swap(first, TextRange::in_line(line, middle, end));
+        }
+    }
+
+    /// Swaps the word before the cursor and the one after it.
+    fn transpose_words(&mut self) {
+        let origin = self.cursor;
+        let end = self.target(Motion::WordRight);
+        self.cursor = end;
+        let second = TextRange::new(self.target(Motion::WordLeft), end);
+        self.cursor = second.start;
+        let start = self.target(Motion::WordLeft);
+        self.cursor = start;
+        let first = TextRange::new(start, self.target(Motion::WordRight));
+        self.cursor = origin;
+        let apart = first.start < first.end && first.end <= second.start;
+        if apart && second.start < end && start.line == end.line {
+            self.swap(first, second);
+        }
+    }
+
+    /// Swaps the line with the one above; the cursor goes below both.
+    fn transpose_lines(&mut self) {
+        let line = self.cursor.line.max(1);
+        if line >= self.line_count() {
+            return;
+        }
+        let first = TextRange::lines(&self.buffer, line - 1, line - 1);
+        self.swap(first, TextRange::lines(&self.buffer, line, line));
+        if line + 1 < self.line_count() {
+            self.cursor = Position::new(line + 1, 0);
+        }
+    }
+
+    /// Swaps two parts of the text; the cursor goes after them.
+    fn swap(&mut self, first: TextRange, second: TextRange) {
+        let mut new = self.buffer.fragment(second.start..second.end);
+        new.append(&self.buffer.fragment(first.end..second.start));
+        new.append(&self.buffer.fragment(first.start..first.end));
+        self.edit(first.start..second.end, new, Kind::Other);
+    }
+
+    fn case_word(&mut self, case: Case) {
+        let start = self.cursor;
+        let end = self.target(Motion::WordRight);
+        if start != end {
+            let word = in_case(&self.buffer.fragment(start..end), case);
+            self.edit(start..end, word, Kind::Other);
+        }
+    }
+
+    /// Replaces the spaces around the cursor.
+    fn set_space(&mut self, space: &str) {
+        let Position { line, byte } = self.cursor;
+        let text = self.line(line);
+        let blanks = [' ', '\t'];
+        let start = text[..byte].trim_end_matches(blanks).len();
+        let end = text.len() - text[byte..].trim_start_matches(blanks).len();
+        if &text[start..end] != space {
+            let range = Position::new(line, start)..Position::new(line, end);
+            self.edit(range, Fragment::plain(space), Kind::Other);
+        }
+    }
+}
