@@ -1,7 +1,5 @@
 //! Clusters of a line: their neighbours, their classes, and the words that they form.
 
-use std::iter;
-
 use super::super::buffer::{Buffer, MARK, Position, element_at, element_before};
 use osier_base::text;
 
@@ -87,22 +85,19 @@ pub(super) struct Run {
     pub(super) blank: bool,
 }
 
-/// The runs of a line.
+/// The runs of a line; of an empty line one empty run.
 pub(super) fn runs(line: &str, big: bool) -> Vec<Run> {
-    let mut start = 0;
-    let runs = iter::from_fn(|| {
-        let from = start;
-        let class = class_at(line, from, big);
-        while start < line.len() && class_at(line, start, big) == class {
-            start = after(line, start);
+    let mut runs = Vec::new();
+    let mut end = 0;
+    while end < line.len() || runs.is_empty() {
+        let (start, class) = (end, class_at(line, end, big));
+        while end < line.len() && class_at(line, end, big) == class {
+            end = after(line, end);
         }
-        (from < line.len()).then_some(Run {
-            start: from,
-            end: start,
-            blank: class == Class::Blank,
-        })
-    });
-    runs.collect()
+        let blank = class == Class::Blank && start < end;
+        runs.push(Run { start, end, blank });
+    }
+    runs
 }
 
 /// A word: its first and its last cluster. An empty line is a word too.
@@ -119,17 +114,8 @@ pub(super) fn words(
     big: bool,
 ) -> impl DoubleEndedIterator<Item = Word> {
     let text = buffer.line(line);
-    let empty = Run {
-        start: 0,
-        end: 0,
-        blank: false,
-    };
-    let runs = if text.is_empty() {
-        vec![empty]
-    } else {
-        runs(text, big)
-    };
-    runs.into_iter()
+    runs(text, big)
+        .into_iter()
         .filter(|run| !run.blank)
         .map(move |run| Word {
             start: Position::new(line, run.start),

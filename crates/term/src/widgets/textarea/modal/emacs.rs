@@ -12,37 +12,31 @@ use super::{Modal, Outcome, object};
 impl Modal {
     /// Runs an action on the region; it is unused without one.
     pub(super) fn region(&mut self, area: &mut TextArea, edit: RegionEdit) -> Outcome {
-        let done = match edit {
-            RegionEdit::Mark => {
-                self.anchor = Some(area.cursor);
-                true
-            }
-            RegionEdit::MarkWord => {
-                self.anchor = Some(area.target(Motion::WordRight));
-                true
-            }
+        match edit {
+            RegionEdit::Mark => self.anchor = Some(area.cursor),
+            RegionEdit::MarkWord => self.anchor = Some(area.target(Motion::WordRight)),
             RegionEdit::MarkAll => {
                 self.anchor = Some(area.buffer.end());
                 area.cursor = Position::default();
-                true
             }
             RegionEdit::MarkParagraph => {
                 let found = object::find(&area.buffer, area.cursor, Object::Paragraph, false, 1);
-                if let Some(found) = found {
-                    self.anchor = Some(found.end);
-                    area.cursor = found.start;
-                }
-                found.is_some()
+                let Some(found) = found else {
+                    return Outcome::Unused;
+                };
+                self.anchor = Some(found.end);
+                area.cursor = found.start;
             }
-            RegionEdit::Exchange => self.swap_ends(area),
-            RegionEdit::Drop => self.anchor.take().is_some(),
-            RegionEdit::Kill | RegionEdit::Copy | RegionEdit::Case(_) => {
-                self.change_region(area, edit)
-            }
-        };
-        if done { Outcome::Done } else { Outcome::Unused }
+            RegionEdit::Exchange if self.swap_ends(area) => {}
+            RegionEdit::Drop if self.anchor.take().is_some() => {}
+            RegionEdit::Kill | RegionEdit::Copy | RegionEdit::Case(_)
+                if self.change_region(area, edit) => {}
+            _ => return Outcome::Unused,
+        }
+        Outcome::Done
     }
 
+    /// Copies, cuts or converts the region; false without one.
     fn change_region(&mut self, area: &mut TextArea, edit: RegionEdit) -> bool {
         let Some(range) = self.selection(area) else {
             return false;

@@ -3,7 +3,8 @@
 use super::super::TextArea;
 use super::super::buffer::{Fragment, Position};
 use super::super::undo::Kind;
-use super::cluster::{after, after_many, before, first_text, indent, last};
+use super::cluster::{after, after_many, before, indent, last};
+use super::operate::line_text;
 use super::table::InsertAt;
 use super::{Input, Insertion, Modal, Mode};
 
@@ -61,17 +62,12 @@ impl Modal {
 
     pub(super) fn leave_insert(&mut self, area: &mut TextArea) {
         self.mode = Mode::Normal;
-        if let Some(Insertion {
-            start,
-            times,
-            lines,
-        }) = self.insertion.take()
-        {
-            let (start, end) = (area.buffer.clamp(start), area.cursor);
+        if let Some(insertion) = self.insertion.take() {
+            let (start, end) = (area.buffer.clamp(insertion.start), area.cursor);
             let typed = area.buffer.fragment(start.min(end)..end);
-            let mut again = Fragment::plain(if lines { "\n" } else { "" });
+            let mut again = Fragment::plain(if insertion.lines { "\n" } else { "" });
             again.append(&typed);
-            for _ in 1..times {
+            for _ in 1..insertion.times {
                 area.edit(area.cursor..area.cursor, again.clone(), Kind::Other);
             }
             self.marks.insert('^', area.cursor);
@@ -134,7 +130,7 @@ impl Modal {
             area.cursor = if cursor.line == top || cursor.line + 1 == top {
                 area.buffer.clamp(cursor)
             } else {
-                Position::new(top, first_text(area.line(top)))
+                line_text(area, top)
             };
         }
         self.anchor = None;

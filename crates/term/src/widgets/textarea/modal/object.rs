@@ -25,35 +25,40 @@ pub(super) fn find(
     }
 }
 
-fn word(buffer: &Buffer, at: Position, big: bool, around: bool, times: usize) -> Option<TextRange> {
-    let runs = runs(buffer.line(at.line), big);
-    let range = |start, end| TextRange::in_line(at.line, start, end);
-    if runs.is_empty() {
-        return Some(range(0, 0));
-    }
-    let first = runs
-        .iter()
-        .position(|run| (run.start..run.end).contains(&at.byte))?;
-    if !around {
-        return Some(range(runs[first].start, runs.get(first + times - 1)?.end));
-    }
-    // A word and the blanks after it, or blanks and the word after them.
-    let leads = runs[first].blank;
+/// A part of a text in which objects and blanks alternate.
+struct Part {
+    start: Position,
+    end: Position,
+    blank: bool,
+}
+
+/// Covers as many parts from the one at a position on. Around an object are the blanks after it, else those
+/// before it; around blanks is the object after them.
+fn cover(parts: &[Part], at: Position, around: bool, times: usize) -> Option<TextRange> {
+    let first = parts.iter().rposition(|part| part.start <= at)?;
     let mut last = first;
     for round in 0..times {
         last += usize::from(round > 0);
-        runs.get(last)?;
-        if leads || runs.get(last + 1).is_some_and(|run| run.blank) {
-            last += 1;
-        }
+        let part = parts.get(last)?;
+        let next_is_blank = parts.get(last + 1).is_some_and(|next| next.blank);
+        last += usize::from(around && (part.blank || next_is_blank));
     }
-    let end = runs.get(last)?;
-    let start = match first.checked_sub(1).map(|before| runs[before]) {
-        // The indent of a line stays.
-        Some(run) if run.blank && run.start > 0 && !leads && !end.blank => run.start,
-        _ => runs[first].start,
-    };
-    Some(range(start, end.end))
+    let (start, end) = (&parts[first], parts.get(last)?);
+    let lead = first.checked_sub(1).map(|before| &parts[before]);
+    // The indent of a line stays.
+    let lead = lead.filter(|lead| lead.blank && lead.start.byte > 0);
+    let lead = lead.filter(|_| around && !start.blank && !end.blank);
+    Some(TextRange::new(lead.unwrap_or(start).start, end.end))
+}
+
+fn word(buffer: &Buffer, at: Position, big: bool, around: bool, times: usize) -> Option<TextRange> {
+    let runs = runs(buffer.line(at.line), big).into_iter();
+    let parts = runs.map(|run| Part {
+        start: Position::new(at.line, run.start),
+        end: Position::new(at.line, run.end),
+        blank: run.blank,
+    });
+    cover(&parts.collect::<Vec<_>>(), at, around, times)
 }
 
 fn paragraph(buffer: &Buffer, at: Position, around: bool, times: usize) -> Option<TextRange> {
@@ -300,44 +305,31 @@ pub(super) fn previous_sentence(buffer: &Buffer, from: Position, times: usize) -
     earlier.filter(|start| *start < from).nth(times - 1)
 }
 
-/// The sentence at a position, or the blanks between two. Around it are the blanks after it, else those before.
+/// The sentence at a position, or the blanks between two.
 fn sentence(buffer: &Buffer, at: Position, around: bool, times: usize) -> Option<TextRange> {
     let sentences = sentences(buffer);
-    // Sentences and the blanks between them alternate: start, end, whether it is blank.
-    let mut parts: Vec<(Position, Position, bool)> = Vec::new();
+    let mut parts = Vec::new();
     for (index, found) in sentences.iter().enumerate() {
         let is_empty = buffer.line(found.start.line).is_empty();
-        let end = if is_empty { found.start } else { found.end };
-        parts.push((found.start, end, false));
-        if let Some(next) = sentences.get(index + 1) {
-            let blank_end = next.start.min(buffer.line_end(found.end.line));
-            if blank_end > found.end {
-                parts.push((found.end, blank_end, true));
-            }
+        parts.push(Part {
+            start: found.start,
+            end: if is_empty { found.start } else { found.end },
+            blank: false,
+        });
+        let next = sentences.get(index + 1);
+        let blank_end = next.map(|next| next.start.min(buffer.line_end(found.end.line)));
+        if let Some(end) = blank_end.filter(|end| *end > found.end) {
+            parts.push(Part {
+                start: found.end,
+                end,
+                blank: true,
+            });
         }
     }
-    let first = parts.iter().rposition(|(start, ..)| *start <= at)?;
-    let mut last = first;
-    if around {
-        for round in 0..times {
-            last += usize::from(round > 0);
-            if parts.get(last)?.2 || parts.get(last + 1).is_some_and(|(.., blank)| *blank) {
-                last += 1;
-            }
-        }
-    } else {
-        last += times - 1;
-    }
-    let (_, end, ends_blank) = parts[last.min(parts.len() - 1)];
-    let (mut start, _, starts_blank) = parts[first];
-    if let Some((before, _, true)) = first.checked_sub(1).map(|before| parts[before])
-        && around
-        && !starts_blank
-        && !ends_blank
-    {
-        start = before;
-    }
-    Some(TextRange::new(start, end))
+    // Inside, as many as there are.
+    let later = parts.iter().filter(|part| part.start > at).count();
+    let times = if around { times } else { times.min(later + 1) };
+    cover(&parts, at, around, times)
 }
 
 /// A sentence that fills its lines: an operator covers the lines.

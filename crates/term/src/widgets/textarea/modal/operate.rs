@@ -161,8 +161,7 @@ impl Modal {
             }
             Operator::Indent | Operator::Outdent => {
                 self.shift_lines(area, range, operator);
-                let line = range.start.line;
-                area.cursor = Position::new(line, first_text(area.line(line)));
+                area.cursor = line_text(area, range.start.line);
             }
             Operator::Case(case) => {
                 let converted = in_case(&area.buffer.fragment(range.start..range.end), case);
@@ -196,8 +195,7 @@ impl Modal {
         }
         self.splice(area, range, Fragment::default());
         if range.lines {
-            let line = first.min(area.line_count() - 1);
-            area.cursor = Position::new(line, first_text(area.line(line)));
+            area.cursor = line_text(area, first.min(area.line_count() - 1));
             self.marks
                 .retain(|name, mark| *name == '\'' || !(first..=last).contains(&mark.line));
             for mark in self.marks.values_mut().filter(|mark| mark.line > last) {
@@ -290,16 +288,11 @@ impl Modal {
 
     fn change_selected(&mut self, area: &mut TextArea, edit: Edit, range: TextRange) {
         self.count = None;
+        let lines = TextRange::lines(&area.buffer, range.start.line, range.end.line);
         let (operator, covered) = match edit {
             Edit::Chars(operator) => (operator, range),
-            Edit::ToEnd(operator) | Edit::Lines(operator) => {
-                let lines = TextRange::lines(&area.buffer, range.start.line, range.end.line);
-                (operator, lines)
-            }
-            Edit::DeleteCharBefore => {
-                let lines = TextRange::lines(&area.buffer, range.start.line, range.end.line);
-                (Operator::Delete, lines)
-            }
+            Edit::ToEnd(operator) | Edit::Lines(operator) => (operator, lines),
+            Edit::DeleteCharBefore => (Operator::Delete, lines),
             Edit::Join { spaced } => {
                 self.end_selection(area, range);
                 let count = range.end.line - range.start.line + 1;
@@ -329,8 +322,7 @@ impl Modal {
         let end = end_of(range.start, &new);
         self.splice(area, range, new);
         if content.lines || range.lines {
-            let line = range.start.line + usize::from(own_lines);
-            area.cursor = Position::new(line, first_text(area.line(line)));
+            area.cursor = line_text(area, range.start.line + usize::from(own_lines));
         } else if end.line == range.start.line {
             area.cursor.byte = before(area.line(end.line), end.byte);
         }
@@ -421,8 +413,7 @@ impl Modal {
         let end = end_of(at, &new);
         area.edit(at..at, new, Kind::Other);
         area.cursor = if content.lines {
-            let first = line + usize::from(behind);
-            Position::new(first, first_text(area.line(first)))
+            line_text(area, line + usize::from(behind))
         } else if end.line == line {
             Position::new(line, before(area.line(line), end.byte))
         } else {
@@ -430,6 +421,11 @@ impl Modal {
         };
         self.changed = true;
     }
+}
+
+/// The first text of a line.
+pub(super) fn line_text(area: &TextArea, line: usize) -> Position {
+    Position::new(line, first_text(area.line(line)))
 }
 
 fn repeated(char: char, times: usize) -> String {

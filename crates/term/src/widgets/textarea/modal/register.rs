@@ -49,8 +49,10 @@ impl Registers {
             return None;
         }
         let small = !content.lines && !content.text.text.contains('\n') && how == How::Deleted;
-        match (name.filter(|name| *name != '"'), how) {
-            (Some(name), _) if name.is_ascii_uppercase() => {
+        let own = if small { Some('-') } else { None };
+        let own = if how == How::Copied { Some('0') } else { own };
+        match name.filter(|name| *name != '"').or(own) {
+            Some(name) if name.is_ascii_uppercase() => {
                 let stored = self.named.entry(name.to_ascii_lowercase()).or_default();
                 if content.lines || stored.lines {
                     stored.text.append(&Fragment::plain("\n"));
@@ -60,16 +62,7 @@ impl Registers {
                 self.unnamed = stored.clone();
                 return None;
             }
-            (Some(name), _) => {
-                self.named.insert(name, content.clone());
-            }
-            (None, How::Copied) => {
-                self.named.insert('0', content.clone());
-            }
-            (None, _) if small => {
-                self.named.insert('-', content.clone());
-            }
-            (None, _) => {}
+            name => self.named.extend(name.map(|name| (name, content.clone()))),
         }
         if how != How::Copied && !small {
             self.deleted.push_front(content.clone());

@@ -27,17 +27,6 @@ pub(super) struct SearchPrompt {
     pub(super) origin: Option<Position>,
 }
 
-impl SearchPrompt {
-    pub(super) fn new(back: bool, origin: Option<Position>) -> Self {
-        let typed = String::new();
-        Self {
-            back,
-            typed,
-            origin,
-        }
-    }
-}
-
 /// Compiles a pattern. Case matters only with an upper-case letter outside of an escape.
 fn compile(pattern: &str) -> Option<Regex> {
     let mut escaped = false;

@@ -125,9 +125,15 @@ impl Modal {
             | Edit::Replace
             | Edit::Register
             | Edit::ZapToChar => self.awaiting = Some(edit),
-            Edit::Search { back } => self.prompt = Some(SearchPrompt::new(back, None)),
-            Edit::IncrementalSearch { back } => {
-                self.prompt = Some(SearchPrompt::new(back, Some(area.cursor)));
+            Edit::Search { back } | Edit::IncrementalSearch { back } => {
+                let is_incremental = edit == Edit::IncrementalSearch { back };
+                let origin = is_incremental.then_some(area.cursor);
+                let typed = String::new();
+                self.prompt = Some(SearchPrompt {
+                    back,
+                    typed,
+                    origin,
+                });
             }
             Edit::Move(motion) => self.motion(area, motion),
             Edit::FindAgain { reverse } => match self.find {
@@ -145,7 +151,8 @@ impl Modal {
             Edit::OtherEnd => {
                 self.swap_ends(area);
             }
-            Edit::Object { object, around } => self.object(area, object, around),
+            Edit::Inner(object) => self.object(area, object, false),
+            Edit::Around(object) => self.object(area, object, true),
             Edit::Operator(operator) => self.operator(area, operator),
             Edit::Repeat => self.repeat(area),
             Edit::Undo | Edit::Redo => {

@@ -1,6 +1,7 @@
 //! Every action that only keymaps with modes or regions bind: one table of names and descriptions.
 
-/// An action of modal editing.
+/// An action of modal editing. `Inner` and `Around` name an object without and with what surrounds it. `Chars`,
+/// `ToEnd` and `Lines` apply an operator to characters, up to the end of the line, or to lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Edit {
     NormalMode,
@@ -12,48 +13,24 @@ pub enum Edit {
     Up,
     Down,
     Move(Move),
-    Find {
-        back: bool,
-        till: bool,
-    },
-    FindAgain {
-        reverse: bool,
-    },
-    Search {
-        back: bool,
-    },
-    SearchAgain {
-        reverse: bool,
-    },
-    SearchWord {
-        back: bool,
-    },
-    IncrementalSearch {
-        back: bool,
-    },
+    Find { back: bool, till: bool },
+    FindAgain { reverse: bool },
+    Search { back: bool },
+    SearchAgain { reverse: bool },
+    SearchWord { back: bool },
+    IncrementalSearch { back: bool },
     SetMark,
-    GoToMark {
-        line: bool,
-    },
-    Object {
-        object: Object,
-        around: bool,
-    },
+    GoToMark { line: bool },
+    Inner(Object),
+    Around(Object),
     Operator(Operator),
-    /// An operator on the characters from the cursor on.
     Chars(Operator),
-    /// An operator up to the end of the line.
     ToEnd(Operator),
-    /// An operator on lines.
     Lines(Operator),
     DeleteCharBefore,
     Replace,
-    Join {
-        spaced: bool,
-    },
-    Put {
-        after: bool,
-    },
+    Join { spaced: bool },
+    Put { after: bool },
     Undo,
     Redo,
     Repeat,
@@ -225,38 +202,38 @@ pub const EDITS: &[EditInfo] = edits![
     "search_word_back" => Edit::SearchWord { back: true }, "search backward for the word under the cursor";
     "go_mark" => Edit::GoToMark { line: false }, "go to a mark";
     "go_mark_line" => Edit::GoToMark { line: true }, "go to the line of a mark";
-    "inner_word" => Edit::Object { object: Object::Word { big: false }, around: false }, "the word";
-    "a_word" => Edit::Object { object: Object::Word { big: false }, around: true }, "the word with its spaces";
-    "inner_big_word" => Edit::Object { object: Object::Word { big: true }, around: false }, "the WORD";
-    "a_big_word" => Edit::Object { object: Object::Word { big: true }, around: true }, "the WORD with its spaces";
-    "inner_paragraph" => Edit::Object { object: Object::Paragraph, around: false }, "the paragraph";
-    "a_paragraph" => Edit::Object { object: Object::Paragraph, around: true }, "the paragraph with its empty lines";
-    "inner_double_quote" => Edit::Object { object: Object::Quotes('"'), around: false }, "the text in double quotes";
-    "a_double_quote" => Edit::Object { object: Object::Quotes('"'), around: true }, "double quotes and their text";
-    "inner_single_quote" => Edit::Object { object: Object::Quotes('\''), around: false }, "the text in single quotes";
-    "a_single_quote" => Edit::Object { object: Object::Quotes('\''), around: true }, "single quotes and their text";
-    "inner_backtick" => Edit::Object { object: Object::Quotes('`'), around: false }, "the text in backticks";
-    "a_backtick" => Edit::Object { object: Object::Quotes('`'), around: true }, "backticks and their text";
-    "inner_parenthesis" => Edit::Object { object: Object::Brackets('(', ')'), around: false }, "the text in parentheses";
-    "a_parenthesis" => Edit::Object { object: Object::Brackets('(', ')'), around: true }, "parentheses and their text";
-    "inner_bracket" => Edit::Object { object: Object::Brackets('[', ']'), around: false }, "the text in square brackets";
-    "a_bracket" => Edit::Object { object: Object::Brackets('[', ']'), around: true }, "square brackets and their text";
-    "inner_brace" => Edit::Object { object: Object::Brackets('{', '}'), around: false }, "the text in braces";
-    "a_brace" => Edit::Object { object: Object::Brackets('{', '}'), around: true }, "braces and their text";
-    "inner_angle" => Edit::Object { object: Object::Brackets('<', '>'), around: false }, "the text in angle brackets";
-    "an_angle" => Edit::Object { object: Object::Brackets('<', '>'), around: true }, "angle brackets and their text";
-    "inner_sentence" => Edit::Object { object: Object::Sentence, around: false }, "the sentence";
-    "a_sentence" => Edit::Object { object: Object::Sentence, around: true }, "the sentence with its spaces";
-    "inner_tag" => Edit::Object { object: Object::Tag, around: false }, "the text between two tags";
-    "a_tag" => Edit::Object { object: Object::Tag, around: true }, "two tags and their text";
+    "inner_word" => Edit::Inner(Object::Word { big: false }), "the word";
+    "a_word" => Edit::Around(Object::Word { big: false }), "the word with its spaces";
+    "inner_big_word" => Edit::Inner(Object::Word { big: true }), "the WORD";
+    "a_big_word" => Edit::Around(Object::Word { big: true }), "the WORD with its spaces";
+    "inner_paragraph" => Edit::Inner(Object::Paragraph), "the paragraph";
+    "a_paragraph" => Edit::Around(Object::Paragraph), "the paragraph with its empty lines";
+    "inner_double_quote" => Edit::Inner(Object::Quotes('"')), "the text in double quotes";
+    "a_double_quote" => Edit::Around(Object::Quotes('"')), "double quotes and their text";
+    "inner_single_quote" => Edit::Inner(Object::Quotes('\'')), "the text in single quotes";
+    "a_single_quote" => Edit::Around(Object::Quotes('\'')), "single quotes and their text";
+    "inner_backtick" => Edit::Inner(Object::Quotes('`')), "the text in backticks";
+    "a_backtick" => Edit::Around(Object::Quotes('`')), "backticks and their text";
+    "inner_parenthesis" => Edit::Inner(Object::Brackets('(', ')')), "the text in parentheses";
+    "a_parenthesis" => Edit::Around(Object::Brackets('(', ')')), "parentheses and their text";
+    "inner_bracket" => Edit::Inner(Object::Brackets('[', ']')), "the text in square brackets";
+    "a_bracket" => Edit::Around(Object::Brackets('[', ']')), "square brackets and their text";
+    "inner_brace" => Edit::Inner(Object::Brackets('{', '}')), "the text in braces";
+    "a_brace" => Edit::Around(Object::Brackets('{', '}')), "braces and their text";
+    "inner_angle" => Edit::Inner(Object::Brackets('<', '>')), "the text in angle brackets";
+    "an_angle" => Edit::Around(Object::Brackets('<', '>')), "angle brackets and their text";
+    "inner_sentence" => Edit::Inner(Object::Sentence), "the sentence";
+    "a_sentence" => Edit::Around(Object::Sentence), "the sentence with its spaces";
+    "inner_tag" => Edit::Inner(Object::Tag), "the text between two tags";
+    "a_tag" => Edit::Around(Object::Tag), "two tags and their text";
     "delete" => Edit::Operator(Operator::Delete), "delete the text of a motion";
     "change" => Edit::Operator(Operator::Change), "replace the text of a motion";
     "copy" => Edit::Operator(Operator::Copy), "copy the text of a motion";
     "indent" => Edit::Operator(Operator::Indent), "indent lines";
     "outdent" => Edit::Operator(Operator::Outdent), "remove indentation from lines";
-    "toggle_case" => Edit::Operator(Operator::Case(Case::Toggle)), "toggle the case";
-    "uppercase" => Edit::Operator(Operator::Case(Case::Upper)), "convert to upper case";
-    "lowercase" => Edit::Operator(Operator::Case(Case::Lower)), "convert to lower case";
+    "toggle_case" => Edit::Operator(Operator::Case(Case::Toggle)), "toggle the case of the text of a motion";
+    "uppercase" => Edit::Operator(Operator::Case(Case::Upper)), "uppercase the text of a motion";
+    "lowercase" => Edit::Operator(Operator::Case(Case::Lower)), "lowercase the text of a motion";
     "delete_char" => Edit::Chars(Operator::Delete), "delete the character under the cursor";
     "delete_char_before" => Edit::DeleteCharBefore, "delete the character before the cursor";
     "delete_to_end" => Edit::ToEnd(Operator::Delete), "delete to the end of the line";
@@ -276,7 +253,7 @@ pub const EDITS: &[EditInfo] = edits![
     "register" => Edit::Register, "select a register (`+` is the clipboard)";
     "set_mark" => Edit::SetMark, "set a mark";
     "mark" => Edit::Region(RegionEdit::Mark), "start a region";
-    "exchange_mark" => Edit::Region(RegionEdit::Exchange), "go to the other end of the region";
+    "exchange_mark" => Edit::Region(RegionEdit::Exchange), "swap the cursor and the mark";
     "mark_all" => Edit::Region(RegionEdit::MarkAll), "select everything";
     "kill_region" => Edit::Region(RegionEdit::Kill), "cut the region";
     "copy_region" => Edit::Region(RegionEdit::Copy), "copy the region";
@@ -284,8 +261,8 @@ pub const EDITS: &[EditInfo] = edits![
     "kill_line" => Edit::Local(LocalEdit::KillLine), "cut the line";
     "transpose_chars" => Edit::Local(LocalEdit::TransposeChars), "swap two characters";
     "transpose_words" => Edit::Local(LocalEdit::TransposeWords), "swap two words";
-    "uppercase_word" => Edit::Local(LocalEdit::CaseWord(Case::Upper)), "convert the word to upper case";
-    "lowercase_word" => Edit::Local(LocalEdit::CaseWord(Case::Lower)), "convert the word to lower case";
+    "uppercase_word" => Edit::Local(LocalEdit::CaseWord(Case::Upper)), "uppercase the word";
+    "lowercase_word" => Edit::Local(LocalEdit::CaseWord(Case::Lower)), "lowercase the word";
     "capitalize_word" => Edit::Local(LocalEdit::CaseWord(Case::Capital)), "capitalize the word";
     "delete_space" => Edit::Local(LocalEdit::DeleteSpace), "delete the spaces around the cursor";
     "one_space" => Edit::Local(LocalEdit::OneSpace), "reduce the spaces around the cursor to one";
@@ -293,11 +270,11 @@ pub const EDITS: &[EditInfo] = edits![
     "open_line" => Edit::Local(LocalEdit::OpenLine), "break the line after the cursor";
     "find_text" => Edit::IncrementalSearch { back: false }, "search while typing; again, the next match";
     "find_text_back" => Edit::IncrementalSearch { back: true }, "search backward while typing";
-    "transpose_lines" => Edit::Local(LocalEdit::TransposeLines), "swap the line with the one above";
+    "transpose_lines" => Edit::Local(LocalEdit::TransposeLines), "swap with the line above";
     "mark_word" => Edit::Region(RegionEdit::MarkWord), "extend the region to the end of the next word";
     "mark_paragraph" => Edit::Region(RegionEdit::MarkParagraph), "select the paragraph";
-    "uppercase_region" => Edit::Region(RegionEdit::Case(Case::Upper)), "convert the region to upper case";
-    "lowercase_region" => Edit::Region(RegionEdit::Case(Case::Lower)), "convert the region to lower case";
+    "uppercase_region" => Edit::Region(RegionEdit::Case(Case::Upper)), "uppercase the region";
+    "lowercase_region" => Edit::Region(RegionEdit::Case(Case::Lower)), "lowercase the region";
     "zap_to_char" => Edit::ZapToChar, "cut up to and including a character";
     "times" => Edit::Times, "give a repeat count; four without a number";
     "digit" => Edit::Digit, "give a repeat count";

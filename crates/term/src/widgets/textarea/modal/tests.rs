@@ -88,24 +88,28 @@ proptest! {
     }
 }
 
+fn run(modal: &mut Modal, area: &mut TextArea, name: &str) -> Outcome {
+    modal.run(area, Edit::from_name(name).unwrap())
+}
+
 #[test]
 fn clipboard_is_a_register() {
     let mut area = sample();
     let mut modal = Modal::new(true);
-    modal.run(&mut area, Edit::NormalMode);
-    let plus = |modal: &mut Modal, area: &mut TextArea, edit| {
-        modal.run(area, Edit::Register);
+    run(&mut modal, &mut area, "normal_mode");
+    let plus = |modal: &mut Modal, area: &mut TextArea, name| {
+        run(modal, area, "register");
         modal.char(area, '+');
-        modal.run(area, edit);
+        run(modal, area, name);
     };
-    plus(&mut modal, &mut area, Edit::Lines(Operator::Copy));
+    plus(&mut modal, &mut area, "copy_line");
     let copied = Request::Copy("fn (a, [b]) { \"s t\" }\n".into());
     assert_eq!(modal.take_requests(), [copied]);
-    plus(&mut modal, &mut area, Edit::Put { after: false });
+    plus(&mut modal, &mut area, "put_before");
     assert_eq!(modal.take_requests(), [Request::Paste]);
     modal.clipboard(&mut area, "one\ntwo\n");
     assert_eq!((area.line(0), area.line(1)), ("one", "two"));
-    modal.run(&mut area, Edit::Undo);
+    run(&mut modal, &mut area, "undo_change");
     assert_eq!(area.line(0), "fn (a, [b]) { \"s t\" }");
 }
 
@@ -115,69 +119,28 @@ fn region_is_cut_and_pasted_and_words_change() {
     area.insert("one two three");
     area.set_cursor(Position::new(0, 4));
     let mut modal = Modal::new(false);
-    let run = |modal: &mut Modal, area: &mut TextArea, edit| {
-        assert_eq!(modal.run(area, edit), Outcome::Done, "{edit:?}");
-        area.text()
-    };
-    run(&mut modal, &mut area, Edit::Region(RegionEdit::Mark));
+    run(&mut modal, &mut area, "mark");
     area.move_by(Motion::WordRight);
-    assert_eq!(
-        run(&mut modal, &mut area, Edit::Region(RegionEdit::Kill)),
-        "one  three"
-    );
-    assert_eq!(
-        modal.run(&mut area, Edit::Region(RegionEdit::Kill)),
-        Outcome::Unused
-    );
-    assert_eq!(
-        run(&mut modal, &mut area, Edit::Local(LocalEdit::OneSpace)),
-        "one three"
-    );
+    assert_eq!(run(&mut modal, &mut area, "kill_region"), Outcome::Done);
+    assert_eq!(area.text(), "one  three");
+    assert_eq!(run(&mut modal, &mut area, "kill_region"), Outcome::Unused);
+    run(&mut modal, &mut area, "one_space");
     area.yank();
     assert_eq!(area.text(), "one twothree");
     area.insert(" ");
-    area.move_by(Motion::Left);
-    assert_eq!(
-        run(
-            &mut modal,
-            &mut area,
-            Edit::Local(LocalEdit::TransposeWords)
-        ),
-        "one three two"
-    );
-    area.move_by(Motion::LineStart);
-    assert_eq!(
-        run(
-            &mut modal,
-            &mut area,
-            Edit::Local(LocalEdit::CaseWord(Case::Capital))
-        ),
-        "One three two"
-    );
-    assert_eq!(
-        run(
-            &mut modal,
-            &mut area,
-            Edit::Local(LocalEdit::CaseWord(Case::Upper))
-        ),
-        "One THREE two"
-    );
-    area.move_by(Motion::LineEnd);
-    assert_eq!(
-        run(
-            &mut modal,
-            &mut area,
-            Edit::Local(LocalEdit::TransposeChars)
-        ),
-        "One THREE tow"
-    );
+    for (motion, name, expected) in [
+        (Motion::Left, "transpose_words", "one three two"),
+        (Motion::LineStart, "capitalize_word", "One three two"),
+        (Motion::Right, "uppercase_word", "One THREE two"),
+        (Motion::LineEnd, "transpose_chars", "One THREE tow"),
+    ] {
+        area.move_by(motion);
+        run(&mut modal, &mut area, name);
+        assert_eq!(area.text(), expected, "{name}");
+    }
     // An incremental search moves the cursor; cancelled, it returns.
     area.move_by(Motion::LineStart);
-    run(
-        &mut modal,
-        &mut area,
-        Edit::IncrementalSearch { back: false },
-    );
+    run(&mut modal, &mut area, "find_text");
     for char in "thr".chars() {
         assert!(modal.wants(char));
         modal.char(&mut area, char);
