@@ -115,7 +115,7 @@ impl App {
         }
     }
 
-    /// A key that the editor waits for, whatever it is bound to. True when it was one.
+    /// Handles a key that the editor waits for, whatever it is bound to; false for any other.
     fn editor_argument(&mut self, key: KeyPress) -> bool {
         let modal = self.editor.modal();
         if let Some(char) = key.typed().filter(|char| modal.wants(*char)) {
@@ -134,9 +134,9 @@ impl App {
             (KeyCode::Enter, _) => self.editor.search_key(true),
             (KeyCode::Backspace, _) => self.editor.search_key(false),
             (KeyCode::Esc, _) | (_, Some(Edit::Region(RegionEdit::Drop))) => {
-                self.editor.leave_search()
+                self.editor.leave_search();
             }
-            // Any other key ends the search where it is, and does what it does.
+            // Any other key ends the search at the match and keeps its meaning.
             _ => {
                 self.editor.end_search();
                 return false;
@@ -167,7 +167,7 @@ impl App {
         }
     }
 
-    /// Carries to the world outside what the editor asked for.
+    /// Serves the requests of the editor.
     pub(super) fn serve_editor(&mut self) {
         for request in self.editor.take_requests() {
             match request {
@@ -177,7 +177,7 @@ impl App {
         }
     }
 
-    /// The clipboard's text, for the register that asked for it.
+    /// Receives the clipboard's text for a register.
     pub fn pasted(&mut self, text: &str) {
         self.editor.clipboard(text);
         self.dirty = true;

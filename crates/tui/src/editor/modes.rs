@@ -1,11 +1,11 @@
-//! The editor under a keymap with modes or regions: steps go to the state machine, and what it has no use for
-//! walks through the history.
+//! The editor under a keymap with modes or regions: actions go to the state machine; vertical motions beyond the
+//! text step through the prompt history.
 
 use super::Editor;
 use osier_term::widgets::textarea::modal::{Edit, Modal, Mode, Outcome, Request};
 
 impl Editor {
-    /// Whether there are modes; what was begun in others is dropped.
+    /// Sets whether there are modes; a change drops the pending command.
     pub fn set_modes(&mut self, modes: bool) {
         if self.modal.has_modes() != modes {
             *self.modal = Modal::new(modes);
@@ -20,7 +20,7 @@ impl Editor {
         self.modal.take_requests()
     }
 
-    /// Runs a step of a modal keymap.
+    /// Runs an action of a modal keymap.
     pub fn edit(&mut self, edit: Edit) -> Outcome {
         // Esc closes the list first.
         if edit == Edit::NormalMode && self.completion.take().is_some() && !self.modal.has_modes() {
@@ -39,13 +39,13 @@ impl Editor {
         }
     }
 
-    /// The mouse: the cursor goes there, or the word there is selected.
+    /// Handles a click: the cursor goes there, or the word there is selected.
     pub fn click(&mut self, at: (u16, u16), selects_word: bool) {
         self.completion = None;
         self.modal.click(&mut self.area, at, selects_word);
     }
 
-    /// A character that a step waits for, or that counts.
+    /// Handles a character outside of insert mode.
     pub fn argument(&mut self, char: char) {
         self.modal.char(&mut self.area, char);
     }
@@ -66,7 +66,7 @@ impl Editor {
         self.modal.find_more(&mut self.area, back);
     }
 
-    /// A sequence of keys led nowhere.
+    /// Drops the pending command after an unbound key sequence.
     pub fn drop_begun(&mut self) {
         if self.modal.mode() != Mode::Insert {
             self.modal.char(&mut self.area, '\0');
