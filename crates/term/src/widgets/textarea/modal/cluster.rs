@@ -129,24 +129,17 @@ pub(super) fn chars(
     from: Position,
     back: bool,
 ) -> Box<dyn Iterator<Item = (Position, char)> + '_> {
-    let at = |line: usize, byte: usize, char| (Position::new(line, byte), char);
+    let of_line = move |line: usize| {
+        let chars = buffer.line(line).char_indices();
+        chars.map(move |(byte, char)| (Position::new(line, byte), char))
+    };
     if back {
+        let end = after(buffer.line(from.line), from.byte);
+        let end = Position::new(from.line, end);
         let lines = (0..=from.line).rev();
-        return Box::new(lines.flat_map(move |line| {
-            let text = buffer.line(line);
-            let end = if line == from.line {
-                after(text, from.byte)
-            } else {
-                text.len()
-            };
-            let chars = text[..end].char_indices().rev();
-            chars.map(move |(byte, char)| at(line, byte, char))
-        }));
+        let chars = lines.flat_map(move |line| of_line(line).rev());
+        return Box::new(chars.filter(move |(at, _)| *at < end));
     }
     let lines = from.line..buffer.lines().len();
-    Box::new(lines.flat_map(move |line| {
-        let start = if line == from.line { from.byte } else { 0 };
-        let chars = buffer.line(line)[start..].char_indices();
-        chars.map(move |(byte, char)| at(line, start + byte, char))
-    }))
+    Box::new(lines.flat_map(of_line).filter(move |(at, _)| *at >= from))
 }
