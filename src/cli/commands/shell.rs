@@ -61,7 +61,8 @@ fn source(command: &Command) -> String {
 }
 
 fn write_main_page(command: &Command, out: &mut dyn Write) -> io::Result<()> {
-    Man::new(command.clone()).render(out)?;
+    let usage = "osier [OPTIONS] [@FILE|PROMPT]...\nosier [OPTIONS] COMMAND";
+    Man::new(command.clone().override_usage(usage)).render(out)?;
     let mut page = Roff::new();
     page.control("SH", ["ENVIRONMENT"]);
     for (name, text) in [
