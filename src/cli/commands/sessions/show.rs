@@ -81,7 +81,7 @@ fn print_message(
             for block in &answer.content {
                 match block {
                     AssistantBlock::Text { text, .. } => {
-                        context.print(sanitize(text).trim_end())?
+                        context.print(sanitize(text).trim_end())?;
                     }
                     AssistantBlock::ToolCall(call) => {
                         let arguments = plain(&call.arguments.to_string());
