@@ -96,40 +96,40 @@ function effortNames(model) {
   return Object.keys(names).length ? { effortNames: names } : {};
 }
 
-function chatCompat(provider, model, told) {
+function chatCompat(provider, model, modelCompat) {
   const compat = {};
-  if (told.maxTokensField === "max_tokens") compat.maxTokensField = true;
+  if (modelCompat.maxTokensField === "max_tokens") compat.maxTokensField = true;
   if (model.reasoning) {
-    const unasked = told.supportsReasoningEffort === false ? "none" : "effort";
-    compat.thinkingFormat = FORMATS[told.thinkingFormat] ?? unasked;
+    const fallback = modelCompat.supportsReasoningEffort === false ? "none" : "effort";
+    compat.thinkingFormat = FORMATS[modelCompat.thinkingFormat] ?? fallback;
     if (provider === "mistral" && !model.thinkingLevelMap) compat.thinkingFormat = "prompt-mode";
-    if (told.thinkingFormat === "openai" && told.supportsReasoningEffort === false) compat.thinkingFormat = "none";
+    if (modelCompat.thinkingFormat === "openai" && modelCompat.supportsReasoningEffort === false) compat.thinkingFormat = "none";
     if (compat.thinkingFormat === "effort") {
       Object.assign(compat, effortNames(model));
       if (!("off" in (model.thinkingLevelMap ?? {}))) compat.silentOff = true;
     }
   }
-  if (told.requiresReasoningContentOnAssistantMessages) compat.replayReasoningField = provider === "openrouter" ? "reasoning" : "reasoning_content";
-  if (told.cacheControlFormat === "anthropic") compat.cacheControl = true;
-  if (told.zaiToolStream) compat.extraBody = { tool_stream: true };
-  if (told.sendSessionAffinityHeaders) compat.sessionHeader = "x-session-affinity";
+  if (modelCompat.requiresReasoningContentOnAssistantMessages) compat.replayReasoningField = provider === "openrouter" ? "reasoning" : "reasoning_content";
+  if (modelCompat.cacheControlFormat === "anthropic") compat.cacheControl = true;
+  if (modelCompat.zaiToolStream) compat.extraBody = { tool_stream: true };
+  if (modelCompat.sendSessionAffinityHeaders) compat.sessionHeader = "x-session-affinity";
   return compat;
 }
 
 function compatOf(provider, model) {
-  const told = model.compat ?? {};
+  const modelCompat = model.compat ?? {};
   switch (APIS[model.api]) {
     case CHAT:
-      return chatCompat(provider, model, told);
+      return chatCompat(provider, model, modelCompat);
     case "openai-responses": {
       const silent = model.reasoning && !("off" in (model.thinkingLevelMap ?? {}));
       return { ...effortNames(model), ...(silent ? { silentOff: true } : {}) };
     }
     case "anthropic-messages":
       return {
-        ...(told.forceAdaptiveThinking ? { adaptiveThinking: true } : {}),
-        ...(told.supportsCacheControlOnTools === false ? { noCacheControl: true } : {}),
-        ...(told.sendSessionAffinityHeaders ? { sessionHeader: "x-session-affinity" } : {}),
+        ...(modelCompat.forceAdaptiveThinking ? { adaptiveThinking: true } : {}),
+        ...(modelCompat.supportsCacheControlOnTools === false ? { noCacheControl: true } : {}),
+        ...(modelCompat.sendSessionAffinityHeaders ? { sessionHeader: "x-session-affinity" } : {}),
         // Their gateways accept the key in the same header as for the other formats.
         ...(["openrouter", "github-copilot"].includes(provider) ? { keyHeader: "bearer" } : {}),
       };
