@@ -1,17 +1,17 @@
-//! Puts the functions that run at every start side by side in the release build for Linux. They are a twentieth of the
-//! code and lay all over it: the system maps code in pieces of 64 kB, so that a start brought in most of the program.
-//! The names are in `release/start.txt`, made by `scripts/start-order.py`; one that is not there any more does nothing.
+//! Places the functions that run at every start next to one another in the release build for Linux. They are a
+//! twentieth of the code, but spread over all of it. The system maps code in blocks of 64 kB, so that a start would load
+//! most of the program. `scripts/start-order.py` generates the names in `release/start.txt`; unknown names have no effect.
 
 #![expect(
     clippy::disallowed_methods,
-    reason = "half a file is written anew by the next build"
+    reason = "the next build overwrites an incomplete file"
 )]
 
 use std::path::Path;
 use std::{env, fs, io};
 
 const NAMES: &str = "release/start.txt";
-/// Set for linkers that take no scripts.
+/// Set it for linkers without support for linker scripts.
 const PLAIN: &str = "OSIER_PLAIN_LINK";
 
 fn main() -> io::Result<()> {
@@ -28,7 +28,7 @@ fn main() -> io::Result<()> {
     let names = fs::read_to_string(NAMES)?;
     let mut script = String::from("SECTIONS\n{\n  .text.start : {\n");
     for name in names.lines().filter(|line| !line.starts_with('#')) {
-        // A hash that differs from build to build stood where the name ends.
+        // `*` at the end of a name matches its hash, which differs between builds.
         script.push_str("    *(.text.");
         script.push_str(name);
         script.push_str(")\n");

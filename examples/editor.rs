@@ -1,5 +1,5 @@
-//! The smallest editor that speaks the Agent Client Protocol: it starts `osier acp`, gives it one prompt,
-//! says what it hears and lets every tool call run once.
+//! A minimal editor for the Agent Client Protocol: starts `osier acp`, sends one prompt, prints the updates and
+//! allows every tool call once.
 //!
 //!     cargo run --example editor -- "List the files" osier acp --permissions ask
 
@@ -11,19 +11,19 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{ChildStdin, ChildStdout};
 
-/// An agent at the other end of two pipes.
+/// The client of an agent that runs as a child process.
 struct Agent<S> {
     input: ChildStdin,
     output: Lines<BufReader<ChildStdout>>,
-    last: u64,
-    say: S,
+    last_id: u64,
+    print: S,
 }
 
 impl<S: FnMut(&str)> Agent<S> {
-    /// Asks, and listens until the answer is there.
+    /// Sends a request and handles messages until its response arrives.
     async fn call(&mut self, method: &str, params: Value) -> Result<Value, Box<dyn Error>> {
-        self.last += 1;
-        let id = self.last;
+        self.last_id += 1;
+        let id = self.last_id;
         self.send(json!({"id": id, "method": method, "params": params}))
             .await?;
         while let Some(line) = self.output.next_line().await? {
@@ -38,7 +38,7 @@ impl<S: FnMut(&str)> Agent<S> {
                 None => return Err(message["error"]["message"].to_string().into()),
             }
         }
-        Err("the agent has ended".into())
+        Err("the agent exited".into())
     }
 
     async fn send(&mut self, mut message: Value) -> Result<(), Box<dyn Error>> {
@@ -54,11 +54,11 @@ impl<S: FnMut(&str)> Agent<S> {
             _ => None,
         };
         if let Some(text) = text {
-            (self.say)(text);
+            (self.print)(text);
         }
     }
 
-    /// Says yes to the first way to let it run once.
+    /// Selects the option that allows the tool call once.
     async fn allow(&mut self, request: &Value) -> Result<(), Box<dyn Error>> {
         let mut options = request["params"]["options"]
             .as_array()
@@ -74,19 +74,19 @@ impl<S: FnMut(&str)> Agent<S> {
     }
 }
 
-/// Gives the agent one prompt in `cwd`; why it stopped.
+/// Sends one prompt to an agent in `cwd` and returns its stop reason.
 pub(crate) async fn converse(
     agent: &Invocation,
     cwd: &Path,
     prompt: &str,
-    say: impl FnMut(&str),
+    print: impl FnMut(&str),
 ) -> Result<String, Box<dyn Error>> {
     let (child, pipes) = spawn_piped(agent)?;
     let mut agent = Agent {
         input: pipes.stdin,
         output: BufReader::new(pipes.stdout).lines(),
-        last: 0,
-        say,
+        last_id: 0,
+        print,
     };
     agent
         .call("initialize", json!({"protocolVersion": 1}))
@@ -101,13 +101,13 @@ pub(crate) async fn converse(
     Ok(ended["stopReason"].as_str().unwrap_or_default().to_owned())
 }
 
-#[cfg_attr(test, expect(dead_code, reason = "the test calls what is above"))]
+#[cfg_attr(test, expect(dead_code, reason = "the test calls `converse`"))]
 #[tokio::main(flavor = "current_thread")]
-#[expect(clippy::print_stdout, reason = "this program says what it hears")]
+#[expect(clippy::print_stdout, reason = "this program prints the answer")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
-    let prompt = arguments.next().ok_or("which prompt?")?;
-    let program = arguments.next().ok_or("which agent?")?;
+    let prompt = arguments.next().ok_or("missing argument: PROMPT")?;
+    let program = arguments.next().ok_or("missing argument: AGENT")?;
     let agent = Invocation::new(program, arguments);
     let cwd = std::env::current_dir()?;
     let reason = converse(&agent, &cwd, &prompt, |text| print!("{text}")).await?;

@@ -1,4 +1,4 @@
-//! An agent in a program of one's own: a prompt goes in, the answer comes out as it is written.
+//! Embeds an agent in a program: sends a prompt and prints the answer while it streams.
 //!
 //!     cargo run --example embed -- script/FILE "What does this project do?"
 
@@ -11,27 +11,27 @@ use osier_llm::Delta;
 use osier_session::host::{Event, Host, HostSetup, Op};
 use osier_settings::Settings;
 
-/// Runs one prompt in a session of its own and gives `say` the answer in pieces.
+/// Runs one prompt in a new session and passes the deltas of the answer to `print`.
 pub(crate) async fn ask(
     setup: HostSetup,
     prompt: &str,
-    mut say: impl FnMut(&str),
+    mut print: impl FnMut(&str),
 ) -> Result<RunOutcome, Box<dyn Error>> {
     let (host, mut events) = Host::start(setup)?;
     let (text, attachments) = (prompt.to_owned(), Vec::new());
     host.send(osier_agent::Op::Prompt { text, attachments }.into());
     let outcome = loop {
-        match events.recv().await.ok_or("the agent has ended")? {
+        match events.recv().await.ok_or("the agent exited")? {
             Event::SessionFailed { message, .. } => return Err(message.into()),
             Event::Agent(osier_agent::Event::MessageUpdate {
                 delta: Delta::TextDelta { delta, .. },
                 ..
-            }) => say(&delta),
+            }) => print(&delta),
             Event::Agent(osier_agent::Event::AgentSettled { outcome }) => break outcome,
             _ => {}
         }
     };
-    // Everything is stored when this is over.
+    // The session is stored when the shutdown is complete.
     host.send(Op::ShutDown);
     while events
         .recv()
@@ -41,13 +41,13 @@ pub(crate) async fn ask(
     Ok(outcome)
 }
 
-#[cfg_attr(test, expect(dead_code, reason = "the test calls what is above"))]
+#[cfg_attr(test, expect(dead_code, reason = "the test calls `ask`"))]
 #[tokio::main(flavor = "current_thread")]
-#[expect(clippy::print_stdout, reason = "this program says what it hears")]
+#[expect(clippy::print_stdout, reason = "this program prints the answer")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
-    let model = arguments.next().ok_or("which model?")?;
-    let prompt = arguments.next().ok_or("which prompt?")?;
+    let model = arguments.next().ok_or("missing argument: MODEL")?;
+    let prompt = arguments.next().ok_or("missing argument: PROMPT")?;
     let (folders, cwd) = (Folders::find(None)?, std::env::current_dir()?);
     let setup = HostSetup {
         settings: Settings::load_for(&folders, &cwd).0,
@@ -55,7 +55,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         model: Some(model),
         ..HostSetup::new(folders, cwd)
     };
-    let outcome = ask(setup, &prompt, |piece| print!("{piece}")).await?;
+    let outcome = ask(setup, &prompt, |delta| print!("{delta}")).await?;
     println!();
     outcome.error().map_or(Ok(()), |error| Err(error.into()))
 }

@@ -1,5 +1,5 @@
-//! A program without a person: it opens a session of `osier serve`, asks one thing and says the answer as it is
-//! written. Plain HTTP, as any language has it.
+//! A client of `osier serve`: opens a session, sends a prompt and prints the answer while it streams. It uses
+//! plain HTTP, which works in any language.
 //!
 //!     osier serve
 //!     cargo run --example headless -- 127.0.0.1:7433 TOKEN "What does this project do?"
@@ -10,16 +10,16 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::net::TcpStream;
 
-/// Asks in a session of its own and gives `say` the answer in pieces; how the run ended.
+/// Runs one prompt in a new session, passes the deltas of the answer to `print` and returns the outcome.
 pub(crate) async fn ask(
     (address, token): (&str, &str),
     prompt: &str,
-    mut say: impl FnMut(&str),
+    mut print: impl FnMut(&str),
 ) -> Result<String, Box<dyn Error>> {
     let opened = post((address, token), "/api/sessions", &json!({})).await?;
     let id = opened.json().await?["id"]
         .as_str()
-        .ok_or("no session")?
+        .ok_or("no session id")?
         .to_owned();
     let path = format!("/api/sessions/{id}/prompt");
     let mut run = post((address, token), &path, &json!({"message": prompt})).await?;
@@ -27,20 +27,20 @@ pub(crate) async fn ask(
         if let Some(text) = event["delta"]["delta"].as_str()
             && event["delta"]["type"] == "text_delta"
         {
-            say(text);
+            print(text);
         }
         if event["type"] == "agent_settled" {
             return Ok(event["outcome"]["type"].to_string());
         }
     }
-    Err("the server has gone".into())
+    Err("the server closed the connection".into())
 }
 
-/// An answer that is being read.
-struct Answer(Lines<BufReader<TcpStream>>);
+/// The body of an HTTP response.
+struct Response(Lines<BufReader<TcpStream>>);
 
-impl Answer {
-    /// The next of its server-sent events. The sizes of chunks stand between them and say nothing.
+impl Response {
+    /// Reads the next server-sent event. The chunk sizes between the events are skipped.
     async fn event(&mut self) -> Result<Option<Value>, Box<dyn Error>> {
         while let Some(line) = self.0.next_line().await? {
             if let Some(data) = line.strip_prefix("data: ") {
@@ -50,9 +50,9 @@ impl Answer {
         Ok(None)
     }
 
-    /// Its body, which is one line.
+    /// Reads a JSON body of one line.
     async fn json(mut self) -> Result<Value, Box<dyn Error>> {
-        let line = self.0.next_line().await?.ok_or("no answer")?;
+        let line = self.0.next_line().await?.ok_or("empty response")?;
         Ok(serde_json::from_str(&line)?)
     }
 }
@@ -61,7 +61,7 @@ async fn post(
     (address, token): (&str, &str),
     path: &str,
     body: &Value,
-) -> Result<Answer, Box<dyn Error>> {
+) -> Result<Response, Box<dyn Error>> {
     let mut stream = TcpStream::connect(address).await?;
     let body = body.to_string();
     let request = format!(
@@ -72,7 +72,7 @@ async fn post(
     stream.write_all(request.as_bytes()).await?;
     let mut lines = BufReader::new(stream).lines();
     let status = lines.next_line().await?.unwrap_or_default();
-    // An empty line ends the head.
+    // An empty line ends the headers.
     while lines
         .next_line()
         .await?
@@ -81,18 +81,18 @@ async fn post(
     if !status.contains(" 20") {
         return Err(lines.next_line().await?.unwrap_or(status).into());
     }
-    Ok(Answer(lines))
+    Ok(Response(lines))
 }
 
-#[cfg_attr(test, expect(dead_code, reason = "the test calls what is above"))]
+#[cfg_attr(test, expect(dead_code, reason = "the test calls `ask`"))]
 #[tokio::main(flavor = "current_thread")]
-#[expect(clippy::print_stdout, reason = "this program says what it hears")]
+#[expect(clippy::print_stdout, reason = "this program prints the answer")]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let [address, token, prompt] = &words[..] else {
-        return Err("headless ADDRESS TOKEN PROMPT".into());
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [address, token, prompt] = &arguments[..] else {
+        return Err("usage: headless ADDRESS TOKEN PROMPT".into());
     };
-    let outcome = ask((address, token), prompt, |piece| print!("{piece}")).await?;
+    let outcome = ask((address, token), prompt, |delta| print!("{delta}")).await?;
     println!("\n{outcome}");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Writes a long session to open by hand:
+//! Writes a long session for manual tests:
 //! `cargo run --release --example long_session -- FILE [ENTRIES] [--short] [--cwd DIRECTORY]`.
 
 #[path = "../benches/support/session_fixture.rs"]
@@ -9,20 +9,20 @@ use std::path::PathBuf;
 use session_fixture::{FIRST_PROMPT, LAST_ANSWER, Shape, write};
 
 fn main() -> std::io::Result<()> {
-    let mut words = std::env::args().skip(1);
-    let mut plain = Vec::new();
+    let mut arguments = std::env::args().skip(1);
+    let mut positional = Vec::new();
     let (mut short, mut cwd) = (false, None);
-    while let Some(word) = words.next() {
-        match word.as_str() {
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
             "--short" => short = true,
-            "--cwd" => cwd = words.next(),
-            _ => plain.push(word),
+            "--cwd" => cwd = arguments.next(),
+            _ => positional.push(argument),
         }
     }
-    let Some(path) = plain.first().map(PathBuf::from) else {
-        return Err(std::io::Error::other("the file to write is missing"));
+    let Some(path) = positional.first().map(PathBuf::from) else {
+        return Err(std::io::Error::other("missing argument: FILE"));
     };
-    let entries = plain.get(1).and_then(|count| count.parse().ok());
+    let entries = positional.get(1).and_then(|count| count.parse().ok());
     let entries = entries.unwrap_or(if short { 10_000 } else { 100_000 });
     let mut shape = if short {
         Shape::messages(entries)

@@ -1,12 +1,12 @@
-//! Draws screens of osier as SVG: the pictures of the README and of docs.
+//! Draws screenshots of osier as SVG, for the README and the documentation.
 //!
 //!     cargo build --bins --example picture
 //!     picture COLUMNSxROWS [--theme NAME] [STEP ...] [-- ARGUMENT ...]
 //!
-//! The program of the same build runs in a pseudo-terminal, with a home of its own, in the current directory,
-//! which stands in the home of the person. Each step is `wait=TEXT` (until the screen shows it), `gone=TEXT`
-//! (until it no longer does), `type=TEXT`, `key=BYTES` with `\e` for escape, `\r` for enter and `^L` for
-//! control, or `draw=FILE.svg`: what the terminal shows then. `scripts/pictures.sh` has all of them.
+//! Runs the program of the same build in a pseudo-terminal, with a temporary home, in the current directory.
+//! The parent of that directory is shown as the user's home. The steps are `wait=TEXT` (until the screen shows
+//! it), `gone=TEXT` (until the screen no longer shows it), `type=TEXT`, `key=BYTES` with `\e` for escape, `\r`
+//! for enter and `^L` for control, and `draw=FILE.svg`. `scripts/pictures.sh` draws all screenshots.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -20,33 +20,33 @@ use anyhow::{Context, bail, ensure};
 use portable_pty::{Child, CommandBuilder, PtySize, native_pty_system};
 use vt100::{Color, Screen};
 
-/// Longest wait for a text.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// The screen counts as drawn when nothing arrives for so long.
-const QUIET: Duration = Duration::from_millis(300);
+/// The longest wait for a text.
+const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
+/// The screen is complete when there is no output for this long.
+const IDLE_TIME: Duration = Duration::from_millis(300);
 
-/// Pixels of a cell, and of the room around the screen.
+/// The size of a cell and the margin around the screen, in pixels.
 const CELL: (f32, f32) = (8.0, 16.0);
 const MARGIN: f32 = 12.0;
 const BACKGROUND: &str = "#16181d";
 const FOREGROUND: &str = "#d7dae0";
-/// The sixteen colours that themes may leave to the terminal.
+/// The sixteen colours of the terminal palette.
 const PALETTE: [&str; 16] = [
     "#16181d", "#e06c75", "#98c379", "#e5c07b", "#61afef", "#c678dd", "#56b6c2", "#d7dae0",
     "#5c6370", "#ef7d86", "#a9d48a", "#f0cd8c", "#72bfff", "#d68aed", "#67c7d3", "#ffffff",
 ];
 
 fn main() -> anyhow::Result<()> {
-    let asked = Asked::from_arguments(std::env::args().skip(1))?;
-    let mut terminal = Terminal::start(&asked)?;
-    for step in &asked.steps {
-        terminal.take(step)?;
+    let options = Options::from_arguments(std::env::args().skip(1))?;
+    let mut terminal = Terminal::start(&options)?;
+    for step in &options.steps {
+        terminal.run(step)?;
     }
-    let ended = terminal.child.kill();
-    ended.context("the program cannot be ended")
+    let killed = terminal.child.kill();
+    killed.context("cannot stop the program")
 }
 
-struct Asked {
+struct Options {
     columns: NonZero<u16>,
     rows: NonZero<u16>,
     theme: String,
@@ -61,12 +61,12 @@ enum Step {
     Draw(PathBuf),
 }
 
-impl Asked {
+impl Options {
     fn from_arguments(mut arguments: impl Iterator<Item = String>) -> anyhow::Result<Self> {
         let usage = "COLUMNSxROWS [--theme NAME] [STEP ...] [-- ARGUMENT ...]";
         let size = arguments.next().context(usage)?;
         let (columns, rows) = size.split_once('x').context(usage)?;
-        let mut asked = Self {
+        let mut options = Self {
             columns: columns.parse().context(usage)?,
             rows: rows.parse().context(usage)?,
             theme: "dark".to_owned(),
@@ -76,11 +76,11 @@ impl Asked {
         while let Some(argument) = arguments.next() {
             let step = match argument.split_once('=') {
                 _ if argument == "--" => {
-                    asked.arguments.extend(arguments.by_ref());
+                    options.arguments.extend(arguments.by_ref());
                     continue;
                 }
                 _ if argument == "--theme" => {
-                    asked.theme = arguments.next().context(usage)?;
+                    options.theme = arguments.next().context(usage)?;
                     continue;
                 }
                 Some(("wait", text)) => Step::Wait(text.to_owned()),
@@ -88,15 +88,15 @@ impl Asked {
                 Some(("type", text)) => Step::Send(text.to_owned()),
                 Some(("draw", path)) => Step::Draw(path.into()),
                 Some(("key", text)) => Step::Send(keys(text)),
-                _ => bail!("`{argument}` is no step: {usage}"),
+                _ => bail!("unknown step `{argument}`; usage: {usage}"),
             };
-            asked.steps.push(step);
+            options.steps.push(step);
         }
-        Ok(asked)
+        Ok(options)
     }
 }
 
-/// The bytes of keys: `\e`, `\r`, `\t`, `^L`.
+/// Decodes the bytes of keys: `\e`, `\r`, `\t`, `^L`.
 fn keys(text: &str) -> String {
     let text = text.replace("\\e", "\x1b").replace("\\r", "\r");
     let mut bytes = String::new();
@@ -127,26 +127,26 @@ struct Terminal {
 }
 
 impl Terminal {
-    fn start(asked: &Asked) -> anyhow::Result<Self> {
+    fn start(options: &Options) -> anyhow::Result<Self> {
         let home = tempfile::tempdir()?;
         let settings = format!(
             "theme = \"{}\"\ndiscover_local_models = false\nreduced_motion = true\n",
-            asked.theme
+            options.theme
         );
         std::fs::File::create(home.path().join("settings.toml"))?.write_all(settings.as_bytes())?;
         let pair = native_pty_system().openpty(PtySize {
-            rows: asked.rows.get(),
-            cols: asked.columns.get(),
+            rows: options.rows.get(),
+            cols: options.columns.get(),
             pixel_width: 0,
             pixel_height: 0,
         })?;
         let program = program()?;
         let mut command = CommandBuilder::new(program);
-        command.args(&asked.arguments);
+        command.args(&options.arguments);
         command.cwd(std::env::current_dir()?);
-        // The directory is shown as one of the person's.
-        let place = std::env::current_dir()?;
-        command.env("HOME", place.parent().unwrap_or(&place));
+        // Show the directory as one in the user's home.
+        let directory = std::env::current_dir()?;
+        command.env("HOME", directory.parent().unwrap_or(&directory));
         command.env("OSIER_HOME", home.path());
         command.env("TERM", "xterm-256color");
         command.env("COLORTERM", "truecolor");
@@ -164,7 +164,7 @@ impl Terminal {
             }
         });
         Ok(Self {
-            parser: vt100::Parser::new(asked.rows, asked.columns, 0),
+            parser: vt100::Parser::new(options.rows, options.columns, 0),
             child,
             input,
             output,
@@ -172,20 +172,20 @@ impl Terminal {
         })
     }
 
-    fn take(&mut self, step: &Step) -> anyhow::Result<()> {
+    fn run(&mut self, step: &Step) -> anyhow::Result<()> {
         match step {
             Step::Send(text) => {
                 self.input.write_all(text.as_bytes())?;
                 self.input.flush()?;
-                self.rest();
+                self.settle();
             }
             Step::Wait(text) => self.until(text, true)?,
             Step::Gone(text) => self.until(text, false)?,
             Step::Draw(path) => {
-                self.rest();
+                self.settle();
                 let svg = draw(self.parser.screen());
                 let file = std::fs::File::create(path);
-                let file = file.with_context(|| format!("`{}` cannot be made", path.display()));
+                let file = file.with_context(|| format!("cannot create `{}`", path.display()));
                 file?.write_all(svg.as_bytes())?;
             }
         }
@@ -193,27 +193,27 @@ impl Terminal {
     }
 
     fn until(&mut self, text: &str, shown: bool) -> anyhow::Result<()> {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + WAIT_TIMEOUT;
         while self.parser.screen().contents().contains(text) != shown {
             ensure!(
                 Instant::now() < until,
-                "`{text}` does not come or go:\n{}",
+                "timeout while waiting for `{text}`:\n{}",
                 self.parser.screen().contents()
             );
-            self.receive(QUIET);
+            self.receive(IDLE_TIME);
         }
         Ok(())
     }
 
-    /// Waits until the screen stands still.
-    fn rest(&mut self) {
-        // A clock may go on.
-        let until = Instant::now() + 4 * QUIET;
-        while self.receive(QUIET) && Instant::now() < until {}
+    /// Waits until the screen does not change.
+    fn settle(&mut self) {
+        // A clock may still change.
+        let until = Instant::now() + 4 * IDLE_TIME;
+        while self.receive(IDLE_TIME) && Instant::now() < until {}
     }
 
-    fn receive(&mut self, patience: Duration) -> bool {
-        match self.output.recv_timeout(patience) {
+    fn receive(&mut self, timeout: Duration) -> bool {
+        match self.output.recv_timeout(timeout) {
             Ok(bytes) => {
                 self.parser.process(&bytes);
                 true
@@ -223,16 +223,19 @@ impl Terminal {
     }
 }
 
-/// The program beside this one.
+/// The path of the program, in the same build directory.
 fn program() -> anyhow::Result<PathBuf> {
     let examples = std::env::current_exe()?;
     let folder = examples.parent().and_then(|folder| folder.parent());
-    let program = folder.context("no build folder")?.join("osier");
-    ensure!(program.exists(), "build it first: `cargo build --bins`");
+    let program = folder.context("no build directory")?.join("osier");
+    ensure!(
+        program.exists(),
+        "`osier` is not built; run `cargo build --bins`"
+    );
     Ok(program)
 }
 
-/// Cells of one look that stand beside each other.
+/// Adjacent cells with the same style.
 struct Run {
     column: u16,
     width: u16,
@@ -255,19 +258,19 @@ fn draw(screen: &Screen) -> String {
     let (rows, columns) = (rows.get(), columns.get());
     let width = f32::from(columns) * CELL.0 + 2.0 * MARGIN;
     let height = f32::from(rows) * CELL.1 + 2.0 * MARGIN;
-    // The ground of the theme goes to the edge.
-    let ground = ground(screen).unwrap_or_else(|| BACKGROUND.to_owned());
-    let ground = ground.as_str();
-    let mut looks: Vec<String> = Vec::new();
+    // The background of the theme fills the margin.
+    let background = main_background(screen).unwrap_or_else(|| BACKGROUND.to_owned());
+    let background = background.as_str();
+    let mut styles: Vec<String> = Vec::new();
     let mut body = String::new();
     for row in 0..rows {
         for run in runs(screen, row, columns) {
-            draw_run(&mut body, row, &run, ground, &mut looks);
+            draw_run(&mut body, row, &run, background, &mut styles);
         }
     }
     if !screen.hide_cursor() {
         let (row, column) = screen.cursor_position();
-        let (x, y) = place(row, column);
+        let (x, y) = position(row, column);
         let cell = screen
             .cell(row, column)
             .and_then(|cell| colour(cell.fgcolor()));
@@ -283,40 +286,45 @@ fn draw(screen: &Screen) -> String {
          height=\"{height:.0}\">\n<style>text{{font:13.3px ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,\
          monospace;white-space:pre}}"
     );
-    for (place, look) in looks.iter().enumerate() {
-        let _ = write!(svg, ".{}{{{look}}}", name(place));
+    for (index, css) in styles.iter().enumerate() {
+        let _ = write!(svg, ".{}{{{css}}}", class_name(index));
     }
     let _ = write!(
         svg,
-        "</style>\n<rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"{ground}\"/>\n{body}</svg>\n"
+        "</style>\n<rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"{background}\"/>\n{body}</svg>\n"
     );
     svg
 }
 
-/// What most cells stand on.
-fn ground(screen: &Screen) -> Option<String> {
+/// The most frequent background colour.
+fn main_background(screen: &Screen) -> Option<String> {
     let (rows, columns) = screen.size();
     let cells = (0..rows.get()).flat_map(|row| (0..columns.get()).map(move |column| (row, column)));
-    let mut grounds: BTreeMap<Option<String>, usize> = BTreeMap::new();
+    let mut backgrounds: BTreeMap<Option<String>, usize> = BTreeMap::new();
     for cell in cells.filter_map(|(row, column)| screen.cell(row, column)) {
-        *grounds.entry(colour(cell.bgcolor())).or_default() += 1;
+        *backgrounds.entry(colour(cell.bgcolor())).or_default() += 1;
     }
-    grounds.into_iter().max_by_key(|(_, cells)| *cells)?.0
+    backgrounds.into_iter().max_by_key(|(_, cells)| *cells)?.0
 }
 
-/// The class of a look: `a`, `b`, … `z`, `a1`, …
-fn name(place: usize) -> String {
-    let letter = char::from(b'a' + (place % 26) as u8);
-    match place / 26 {
+/// The class of a style: `a`, `b`, … `z`, `a1`, …
+fn class_name(index: usize) -> String {
+    let letter = char::from(b'a' + (index % 26) as u8);
+    match index / 26 {
         0 => letter.to_string(),
         round => format!("{letter}{round}"),
     }
 }
 
-fn draw_run(svg: &mut String, row: u16, run: &Run, ground: &str, looks: &mut Vec<String>) {
-    let (x, y) = place(row, run.column);
+fn draw_run(svg: &mut String, row: u16, run: &Run, background: &str, styles: &mut Vec<String>) {
+    let (x, y) = position(row, run.column);
     let width = f32::from(run.width) * CELL.0;
-    if let Some(background) = run.style.background.as_ref().filter(|own| *own != ground) {
+    if let Some(background) = run
+        .style
+        .background
+        .as_ref()
+        .filter(|colour| *colour != background)
+    {
         let _ = writeln!(
             svg,
             "<rect x=\"{x:.0}\" y=\"{y:.0}\" width=\"{width:.0}\" height=\"{}\" fill=\"{background}\"/>",
@@ -328,10 +336,10 @@ fn draw_run(svg: &mut String, row: u16, run: &Run, ground: &str, looks: &mut Vec
     if shown.is_empty() {
         return;
     }
-    // Blanks need no room of their own in the file.
+    // Omit leading and trailing blanks.
     let skipped = (text.len() - shown.len()) as u16;
     let columns = run.width - skipped - (run.text.len() - text.len()) as u16;
-    let mut look = format!("fill:{}", run.style.foreground);
+    let mut css = format!("fill:{}", run.style.foreground);
     for (on, property) in [
         (run.style.bold, ";font-weight:700"),
         (run.style.italic, ";font-style:italic"),
@@ -339,18 +347,18 @@ fn draw_run(svg: &mut String, row: u16, run: &Run, ground: &str, looks: &mut Vec
         (run.style.dim, ";opacity:.6"),
     ] {
         if on {
-            look.push_str(property);
+            css.push_str(property);
         }
     }
-    let known = looks.iter().position(|known| *known == look);
+    let known = styles.iter().position(|known| *known == css);
     let class = known.unwrap_or_else(|| {
-        looks.push(look);
-        looks.len() - 1
+        styles.push(css);
+        styles.len() - 1
     });
     let _ = writeln!(
         svg,
         "<text class=\"{}\" x=\"{:.0}\" y=\"{:.0}\" textLength=\"{:.0}\">{}</text>",
-        name(class),
+        class_name(class),
         x + f32::from(skipped) * CELL.0,
         y + CELL.1 * 0.76,
         f32::from(columns) * CELL.0,
@@ -358,7 +366,7 @@ fn draw_run(svg: &mut String, row: u16, run: &Run, ground: &str, looks: &mut Vec
     );
 }
 
-fn place(row: u16, column: u16) -> (f32, f32) {
+fn position(row: u16, column: u16) -> (f32, f32) {
     (
         MARGIN + f32::from(column) * CELL.0,
         MARGIN + f32::from(row) * CELL.1,
@@ -380,7 +388,7 @@ fn runs(screen: &Screen, row: u16, columns: u16) -> Vec<Run> {
             " "
         };
         match runs.last_mut() {
-            // A blank has no colour of its own.
+            // A blank has no visible foreground colour.
             Some(run)
                 if run.style == style
                     || (text == " "
@@ -419,7 +427,7 @@ fn style(cell: &vt100::Cell) -> Style {
     }
 }
 
-/// `None` is the terminal's own.
+/// The colour in CSS; `None` is the default of the terminal.
 fn colour(colour: Color) -> Option<String> {
     match colour {
         Color::Default => None,

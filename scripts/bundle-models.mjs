@@ -1,11 +1,11 @@
-// Writes src/llm/catalogue/bundled.txt from the data of the npm package `@earendil-works/pi-ai` (MIT).
+// Generate crates/llm/src/catalogue/bundled.txt from the data of the npm package `@earendil-works/pi-ai` (MIT).
 //
 //   npm pack @earendil-works/pi-ai@1.5.2 && tar xzf earendil-works-pi-ai-*.tgz
-//   node scripts/bundle-models.mjs package [DATE] > src/llm/catalogue/bundled.txt
+//   node scripts/bundle-models.mjs package [DATE] > crates/llm/src/catalogue/bundled.txt
 //
-// Only facts are taken: ids, windows, limits, prices, levels, and in what a server differs. The form of the
-// table is told in src/llm/catalogue/bundled.rs. The first models of a provider are its order of preference;
-// the rest follow, newest names first.
+// The script copies only facts: ids, context windows, limits, prices, thinking levels and the quirks of servers.
+// crates/llm/src/catalogue/bundled.rs describes the format. The preferred models of a provider come first, in order;
+// the others follow, newest names first.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -25,7 +25,7 @@ const APIS = {
   "bedrock-converse-stream": "bedrock-converse",
 };
 
-// Our provider, the file of its data, its own wire format, and the models to prefer.
+// Provider, name of its data file, wire format, preferred models, and an optional filter of ids.
 const PROVIDERS = [
   ["anthropic", "anthropic", "anthropic-messages", ["claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "claude-fable-5-2", "claude-opus-5", "claude-sonnet-5", "claude-opus-4-8", "claude-sonnet-4-6", "claude-haiku-4-5", "claude-sonnet-4-5"]],
   ["openai", "openai", "openai-responses", ["gpt-6.1-sol", "gpt-6.1-terra", "gpt-6-luna", "gpt-6-astra", "gpt-5.5", "gpt-5.4", "gpt-5.4-mini", "gpt-5.2", "gpt-4.1"]],
@@ -52,7 +52,7 @@ const PROVIDERS = [
   ["github-copilot", "github-copilot", CHAT, []],
   ["azure", "azure", "openai-responses", ["gpt-6.1-sol", "gpt-6.1-terra", "gpt-6-luna"]],
   ["google-vertex", "google-vertex", "google-generative-ai", []],
-  // Hosted by Google as it is by Anthropic itself, under the names without a date.
+  // Google hosts the models of Anthropic under the names without a date.
   ["google-vertex-anthropic", "anthropic", "anthropic-messages", ["claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5"], (id) => !/-\d{8}$|-fable-5-2$/.test(id)],
   ["bedrock", "amazon-bedrock", "bedrock-converse", ["global.anthropic.claude-opus-5-5", "global.anthropic.claude-sonnet-5-5", "global.anthropic.claude-haiku-5-5"]],
   ["huggingface", "huggingface", CHAT, []],
@@ -65,9 +65,9 @@ const PROVIDERS = [
 
 const LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh", "max"];
 const BY_DEFAULT = new Set(LEVELS.slice(0, 5));
-// Cannot be told not to think, whatever the data leaves out.
+// Models that cannot disable thinking, even if the data does not say so.
 const NEVER_OFF = /gemini-2\.5-pro|gemini-2\.5-computer/;
-// Not for conversations with tools.
+// Models that do not support conversations with tools.
 const UNFIT = /^deep-research/;
 const FORMATS = { openai: "effort", openrouter: "openrouter", deepseek: "thinking", zai: "thinking", qwen: "enable-thinking", together: "reasoning-enabled", baseten: "none", "ant-ling": "none" };
 const CLAUDE = /anthropic\.claude/;
@@ -75,13 +75,13 @@ const SIGNING = /gemini-([3-9]|flash|pro)/;
 
 function levels(model, compat) {
   const map = model.thinkingLevelMap ?? {};
-  // Of the models there, only Anthropic's can be asked.
+  // On Bedrock only the models of Anthropic support thinking levels.
   if (model.provider === "amazon-bedrock" && !CLAUDE.test(model.id)) return [0];
   if (!model.reasoning || (model.compat?.supportsReasoningEffort === false && model.api === "openai-responses")) return [0];
   const adaptive = compat.adaptiveThinking;
   const has = (level) => (level in map ? map[level] !== null : BY_DEFAULT.has(level));
   return LEVELS.flatMap((level, index) => {
-    // The same as `low` under another name.
+    // An alias of `low`.
     const doubled = level === "minimal" && (adaptive || map.minimal === "low");
     return has(level) && !doubled && !(index === 0 && NEVER_OFF.test(model.id)) ? [index] : [];
   });
@@ -96,47 +96,47 @@ function effortNames(model) {
   return Object.keys(names).length ? { effortNames: names } : {};
 }
 
-function chatCompat(provider, model, told) {
+function chatCompat(provider, model, modelCompat) {
   const compat = {};
-  if (told.maxTokensField === "max_tokens") compat.maxTokensField = true;
+  if (modelCompat.maxTokensField === "max_tokens") compat.maxTokensField = true;
   if (model.reasoning) {
-    const unasked = told.supportsReasoningEffort === false ? "none" : "effort";
-    compat.thinkingFormat = FORMATS[told.thinkingFormat] ?? unasked;
+    const fallback = modelCompat.supportsReasoningEffort === false ? "none" : "effort";
+    compat.thinkingFormat = FORMATS[modelCompat.thinkingFormat] ?? fallback;
     if (provider === "mistral" && !model.thinkingLevelMap) compat.thinkingFormat = "prompt-mode";
-    if (told.thinkingFormat === "openai" && told.supportsReasoningEffort === false) compat.thinkingFormat = "none";
+    if (modelCompat.thinkingFormat === "openai" && modelCompat.supportsReasoningEffort === false) compat.thinkingFormat = "none";
     if (compat.thinkingFormat === "effort") {
       Object.assign(compat, effortNames(model));
       if (!("off" in (model.thinkingLevelMap ?? {}))) compat.silentOff = true;
     }
   }
-  if (told.requiresReasoningContentOnAssistantMessages) compat.replayReasoningField = provider === "openrouter" ? "reasoning" : "reasoning_content";
-  if (told.cacheControlFormat === "anthropic") compat.cacheControl = true;
-  if (told.zaiToolStream) compat.extraBody = { tool_stream: true };
-  if (told.sendSessionAffinityHeaders) compat.sessionHeader = "x-session-affinity";
+  if (modelCompat.requiresReasoningContentOnAssistantMessages) compat.replayReasoningField = provider === "openrouter" ? "reasoning" : "reasoning_content";
+  if (modelCompat.cacheControlFormat === "anthropic") compat.cacheControl = true;
+  if (modelCompat.zaiToolStream) compat.extraBody = { tool_stream: true };
+  if (modelCompat.sendSessionAffinityHeaders) compat.sessionHeader = "x-session-affinity";
   return compat;
 }
 
 function compatOf(provider, model) {
-  const told = model.compat ?? {};
+  const modelCompat = model.compat ?? {};
   switch (APIS[model.api]) {
     case CHAT:
-      return chatCompat(provider, model, told);
+      return chatCompat(provider, model, modelCompat);
     case "openai-responses": {
       const silent = model.reasoning && !("off" in (model.thinkingLevelMap ?? {}));
       return { ...effortNames(model), ...(silent ? { silentOff: true } : {}) };
     }
     case "anthropic-messages":
       return {
-        ...(told.forceAdaptiveThinking ? { adaptiveThinking: true } : {}),
-        ...(told.supportsCacheControlOnTools === false ? { noCacheControl: true } : {}),
-        ...(told.sendSessionAffinityHeaders ? { sessionHeader: "x-session-affinity" } : {}),
-        // Their gateways take the key as they do for the other formats.
+        ...(modelCompat.forceAdaptiveThinking ? { adaptiveThinking: true } : {}),
+        ...(modelCompat.supportsCacheControlOnTools === false ? { noCacheControl: true } : {}),
+        ...(modelCompat.sendSessionAffinityHeaders ? { sessionHeader: "x-session-affinity" } : {}),
+        // Their gateways accept the key in the same header as for the other formats.
         ...(["openrouter", "github-copilot"].includes(provider) ? { keyHeader: "bearer" } : {}),
       };
     case "bedrock-converse": {
       const adaptive = model.thinkingLevelMap?.max ? { adaptiveThinking: true } : { thinkingBudget: true };
       if (CLAUDE.test(model.id)) return { ...(model.reasoning ? adaptive : {}), cacheControl: true };
-      // These refuse marks on tools and on results.
+      // These servers reject cache markers on tools and on tool results.
       return /amazon\.nova/.test(model.id) ? { cacheControl: true, unmarkedTools: true } : {};
     }
     default:
@@ -188,7 +188,7 @@ const sections = PROVIDERS.map(([provider, file, api, preferred, hosted = () => 
   const endpoints = [];
   const rows = unique.map((model) => {
     const other = APIS[model.api] !== api;
-    // Regions are the user's to choose.
+    // The user chooses the region.
     const place = model.baseUrl === own || provider === "bedrock" ? "" : model.baseUrl;
     return row(provider, model, other || place ? shared(endpoints, [APIS[model.api], place]) : "");
   });

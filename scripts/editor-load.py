@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The editor under load: `@` in a tree of many files, and a paste of many lines. Python's own library only.
+"""Load test of the prompt editor: `@` in a tree of many files, and a paste of many lines. Needs only the standard library.
 
     cargo build --release && scripts/editor-load.py target/release/osier [FILES] [LINES]
 
-Makes a tree of FILES empty files (200,000), runs the program in it in a pseudo-terminal, and prints how long keys take to
-be echoed while the files are looked for, when the first ones are offered, how long a paste of LINES (20,000) takes until
-its chip shows, how long keys take behind it, and memory. Run it on a machine that does nothing else.
+Creates FILES empty files (200,000) and runs the program among them in a pseudo-terminal. Prints the key echo while the files
+are listed, the time until the first file is offered, the time until a paste of LINES lines (20,000) is shown as a
+placeholder, the key echo after it, and the memory. Run it on an idle machine.
 """
 
 import fcntl
@@ -19,7 +19,7 @@ import tempfile
 import termios
 import time
 
-PATIENCE = 60
+TIMEOUT = 60
 
 
 class Program:
@@ -36,16 +36,16 @@ class Program:
         self.rest()
 
     def rest(self, quiet=1.0):
-        """Reads until nothing comes for a while."""
+        """Read until there is no output for a while."""
         while select.select([self.fd], [], [], quiet)[0]:
             os.read(self.fd, 65536)
 
     def shows(self, text):
-        """Milliseconds until the terminal is sent `text`."""
+        """Return the milliseconds until the program writes `text`."""
         start, seen = time.monotonic(), b""
         while text not in seen:
-            if not select.select([self.fd], [], [], PATIENCE)[0]:
-                sys.exit(f"`{text.decode()}` does not show")
+            if not select.select([self.fd], [], [], TIMEOUT)[0]:
+                sys.exit(f"`{text.decode()}` is not shown")
             seen += os.read(self.fd, 65536)
         return (time.monotonic() - start) * 1000
 
@@ -54,10 +54,10 @@ class Program:
         return self.shows(text or key)
 
     def paste(self, text):
-        """Milliseconds from the first byte until the chip shows."""
+        """Return the milliseconds from the first byte until the placeholder is shown."""
         start, seen, left = time.monotonic(), b"", b"\x1b[200~" + text + b"\x1b[201~"
         while b"[paste" not in seen:
-            ready, writable, _ = select.select([self.fd], [self.fd] if left else [], [], PATIENCE)
+            ready, writable, _ = select.select([self.fd], [self.fd] if left else [], [], TIMEOUT)
             if ready:
                 seen += os.read(self.fd, 65536)
             if writable:
@@ -97,9 +97,9 @@ def main():
     try:
         tree(work, files)
         osier = Program(program, work, home)
-        print(f"memory after the start: {osier.memory():.1f} MB")
+        print(f"memory after start: {osier.memory():.1f} MB")
         print(f"echo of `@`: {osier.key(b'@'):.1f} ms")
-        print(f"first of {files} files offered after {osier.shows(b'module_'):.0f} ms more")
+        print(f"first of {files} files offered {osier.shows(b'module_'):.0f} ms later")
         print(f"keys while they are listed: {echoes(osier, b'so')}")
         osier.rest(3)
         print(f"memory with all of them: {osier.memory():.1f} MB")
@@ -107,9 +107,9 @@ def main():
         osier.rest()
         osier.key(b"\x15", b"Ask")
         text = b"".join(b"line %d of a long paste\n" % line for line in range(lines))
-        print(f"paste of {lines} lines: {osier.paste(text):.0f} ms until its chip shows")
+        print(f"paste of {lines} lines: {osier.paste(text):.0f} ms until its placeholder is shown")
         osier.rest()
-        print(f"keys behind it: {echoes(osier, b'abcdefghij')}")
+        print(f"keys after it: {echoes(osier, b'abcdefghij')}")
         print(f"memory: {osier.memory():.1f} MB")
         osier.end()
     finally:

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Draws the pictures of the documentation from the program itself: every screen in two themes and two sizes.
+# Draw the screenshots of the documentation with the program: every screen in two themes and two sizes.
 #
 #     cargo build --bins --example picture && scripts/pictures.sh [PICTURE]
 #
-# PICTURE is the built example; that of the debug build when it is not given.
+# PICTURE is the built example; the default is the debug build.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 picture=${1:-${CARGO_TARGET_DIR:-$root/target}/debug/examples/picture}
@@ -11,7 +11,7 @@ out=$root/docs/pictures
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# A fresh copy of the project that the tour mends.
+# Make a fresh copy of the project that the demo fixes.
 fresh() {
     rm -rf "$work/slug"
     cp -r "$root/assets/tour" "$work/slug"
@@ -21,14 +21,14 @@ fresh() {
     cd "$work/slug"
 }
 
-# The picture of the README.
+# Draw the screenshot of the README.
 fresh
 "$picture" 100x38 'wait=Ask' 'type=Why does the last check fail?' 'key=\r' 'wait=of any length' 'gone=Working' \
     "draw=$out/conversation.svg" -- --model script/conversation.json
 
-for look in dark:120x40 light:120x40 dark:80x24 light:80x24; do
-    theme=${look%%:*}
-    size=${look##*:}
+for variant in dark:120x40 light:120x40 dark:80x24 light:80x24; do
+    theme=${variant%%:*}
+    size=${variant##*:}
     end=$theme-${size%%x*}.svg
     fresh
     "$picture" "$size" --theme "$theme" \

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Load of `osier serve`: many sessions open, some of them streaming at once. Python's own library only.
+"""Load test of `osier serve` with many open sessions, some of which stream. Needs only the standard library.
 
     cargo build --release && scripts/serve-load.py target/release/osier [OPEN] [STREAMING]
 
-Prints memory with all sessions open, while they stream and after, and how late the deltas come: the model is a
-script that writes one every 20 ms, so what is above that between two of them was made by the server, this program or
-the machine.
+Prints the memory with all sessions open, while they stream and afterwards, and the delay of the deltas. The scripted model
+writes a delta every 20 ms: a longer interval is the overhead of the server, of this script or of the machine.
 """
 
 import asyncio
@@ -37,8 +36,8 @@ def cpu(pid):
     return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
 
-async def post(place, path, body):
-    host, token = place
+async def post(access, path, body):
+    host, token = access
     name, port = host.split(":")
     reader, writer = await asyncio.open_connection(name, int(port), limit=1 << 26)
     body = json.dumps(body)
@@ -51,16 +50,16 @@ async def post(place, path, body):
     return reader, writer
 
 
-async def open_session(place):
-    reader, writer = await post(place, "/api/sessions", {})
+async def open_session(access):
+    reader, writer = await post(access, "/api/sessions", {})
     answer = json.loads(await reader.read())
     writer.close()
     return answer["id"]
 
 
-async def stream(place, session):
-    began = time.monotonic()
-    reader, writer = await post(place, f"/api/sessions/{session}/prompt", {"message": "go"})
+async def stream(access, session):
+    start = time.monotonic()
+    reader, writer = await post(access, f"/api/sessions/{session}/prompt", {"message": "go"})
     first, times = None, []
     while line := await reader.readline():
         if not line.startswith(b"data: "):
@@ -68,7 +67,7 @@ async def stream(place, session):
         event = json.loads(line[6:])
         if event["type"] == "message_update" and event["delta"]["type"] == "text_delta":
             now = time.monotonic()
-            first = first or now - began
+            first = first or now - start
             times.append(now)
         if event["type"] == "agent_settled":
             assert event["outcome"]["type"] == "completed", event
@@ -93,14 +92,14 @@ async def main():
         )
         try:
             host, token = server.stdout.readline().strip()[len("http://"):].split("/#token=")
-            place, pid = (host, token), server.pid
+            access, pid = (host, token), server.pid
             print("empty:    ", memory(pid))
             began = time.monotonic()
-            sessions = [await open_session(place) for _ in range(count)]
+            sessions = [await open_session(access) for _ in range(count)]
             took = (time.monotonic() - began) * 1000 / count
             print(f"{count} open:", memory(pid), f"{took:.1f} ms each")
             before = cpu(pid)
-            runs = [asyncio.create_task(stream(place, session)) for session in sessions[:busy]]
+            runs = [asyncio.create_task(stream(access, session)) for session in sessions[:busy]]
             await asyncio.sleep(DELTAS * PAUSE / 2000)
             print(f"{busy} streaming:", memory(pid))
             ended = await asyncio.gather(*runs)

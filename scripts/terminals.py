@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Looks at pictures in terminals of this machine: starts osier in each on a display of its own and photographs it.
+"""Take screenshots of images in the terminals of this machine. Each terminal runs osier on its own X display.
 
     scripts/terminals.py [--osier BINARY] [--theme NAME] [--into DIRECTORY] [TERMINAL ...]
 
-Needs Xvfb, xdotool, ImageMagick's `import`, and those of kitty, xterm, mlterm and tmux that are asked for. Each photograph
-is of the whole screen after one step: `scroll-3.png` is three rows up. The picture is a ramp of colours with a diagonal
-across it, so that a row at the wrong place is seen as a step. What is right is for eyes to say.
+Needs Xvfb, xdotool, ImageMagick's `import`, and the selected terminals: kitty, xterm, mlterm, tmux. Each screenshot shows
+the complete screen after one step: `scroll-3.png` is three rows up. The test image is a colour ramp with a diagonal across
+it, so that a row in the wrong position is visible as a step. Check the screenshots by eye.
 """
 
 import argparse
@@ -61,7 +61,7 @@ STEPS = [
 
 
 def ramp(width=420, height=300):
-    """A PNG whose rows differ in colour, with a diagonal and a border."""
+    """Return a PNG whose rows differ in colour, with a diagonal and a border."""
     def pixel(x, y):
         if min(x, y) < 3 or x >= width - 3 or y >= height - 3 or abs(x * height // width - y) < 3:
             return bytes((255, 255, 255))
@@ -74,33 +74,32 @@ def ramp(width=420, height=300):
 
 
 class Display:
-    """An X server, and the window on it."""
+    """An X server and its window."""
 
     def __init__(self):
         reading, writing = os.pipe()
         self.server = subprocess.Popen(["Xvfb", "-displayfd", str(writing), "-screen", "0", "1100x850x24"],
                                        pass_fds=[writing], stderr=subprocess.DEVNULL)
         os.close(writing)
-        with os.fdopen(reading) as said:
-            self.name = ":" + said.readline().strip()
+        with os.fdopen(reading) as number:
+            self.name = ":" + number.readline().strip()
 
-    def tell(self, *words):
-        done = subprocess.run(["xdotool", *words], env=os.environ | {"DISPLAY": self.name}, capture_output=True, text=True)
+    def xdotool(self, *arguments):
+        done = subprocess.run(["xdotool", *arguments], env=os.environ | {"DISPLAY": self.name}, capture_output=True, text=True)
         return done.stdout.split()
 
-    def photograph(self, path):
-        """Writes what is on the display once nothing on it changes any more."""
+    def screenshot(self, path):
+        """Write a screenshot when the display no longer changes."""
         before, until = None, time.monotonic() + 8
         while time.monotonic() < until:
             time.sleep(0.4)
             subprocess.run(["import", "-display", self.name, "-window", "root", str(path)], check=True)
-            now = path.read_bytes()
-            # The time of the photograph stands in its file.
-            shown = subprocess.run(["identify", "-format", "%#", str(path)], capture_output=True, check=True).stdout
-            if shown == before:
+            # The file contains the time of the screenshot: compare the pixels only.
+            pixels = subprocess.run(["identify", "-format", "%#", str(path)], capture_output=True, check=True).stdout
+            if pixels == before:
                 return
-            before = shown
-        print(f"{path.name}: something on it still moves", file=sys.stderr)
+            before = pixels
+        print(f"{path.name}: the display still changes", file=sys.stderr)
 
 
 def run(name, osier, theme, into):
@@ -111,32 +110,32 @@ def run(name, osier, theme, into):
     (project / "ramp.png").write_bytes(ramp())
     (project / "script.json").write_text(json.dumps({"turns": [{"repeat": True, "steps": [{"text": TEXT}]}]}))
     display = Display()
-    words = [str(osier), "--theme", theme, "--model", "script/script.json", "@ramp.png", "Show it"] if theme else \
+    command = [str(osier), "--theme", theme, "--model", "script/script.json", "@ramp.png", "Show it"] if theme else \
         [str(osier), "--model", "script/script.json", "@ramp.png", "Show it"]
     environment = {key: value for key, value in os.environ.items()
                    if key in ("PATH", "LANG", "LC_ALL", "LIBGL_ALWAYS_SOFTWARE", "XDG_RUNTIME_DIR")}
     environment |= {"DISPLAY": display.name, "HOME": str(work / "home"), "LIBGL_ALWAYS_SOFTWARE": "1",
                     "LANG": environment.get("LANG", "C.UTF-8"), "TMUX_TMPDIR": str(work)}
-    terminal = subprocess.Popen(TERMINALS[name] + words, env=environment, cwd=project,
+    terminal = subprocess.Popen(TERMINALS[name] + command, env=environment, cwd=project,
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         window = []
         until = time.monotonic() + 20
         while not window and time.monotonic() < until:
             time.sleep(0.2)
-            window = display.tell("search", "--onlyvisible", "--name", ".")
-        display.tell("windowmove", window[0], "0", "0")
-        display.tell("windowfocus", window[0])
+            window = display.xdotool("search", "--onlyvisible", "--name", ".")
+        display.xdotool("windowmove", window[0], "0", "0")
+        display.xdotool("windowfocus", window[0])
         time.sleep(2)
         for step, actions in STEPS:
             for action in actions:
                 kind, _, rest = action.partition(" ")
                 if kind == "size":
-                    display.tell("windowsize", window[0], *rest.split())
+                    display.xdotool("windowsize", window[0], *rest.split())
                 else:
-                    display.tell(kind, rest)
+                    display.xdotool(kind, rest)
                 time.sleep(0.15)
-            display.photograph(into / f"{step}.png")
+            display.screenshot(into / f"{step}.png")
     finally:
         if name.endswith("-tmux"):
             subprocess.run([*TMUX[:3], "kill-server"], env=environment, stderr=subprocess.DEVNULL)
@@ -154,10 +153,10 @@ def main():
     parser.add_argument("--theme", default="")
     parser.add_argument("--into", type=pathlib.Path, default=pathlib.Path("terminals"))
     parser.add_argument("terminals", nargs="*", metavar="TERMINAL", help=" ".join(TERMINALS))
-    asked = parser.parse_args()
-    for name in asked.terminals or TERMINALS:
-        run(name, asked.osier.resolve(), asked.theme, asked.into.resolve() / name)
-        print(name, "photographed into", asked.into / name)
+    options = parser.parse_args()
+    for name in options.terminals or TERMINALS:
+        run(name, options.osier.resolve(), options.theme, options.into.resolve() / name)
+        print(name, "screenshots written to", options.into / name)
 
 
 main()

@@ -1,4 +1,4 @@
-//! The program: arguments, the choice of a mode, exit codes.
+//! The `osier` program: command line, mode selection and exit codes.
 
 pub mod cli;
 pub mod modes;

@@ -1,4 +1,4 @@
-//! The program. Everything it does stands in the library.
+//! The `osier` binary. The library contains the program.
 
 use std::process::ExitCode;
 

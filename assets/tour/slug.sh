@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prints the title given as the first argument as a lower-case file name.
+# Prints a title, the first argument, as a lower-case file name.
 
 slug() {
     printf '%s' "$1" |

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks slug.sh against titles and what they must become.
+# Checks that slug.sh prints the expected file name of each title.
 
 cd "$(dirname "$0")" || exit 1
 failed=0

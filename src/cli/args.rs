@@ -1,8 +1,9 @@
-//! What was typed. `dispatch` turns it into what is meant.
+//! The command line as clap parses it. `run_config` combines it with the settings.
 
 use std::path::{Path, PathBuf};
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Parser, Subcommand, ValueEnum, ValueHint};
 
 use super::attach::AttachArgs;
 use super::commands::checkpoints::CheckpointsCommand;
@@ -13,6 +14,7 @@ use super::serve::ServeArgs;
 
 use osier_llm::ThinkingLevel;
 use osier_llm::auth::is_safe;
+use osier_permissions::Mode as PermissionMode;
 use osier_sandbox::SandboxMode;
 
 /// A full-screen coding agent for the terminal.
@@ -28,37 +30,38 @@ pub(super) struct Args {
     #[command(subcommand)]
     pub command: Option<Command>,
 
-    /// Prompts, run one after the other; `@FILE` puts a file before the first
+    /// Run these prompts one after the other; `@FILE` adds a file to the first
     #[arg(value_name = "@FILE|PROMPT")]
     pub prompts: Vec<String>,
 
-    /// Answer on standard output and exit; also when standard output is not a terminal
+    /// Print the answer and exit; the default when standard output is not a terminal
     #[arg(short, long)]
     pub print: bool,
 
-    /// JSON lines in and out
+    /// Read and write JSON lines
     #[arg(long, conflicts_with = "print")]
     pub json: bool,
 
-    /// In JSON mode: this client answers questions; without it each is dismissed at once
+    /// Answer questions over JSON lines; without this flag osier dismisses every question
     #[arg(long)]
     pub answers: bool,
 
-    /// How to run; `text` is `--print`, `json` is `--json`, `rpc` and `acp` are the commands
+    /// Choose the mode; `text` is `--print`, `json` is `--json`, `rpc` and `acp` are the commands
+    /// of that name
     #[arg(long, value_enum, value_name = "MODE", conflicts_with_all = ["print", "json"])]
     pub mode: Option<Mode>,
 
     #[command(flatten)]
     pub run: RunArgs,
 
-    /// List the models, or those that match
+    /// List all models, or the models that match SEARCH
     #[arg(long, value_name = "SEARCH", num_args = 0..=1, default_missing_value = "")]
     pub list_models: Option<String>,
 }
 
 impl Args {
-    /// The socket to which standard input and output are passed on, when that is all that is wanted.
-    pub(super) fn bridge(&self) -> Option<&Path> {
+    /// The socket that `osier rpc --connect` joins to standard input and output.
+    pub(super) fn bridge_socket(&self) -> Option<&Path> {
         match &self.command {
             Some(Command::Rpc(args)) => args.connect.as_deref().map(Path::new),
             _ => None,
@@ -66,112 +69,112 @@ impl Args {
     }
 }
 
-/// What an agent runs with, whichever mode speaks to it.
+/// The options of an agent, the same in every mode.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(super) struct RunArgs {
-    /// Model as PROVIDER/ID[:LEVEL] or part of its name; after a comma the models to fall back to
+    /// Use this model: PROVIDER/ID[:LEVEL] or part of its name; fallback models follow after commas
     #[arg(short, long, value_name = "MODEL")]
     pub model: Option<String>,
 
-    /// The set that cycling walks: names and patterns separated by commas, e.g. `sonnet,gpt-5*`
+    /// Set the favourite models: names and patterns separated by commas, such as `sonnet,gpt-5*`
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub models: Vec<String>,
 
-    /// Thinking level: off, minimal, low, medium, high, xhigh or max
-    #[arg(long, value_name = "LEVEL", value_parser = thinking_level)]
+    /// Set the thinking level
+    #[arg(long, value_name = "LEVEL", value_parser = thinking_level())]
     pub thinking: Option<ThinkingLevel>,
 
-    /// Key for the model's provider, for this run only
+    /// Use this API key for the model's provider, in this run only
     #[arg(long, value_name = "KEY", hide_env_values = true)]
     pub api_key: Option<String>,
 
-    /// Where the model's provider is reached, e.g. `http://127.0.0.1:8080/v1`
-    #[arg(long, value_name = "URL")]
+    /// Set the base URL of the model's provider, such as `http://127.0.0.1:8080/v1`
+    #[arg(long, value_name = "URL", value_hint = ValueHint::Url)]
     pub base_url: Option<String>,
 
-    /// Call models through this osier server, which holds the keys
-    #[arg(long, value_name = "URL", value_parser = proxy, conflicts_with_all = ["api_key", "base_url"])]
+    /// Call models through the LLM proxy of this osier server
+    #[arg(long, value_name = "URL", value_parser = proxy, value_hint = ValueHint::Url, conflicts_with_all = ["api_key", "base_url"])]
     pub proxy: Option<String>,
 
     /// Replace the system prompt
     #[arg(long, value_name = "TEXT")]
     pub system_prompt: Option<String>,
 
-    /// Add to the end of the system prompt
+    /// Append text to the system prompt
     #[arg(long, value_name = "TEXT")]
     pub append_system_prompt: Option<String>,
 
-    /// Instructions beside AGENTS.md: a file, or a folder that holds one; may be given again
+    /// Add instructions from a file, or from the AGENTS.md of a directory; repeatable
     #[arg(long, value_name = "PATH")]
     pub context: Vec<PathBuf>,
 
-    /// Go on with the newest session of this directory
+    /// Continue the newest session of this directory
     #[arg(short, long = "continue", conflicts_with_all = ["resume", "session", "no_session"])]
     pub continue_session: bool,
 
-    /// Resume a session: an id, the start of one, or a file; without a value, pick one
+    /// Resume a session by id, id prefix or file; without a value, choose from a list
     #[arg(short, long, value_name = "ID|PATH", num_args = 0..=1, require_equals = false,
           default_missing_value = "", conflicts_with_all = ["session", "no_session"])]
     pub resume: Option<String>,
 
-    /// Go on in a copy of a session, also of one that runs: an id, the start of one, or a file
+    /// Continue in a copy of a session, named by id, id prefix or file; it may be open elsewhere
     #[arg(long, value_name = "ID|PATH",
           conflicts_with_all = ["continue_session", "resume", "session", "no_session"])]
     pub fork: Option<String>,
 
-    /// Use this session file, made when it does not exist
+    /// Use this session file; create it if it does not exist
     #[arg(long, value_name = "PATH", conflicts_with = "no_session")]
     pub session: Option<PathBuf>,
 
-    /// Store nothing
+    /// Do not store the session
     #[arg(long)]
     pub no_session: bool,
 
-    /// The tools to offer, separated by commas
+    /// Offer only these tools to the model, separated by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub tools: Option<Vec<String>>,
 
-    /// How much is asked before tools run: yolo, ask or plan
-    #[arg(long, value_name = "MODE", value_parser = permission_mode)]
-    pub permissions: Option<osier_permissions::Mode>,
+    /// Set the permission mode
+    #[arg(long, value_name = "MODE", value_parser = permission_mode())]
+    pub permissions: Option<PermissionMode>,
 
-    /// What commands may do: off, workspace or read-only
-    #[arg(long, value_name = "MODE", value_parser = sandbox_mode)]
+    /// Set the sandbox mode for commands
+    #[arg(long, value_name = "MODE", value_parser = sandbox_mode())]
     pub sandbox: Option<SandboxMode>,
 
-    /// Trust the project's own settings, hooks, plug-ins and servers as they are now
+    /// Trust the project's settings, hooks, plugins and MCP servers as they are now
     #[arg(long)]
     pub trust: bool,
 
-    /// Work in this directory
-    #[arg(long, value_name = "DIR")]
+    /// Set the working directory
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub cwd: Option<PathBuf>,
 
-    /// Sampling temperature
+    /// Set the sampling temperature, from 0 to 2
     #[arg(long, value_name = "T", value_parser = temperature)]
     pub temperature: Option<f32>,
 
-    /// Model calls one prompt may take; the last one must answer
+    /// Limit the model calls per prompt; the last call must answer
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_turns: Option<u32>,
 
-    /// How often a failed model call is tried again
+    /// Limit the retries of a failed model call
     #[arg(long, value_name = "N")]
     pub max_retries: Option<u32>,
 
-    /// A screen for screen readers; also the setting `screen_reader` and OSIER_SCREEN_READER=1
+    /// Use the screen reader mode; same as the setting `screen_reader` or OSIER_SCREEN_READER=1
     #[arg(long)]
     pub screen_reader: bool,
 
-    /// Log every request and answer to standard error
+    /// Log every request and response to standard error
     #[arg(long)]
     pub verbose: bool,
 
-    /// Log whole model requests and answers
+    /// Log complete model requests and responses
     #[arg(long)]
     pub trace_llm: bool,
 
-    /// Log whole MCP and tool calls
+    /// Log complete MCP and tool calls
     #[arg(long)]
     pub trace_mcp: bool,
 
@@ -188,79 +191,79 @@ pub(super) enum Mode {
     Acp,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Shell {
-    Bash,
-    Zsh,
-    Fish,
-}
-
 #[derive(Debug, Clone, Subcommand)]
 pub(super) enum Command {
-    /// List the models, or those that match every word
+    /// List all models, or the models that match every word
     Models {
-        #[arg(value_name = "WORDS")]
+        /// Match these words against model names
+        #[arg(value_name = "WORD")]
         search: Vec<String>,
-        /// Ask for what was published since this build, and keep it
+        /// Download and store the models published since this build
         #[arg(long)]
         refresh: bool,
     },
-    /// List, search, show, name and delete the stored sessions
+    /// List, search, show, rename and delete stored sessions
     Sessions {
         #[command(subcommand)]
-        what: Option<SessionsCommand>,
+        command: Option<SessionsCommand>,
     },
-    /// Write a session to a page, a document or a copy
+    /// Export a session as HTML, Markdown or JSONL
     Export(ExportArgs),
-    /// Make sessions of files of osier, pi, Claude Code and Codex
+    /// Import sessions from osier, pi, Claude Code or Codex
     Import(ImportArgs),
-    /// Look after the recorded states of files
+    /// Manage checkpoints, the recorded states of files
     Checkpoints {
         #[command(subcommand)]
-        what: CheckpointsCommand,
+        command: CheckpointsCommand,
     },
-    /// Sign in, sign out, show which providers have a key
+    /// Sign in, sign out and show which providers have a key
     Auth {
         #[command(subcommand)]
-        what: AuthCommand,
+        command: AuthCommand,
     },
-    /// List, add, remove and try MCP servers
+    /// List, add, remove and test MCP servers
     Mcp {
         #[command(subcommand)]
-        what: McpCommand,
+        command: McpCommand,
     },
-    /// Be driven by another program: commands in, answers and events out, JSON lines both ways
+    /// Run as a JSON-lines RPC server on standard input and output
     Rpc(Box<RpcArgs>),
-    /// Be driven by an editor that speaks the Agent Client Protocol
+    /// Run as an agent for editors that support the Agent Client Protocol
     Acp(Box<AcpArgs>),
-    /// Join a session of a server here or elsewhere; leaving it leaves it running
+    /// Attach to a session of a local or remote server; it keeps running when you leave
     Attach(Box<AttachArgs>),
-    /// Serve many sessions to browsers, scripts and `osier attach`
+    /// Serve sessions to browsers, scripts and `osier attach`
     Serve(Box<ServeArgs>),
-    /// Print what a shell needs to complete commands and flags
+    /// Print a completion script for a shell
     Completions {
+        /// Print the script for this shell
         #[arg(value_enum, value_name = "SHELL")]
-        shell: Shell,
+        shell: clap_complete::Shell,
     },
-    /// Print the page of the manual
-    Man,
-    /// Look at terminal, git, sandbox, providers and files, and say how to mend what is wrong
+    /// Print the manual page, or write the pages of all commands
+    Man {
+        /// Write one page per command to this directory
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+        dir: Option<PathBuf>,
+    },
+    /// Check the environment and suggest fixes
     Doctor,
-    /// Show where the files are, what can be set, and what is wrong with them
+    /// Show the configuration files, list the settings and report errors
     Config {
         #[command(subcommand)]
-        what: ConfigCommand,
+        command: ConfigCommand,
     },
 }
 
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct RpcArgs {
-    /// Print the JSON schema of every command, answer and event
+    /// Print the JSON schema of all commands, responses and events
     #[arg(long)]
     pub schema: bool,
-    /// Pass standard input and output on to a server on this machine, for `osier attach ssh://…`; the one in the
-    /// background, which is started where there is none, when no socket is named
-    #[arg(long, value_name = "SOCKET", num_args = 0..=1, default_missing_value = "")]
+    /// Connect standard input and output to a server on this machine, for `osier attach ssh://…`;
+    /// without SOCKET, use the background server and start it if necessary
+    #[arg(long, value_name = "SOCKET", num_args = 0..=1, default_missing_value = "",
+          value_hint = ValueHint::FilePath)]
     pub connect: Option<String>,
     #[command(flatten)]
     pub run: RunArgs,
@@ -268,15 +271,17 @@ pub(super) struct RpcArgs {
 
 #[derive(Debug, Clone, Subcommand)]
 pub(super) enum AuthCommand {
-    /// Sign in to a provider, or store a key for it
+    /// Sign in to a provider, or store an API key for it
     Login(LoginArgs),
-    /// Forget what is stored for a provider
+    /// Delete the stored credentials of a provider
     Logout {
+        /// Sign out of this provider
         #[arg(value_name = "PROVIDER")]
         provider: String,
     },
-    /// Show which providers have a key, and from where
+    /// Show which providers have a key, and where it comes from
     Status {
+        /// Show only this provider; exit with 1 if it has no key
         #[arg(value_name = "PROVIDER")]
         provider: Option<String>,
     },
@@ -284,12 +289,13 @@ pub(super) enum AuthCommand {
 
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(super) struct LoginArgs {
+    /// Sign in to this provider; without it, choose from a list
     #[arg(value_name = "PROVIDER")]
     pub provider: Option<String>,
-    /// Store a key: typed unseen, or piped in; `$NAME` and `!command` are stored as such
+    /// Store an API key, typed hidden or piped in; `$NAME` and `!command` are stored unexpanded
     #[arg(long, conflicts_with = "device")]
     pub key: bool,
-    /// Sign in with a code that is typed on another device
+    /// Sign in with a code that you type on another device
     #[arg(long)]
     pub device: bool,
 }
@@ -299,32 +305,40 @@ pub(super) struct AcpArgs {
     #[command(flatten)]
     pub run: RunArgs,
 
-    /// Sign in to a provider, and end: editors run this in a terminal
+    /// Sign in to a provider and exit; editors run this in a terminal
     #[arg(long)]
     pub login: bool,
 }
 
 #[derive(Debug, Clone, Subcommand)]
 pub(super) enum McpCommand {
-    /// Write a server into `mcp.json`: a program with its arguments, or an address
+    /// Add a server to `mcp.json`: a command with its arguments, or a URL
+    #[command(
+        after_help = "Flags come before the command or URL: osier passes everything after it to the server.\n\n\
+                      Examples:\n  osier mcp add --env TOKEN='${TOKEN}' files npx -y @example/files .\n  \
+                      osier mcp add --header 'Authorization: Bearer ${TOKEN}' docs https://example.com/mcp"
+    )]
     Add(McpAddArgs),
-    /// Show the servers that are configured
+    /// List the configured servers
     List,
     /// Remove a server from `mcp.json`
     Rm {
+        /// Remove the server of this name
         #[arg(value_name = "NAME")]
         name: String,
-        /// From the project's `.osier/mcp.json`
+        /// Remove it from the project's `.osier/mcp.json`
         #[arg(long)]
         project: bool,
     },
-    /// Start servers, say what they have, and end them
+    /// Start servers, list their tools, resources and prompts, and stop them
     Test {
+        /// Test only the server of this name
         #[arg(value_name = "NAME")]
         name: Option<String>,
     },
-    /// Sign in to a server over HTTP with a browser
+    /// Sign in to an HTTP server with a browser
     Login {
+        /// Sign in to the server of this name
         #[arg(value_name = "NAME")]
         name: String,
     },
@@ -332,47 +346,64 @@ pub(super) enum McpCommand {
 
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct McpAddArgs {
+    /// Name the server
     #[arg(value_name = "NAME")]
     pub name: String,
-    /// A variable of its environment; `${NAME}` in it is taken from yours
+    /// Set an environment variable of the server; `${NAME}` is expanded when it starts
     #[arg(short, long, value_name = "NAME=VALUE")]
     pub env: Vec<String>,
-    /// A header of its requests; `${NAME}` in it is taken from the environment
+    /// Send a header with every request; `${NAME}` is expanded from the environment
     #[arg(long, value_name = "NAME: VALUE")]
     pub header: Vec<String>,
-    /// Into the project's `.osier/mcp.json`
+    /// Add it to the project's `.osier/mcp.json`
     #[arg(long)]
     pub project: bool,
-    /// Take the place of a server of that name
+    /// Replace a server of the same name
     #[arg(long)]
     pub force: bool,
+    /// Start the server with this command and its arguments, or connect to this URL
     #[arg(
         value_name = "COMMAND|URL",
         required = true,
         trailing_var_arg = true,
-        allow_hyphen_values = true
+        allow_hyphen_values = true,
+        value_hint = ValueHint::CommandWithArguments
     )]
     pub command: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, Subcommand)]
 pub(super) enum ConfigCommand {
-    /// The folders and files in use
+    /// Show the directories and files in use
     Path,
-    /// Every setting with what it accepts
+    /// List every setting and its values
     Schema,
-    /// Read every file and report what is wrong
+    /// Check the configuration files and report errors
     Check,
 }
 
-pub(super) fn thinking_level(text: &str) -> Result<ThinkingLevel, String> {
-    ThinkingLevel::from_name(text).ok_or_else(|| {
-        let names: Vec<&str> = ThinkingLevel::ALL
-            .iter()
-            .map(|level| level.name())
-            .collect();
-        format!("the levels are {}", names.join(", "))
-    })
+/// Parses one of `names`, which clap lists in the help, in errors and in completions.
+fn one_of<T: Clone + Send + Sync + 'static>(
+    names: impl IntoIterator<Item = &'static str>,
+    parse: fn(&str) -> Option<T>,
+) -> impl TypedValueParser<Value = T> {
+    let names = PossibleValuesParser::new(names);
+    names.try_map(move |name| parse(&name).ok_or_else(|| format!("unknown value `{name}`")))
+}
+
+pub(super) fn thinking_level() -> impl TypedValueParser<Value = ThinkingLevel> {
+    let names = ThinkingLevel::ALL.iter().map(|level| level.name());
+    one_of(names, ThinkingLevel::from_name)
+}
+
+pub(super) fn sandbox_mode() -> impl TypedValueParser<Value = SandboxMode> {
+    let names = SandboxMode::ALL.iter().map(|mode| mode.name());
+    one_of(names, SandboxMode::from_name)
+}
+
+pub(super) fn permission_mode() -> impl TypedValueParser<Value = PermissionMode> {
+    let names = PermissionMode::ALL.iter().map(|mode| mode.name());
+    one_of(names, PermissionMode::from_name)
 }
 
 fn proxy(text: &str) -> Result<String, String> {
@@ -380,22 +411,53 @@ fn proxy(text: &str) -> Result<String, String> {
     if is_safe(text) {
         return Ok(text.to_owned());
     }
-    Err("it must be an https address, or one on this machine: a token goes there".to_owned())
-}
-
-pub(super) fn sandbox_mode(text: &str) -> Result<SandboxMode, String> {
-    let mode = SandboxMode::from_name(text);
-    mode.ok_or_else(|| "the modes are off, workspace and read-only".to_owned())
-}
-
-pub(super) fn permission_mode(text: &str) -> Result<osier_permissions::Mode, String> {
-    let mode = osier_permissions::Mode::from_name(text);
-    mode.ok_or_else(|| "the modes are yolo, ask and plan".to_owned())
+    Err(
+        "the token needs an encrypted connection; use an https URL or a server on this machine"
+            .to_owned(),
+    )
 }
 
 fn temperature(text: &str) -> Result<f32, String> {
     match text.parse::<f32>() {
         Ok(value) if (0.0..=2.0).contains(&value) => Ok(value),
-        _ => Err("it must be a number from 0 to 2".to_owned()),
+        _ => Err("expected a number from 0 to 2".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Arg, Command, CommandFactory as _};
+
+    use super::*;
+
+    /// The help texts of a command and its subcommands that break the rules, each with its path.
+    fn faults(command: &Command, path: &str, faults: &mut Vec<String>) {
+        let texts = command
+            .get_arguments()
+            .filter(|arg| !arg.is_hide_set())
+            .map(|arg| (arg.get_id().to_string(), Arg::get_help(arg)));
+        let about = (String::new(), command.get_about());
+        for (name, help) in texts.chain([about]) {
+            let help = help.map(ToString::to_string).unwrap_or_default();
+            if !help.starts_with(char::is_uppercase) || help.ends_with('.') {
+                faults.push(format!("{path} {name}: {help}"));
+            }
+        }
+        for subcommand in command.get_subcommands() {
+            self::faults(
+                subcommand,
+                &format!("{path} {}", subcommand.get_name()),
+                faults,
+            );
+        }
+    }
+
+    #[test]
+    fn every_command_and_argument_has_a_help_text() {
+        let mut command = Args::command();
+        command.build();
+        let mut found = Vec::new();
+        faults(&command, "osier", &mut found);
+        assert_eq!(found, Vec::<String>::new());
     }
 }

@@ -1,4 +1,4 @@
-//! `osier attach`: the interface here, the agent in a server that goes on without it.
+//! `osier attach`: a local interface for an agent that runs in a server.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,153 +15,158 @@ use osier_session::host::{HostSetup, Opening};
 use osier_rpc::remote;
 use osier_rpc::remote::{Joining, Target, attach};
 
-/// Holds the token of a server where none is in its address.
-const TOKEN: &str = "OSIER_SERVE_TOKEN";
+/// The environment variable with the token of a server whose URL contains none.
+const TOKEN_VARIABLE: &str = "OSIER_SERVE_TOKEN";
 
-/// What was typed behind `osier attach`.
+/// The arguments of `osier attach`.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(super) struct AttachArgs {
-    /// `unix:PATH`, `https://HOST`, `ssh://[USER@]HOST[:PORT]/DIR`; a server in the background here when left out
-    #[arg(value_name = "WHERE")]
+    /// Attach to this server, `unix:PATH`, `https://HOST` or `ssh://[USER@]HOST[:PORT]/DIR`; by default the
+    /// local background server
+    #[arg(value_name = "SERVER")]
     pub target: Option<String>,
 
-    /// Join this session: an id, the start of one, or a name
+    /// Join the session of this id, id prefix or name
     #[arg(short, long, value_name = "ID", conflicts_with = "new")]
     pub session: Option<String>,
 
-    /// Begin a new session, whatever is open there
+    /// Start a new session, even if others are open
     #[arg(long)]
     pub new: bool,
 
-    /// Work in this directory over there
+    /// Set the working directory on the server
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
 
-    /// The model a new session starts with
+    /// Set the model of a new session
     #[arg(short, long, value_name = "MODEL")]
     pub model: Option<String>,
 
-    /// How others who are in the session are told of this screen, `USER@HOST TERMINAL` when left out
+    /// Set the name that other clients of the session see; by default `USER@HOST TERMINAL`
     #[arg(long = "as", value_name = "NAME")]
     pub name: Option<String>,
 
-    /// The file with the server's token; `OSIER_SERVE_TOKEN` works too
+    /// Read the server's token from this file instead of `OSIER_SERVE_TOKEN`
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
 
-    /// The words that start ssh, such as `ssh -F FILE`
+    /// Start ssh with this command, such as `ssh -F FILE`
     #[arg(long, value_name = "COMMAND", default_value = "ssh")]
     pub ssh: String,
 
-    /// How osier is called over there
+    /// Run this program as osier on the server
     #[arg(long, value_name = "PROGRAM", default_value = "osier")]
     pub program: String,
 }
 
-/// Runs the interface until the user leaves; the session goes on.
+/// Runs the interface until the user exits; the session keeps running.
 ///
 /// # Errors
-/// One sentence about what cannot be used.
+/// The server cannot be reached, or an argument is invalid.
 pub(super) fn run(
     args: &AttachArgs,
     setup: &HostSetup,
     mut options: osier_tui::Options,
     runtime: &tokio::runtime::Runtime,
 ) -> Result<Exit, String> {
-    let (target, given) = place(args.target.as_deref(), &setup.folders)?;
+    let (target, url_token) = parse_target(args.target.as_deref(), &setup.folders)?;
     if args.target.is_none() {
-        runtime.block_on(start_here(&setup.folders))?;
+        runtime.block_on(connect_to_background_server(&setup.folders))?;
     }
-    let token = token(&target, given, args.token_file.as_deref(), setup)?;
+    let token = token(&target, url_token, args.token_file.as_deref(), setup)?;
     let dir = args.dir.clone();
     let joining = Joining {
         session: args.session.clone(),
         fresh: args.new,
         cwd: dir.or_else(|| target.is_here().then(|| setup.cwd.clone())),
         model: args.model.clone(),
-        name: args.name.clone().unwrap_or_else(|| own_name(setup)),
+        name: args.name.clone().unwrap_or_else(|| client_name(setup)),
         token,
         ssh: args.ssh.split_whitespace().map(str::to_owned).collect(),
         program: args.program.clone(),
         ca_file: setup.settings.ca_file.as_deref().map(Arc::from),
         drafts: Some(setup.folders.drafts()),
     };
-    let words: Vec<&str> = args.target.as_deref().into_iter().collect();
+    let command = args
+        .target
+        .iter()
+        .fold("osier attach".to_owned(), |command, target| {
+            format!("{command} {target}")
+        });
     options.elsewhere = Some(osier_tui::Elsewhere {
         files_are_here: target.is_here(),
-        way_back: ["osier attach"]
-            .iter()
-            .chain(&words)
-            .copied()
-            .collect::<Vec<_>>()
-            .join(" "),
+        way_back: command,
     });
     let outcome = runtime.block_on(async {
         let first = attach(target.clone(), joining.clone());
-        osier_tui::run_over(first, others(target, joining), setup, options).await
+        osier_tui::run_over(first, open_other_sessions(target, joining), setup, options).await
     });
     outcome
         .map(|()| Exit::Success)
         .map_err(|error| format!("{error:#}"))
 }
 
-/// `osier serve stop`.
+/// Runs `osier serve stop`.
 ///
 /// # Errors
-/// One sentence about what cannot be used, or is not there.
+/// There is no such server, or it cannot be reached.
 pub(super) fn stop(
-    typed: Option<&str>,
+    server: Option<&str>,
     token_file: Option<&Path>,
     setup: &HostSetup,
 ) -> Result<Exit, String> {
-    let (target, given) = place(typed, &setup.folders)?;
+    let (target, url_token) = parse_target(server, &setup.folders)?;
     if matches!(target, Target::Ssh { .. }) {
         return Err(format!(
-            "`{target}` is stopped over there: `osier serve stop`"
+            "cannot stop `{target}` from here; run `osier serve stop` on that machine"
         ));
     }
     let joining = Joining {
-        token: token(&target, given, token_file, setup)?,
+        token: token(&target, url_token, token_file, setup)?,
         ca_file: setup.settings.ca_file.as_deref().map(Arc::from),
         ..Joining::default()
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| format!("the runtime cannot start: {error}"))?;
+        .map_err(|error| format!("cannot start the async runtime: {error}"))?;
     let stopped = runtime.block_on(remote::stop(&target, &joining));
     stopped
         .map(|()| Exit::Success)
         .map_err(|error| error.to_string())
 }
 
-/// The place that was typed and the token in it; the server in the background here when nothing was.
-fn place(typed: Option<&str>, folders: &Folders) -> Result<(Target, Option<String>), String> {
-    match typed.map(Target::parse).transpose() {
-        Ok(Some(found)) => Ok(found),
-        Ok(None) => Ok((Target::Unix(socket_here(folders)), None)),
+/// The server and the token of its URL; the local background server by default.
+fn parse_target(
+    server: Option<&str>,
+    folders: &Folders,
+) -> Result<(Target, Option<String>), String> {
+    match server.map(Target::parse).transpose() {
+        Ok(Some(target)) => Ok(target),
+        Ok(None) => Ok((Target::Unix(background_socket(folders)), None)),
         Err(error) => Err(error.to_string()),
     }
 }
 
+/// The token: from the URL, from the file, or from the environment.
 fn token(
     target: &Target,
-    given: Option<String>,
+    url_token: Option<String>,
     file: Option<&Path>,
     setup: &HostSetup,
 ) -> Result<Option<String>, String> {
-    match (given, file) {
+    match (url_token, file) {
         (Some(token), _) => Ok(Some(token)),
         (None, Some(file)) => Ok(Some(read_token(file)?)),
-        (None, None) => Ok(token_of(target, setup)),
+        (None, None) => Ok(known_token(target, setup)),
     }
 }
 
-/// How other sessions over there are joined: each on a line of its own.
-fn others(target: Target, joining: Joining) -> osier_tui::Open {
+/// Opens other sessions of the server, each with its own connection.
+fn open_other_sessions(target: Target, joining: Joining) -> osier_tui::Open {
     osier_tui::Open::new(move |wanted, opening| {
         if opening != Opening::Itself {
-            let text = "only the server can make a copy: `/clone` in the session itself";
+            let text = "cannot copy a session of a server from here; run `/clone` in that session";
             return Err(text.to_owned());
         }
         let joining = Joining {
@@ -174,11 +179,11 @@ fn others(target: Target, joining: Joining) -> osier_tui::Open {
     })
 }
 
-/// Who sits here, and where: `USER@HOST TERMINAL`.
-fn own_name(setup: &HostSetup) -> String {
+/// The name of this client: `USER@HOST TERMINAL`.
+fn client_name(setup: &HostSetup) -> String {
     let mut names = ["USER", "LOGNAME"].iter();
     let user = names.find_map(|name| setup.environment.get(*name));
-    let user = user.map_or("somebody", String::as_str);
+    let user = user.map_or("unknown", String::as_str);
     let host = rustix::system::uname()
         .nodename()
         .to_string_lossy()
@@ -190,56 +195,56 @@ fn own_name(setup: &HostSetup) -> String {
     format!("{user}@{host} {terminal}").trim_end().to_owned()
 }
 
-/// The token of a server on this machine is known.
-fn token_of(target: &Target, setup: &HostSetup) -> Option<String> {
-    let named = setup
+/// The token of the environment, or that of a server on this machine.
+fn known_token(target: &Target, setup: &HostSetup) -> Option<String> {
+    let variable = setup
         .environment
-        .get(TOKEN)
+        .get(TOKEN_VARIABLE)
         .filter(|token| !token.is_empty());
     let file = setup.folders.data.join("serve.token");
-    let own = || {
-        let known = matches!(target, Target::Http(_)) && target.is_here() && file.is_file();
-        known.then(|| read_token(&file).ok()).flatten()
+    let local = || {
+        let is_local = matches!(target, Target::Http(_)) && target.is_here() && file.is_file();
+        is_local.then(|| read_token(&file).ok()).flatten()
     };
-    named.cloned().or_else(own)
+    variable.cloned().or_else(local)
 }
 
-/// Where the server in the background listens.
-pub(super) fn socket_here(folders: &Folders) -> PathBuf {
+/// The socket of the local background server.
+fn background_socket(folders: &Folders) -> PathBuf {
     folders.data.join("serve.sock")
 }
 
-/// Sees to it that a server listens there.
-async fn start_here(folders: &Folders) -> Result<UnixStream, String> {
-    let path = socket_here(folders);
+/// Connects to the local background server; starts it if necessary.
+async fn connect_to_background_server(folders: &Folders) -> Result<UnixStream, String> {
+    let path = background_socket(folders);
     if let Ok(stream) = UnixStream::connect(&path).await {
         return Ok(stream);
     }
-    let failed = |error: io::Error| format!("no server can be started in the background: {error}");
+    let failed = |error: io::Error| format!("cannot start the background server: {error}");
     std::fs::create_dir_all(&folders.data).map_err(failed)?;
     let program = std::env::current_exe().map_err(failed)?;
     let socket = path.clone();
-    let words = [
+    let arguments = [
         "serve".as_ref(),
         "--detached".as_ref(),
         "--unix".as_ref(),
         socket.as_os_str(),
     ];
-    let run = Invocation::new(program, words);
+    let run = Invocation::new(program, arguments);
     let log = folders.logs().join("serve.log");
-    // One that another has started meanwhile is as good.
+    // It exits when another process has started the server in the meantime.
     let _ = spawn_detached(&run, &log).map_err(failed)?;
     UnixStream::connect(&path).await.map_err(|error| {
         let log = log.display();
-        format!("the server in the background cannot be reached: {error}; `{log}` may say why")
+        format!("cannot connect to the background server: {error}; see `{log}`")
     })
 }
 
-/// `osier rpc --connect`: standard input and output become a line to a server here, for an ssh that comes from
-/// elsewhere.
+/// Runs `osier rpc --connect`: connects standard input and output to a server on this machine, for an ssh
+/// connection from another machine.
 ///
 /// # Errors
-/// One sentence about the server.
+/// The server cannot be reached.
 pub(super) fn bridge(
     path: &Path,
     folders: &Folders,
@@ -247,38 +252,38 @@ pub(super) fn bridge(
 ) -> Result<Exit, String> {
     let bridged = runtime.block_on(async {
         let stream = if path.as_os_str().is_empty() {
-            start_here(folders).await?
+            connect_to_background_server(folders).await?
         } else {
-            let failed = |error| format!("`{}` cannot be reached: {error}", path.display());
+            let failed = |error| format!("cannot connect to `{}`: {error}", path.display());
             UnixStream::connect(path).await.map_err(failed)?
         };
         let (mut from, mut to) = stream.into_split();
         let (mut input, mut output) = (tokio::io::stdin(), tokio::io::stdout());
-        // Whichever end goes first takes the other along.
+        // The first end that closes ends both directions.
         tokio::select! {
             _ = tokio::io::copy(&mut input, &mut to) => {}
-            _ = copy_at_once(&mut from, &mut output) => {}
+            _ = copy_unbuffered(&mut from, &mut output) => {}
         }
         Ok(Exit::Success)
     });
-    // A thread that still waits for input must not hold the end up.
+    // Do not wait for the thread that reads standard input.
     runtime.shutdown_background();
     bridged
 }
 
-/// Copies, and lets nothing wait in a buffer.
-async fn copy_at_once(
+/// Copies and flushes after every read.
+async fn copy_unbuffered(
     from: &mut (impl tokio::io::AsyncRead + Unpin),
     to: &mut (impl tokio::io::AsyncWrite + Unpin),
 ) -> io::Result<()> {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-    let mut piece = vec![0; 64 * 1024];
+    let mut buffer = vec![0; 64 * 1024];
     loop {
-        let read = from.read(&mut piece).await?;
+        let read = from.read(&mut buffer).await?;
         if read == 0 {
             return Ok(());
         }
-        to.write_all(&piece[..read]).await?;
+        to.write_all(&buffer[..read]).await?;
         to.flush().await?;
     }
 }

@@ -1,19 +1,17 @@
-//! Chooses the mode and runs it.
+//! Runs the command or the mode of the command line.
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::error::ErrorKind;
-use clap::{CommandFactory as _, Parser};
+use clap::{CommandFactory as _, Parser as _};
 
 use super::args::{Args, Command};
 use super::commands;
 use super::exit::{Exit, usage_error};
-use super::input;
-use super::look::ThemeLook;
-use super::meant::{Chosen, Meant};
-use super::{attach, serve};
+use super::html_theme::HtmlThemes;
+use super::run_config::{RunConfig, RunMode};
+use super::{attach, input, parse_error, serve};
 use osier_agent::RunOutcome;
 use osier_base::allocator;
 use osier_session::host::{Host, HostSetup};
@@ -24,7 +22,7 @@ use crate::modes::{json, print, rpc};
 use osier_permissions::trust::Trust;
 use osier_rpc::{Ended, schema};
 
-/// Runs the program and says how it ended.
+/// Runs the program and returns its exit code.
 pub fn run() -> ExitCode {
     allocator::give_back_large_blocks();
     #[cfg(target_os = "linux")]
@@ -33,7 +31,7 @@ pub fn run() -> ExitCode {
     }
     let args = match Args::try_parse() {
         Ok(args) => args,
-        Err(error) => return reject(&error).into(),
+        Err(error) => return parse_error::report(&error).into(),
     };
     match start(args) {
         Ok(exit) => exit.into(),
@@ -41,204 +39,169 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// Help and version go to standard output, the help of a command that lacks its own command to standard
-/// error; a fault is one line on standard error.
-fn reject(error: &clap::Error) -> Exit {
-    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        // Nothing is left to say it with.
-        let _ = error.print();
-        return Exit::Usage;
-    }
-    if matches!(
-        error.kind(),
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
-    ) {
-        return if error.print().is_ok() {
-            Exit::Success
-        } else {
-            Exit::Failure
-        };
-    }
-    let text = error.to_string();
-    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let first = lines.next().unwrap_or("the arguments were not understood");
-    let mut message = first.trim_start_matches("error: ").to_owned();
-    for line in lines.filter(|line| !line.starts_with("Usage:") && !line.starts_with("For more")) {
-        message = format!("{message}; {}", line.trim_start_matches("tip: "));
-    }
-    usage_error(&format!("{message}; `osier --help` lists every flag"))
-}
-
 fn start(args: Args) -> Result<Exit, String> {
-    let meant = Meant::new(args)?;
-    // Before `report`, which holds standard output.
-    if let Some(path) = meant.args.bridge() {
-        return attach::bridge(path, &meant.folders, runtime()?);
+    let config = RunConfig::new(args)?;
+    // Before `run_report`, which locks standard output.
+    if let Some(path) = config.args.bridge_socket() {
+        return attach::bridge(path, &config.folders, runtime()?);
     }
-    if let Some(exit) = report(&meant)? {
+    if let Some(exit) = run_report(&config)? {
         return Ok(exit);
     }
-    let setup = meant.setup()?;
-    match meant.args.command.clone() {
+    let setup = config.setup()?;
+    match config.args.command.clone() {
         Some(Command::Serve(args)) => {
-            meant.tell_problems();
+            config.warn_about_problems();
             return serve::run(&args, setup);
         }
         Some(Command::Attach(args)) => {
-            if meant.mode(io::stdout().is_terminal())? != Chosen::Screen {
-                return Err(
-                    "`osier attach` needs a terminal: `osier rpc` is for programs".to_owned(),
-                );
+            if config.mode(io::stdout().is_terminal())? != RunMode::Screen {
+                return Err("`osier attach` needs a terminal; programs use `osier rpc`".to_owned());
             }
-            let options = meant.screen_options(false)?;
+            let options = config.screen_options(false)?;
             return attach::run(&args, &setup, options, &runtime()?);
         }
         _ => {}
     }
     let stdin_piped = !io::stdin().is_terminal();
-    let mode = meant.mode(io::stdout().is_terminal())?;
+    let mode = config.mode(io::stdout().is_terminal())?;
     match mode {
-        Chosen::Json => {
-            let answers_questions = meant.args.answers;
+        RunMode::Json => {
+            let answers_questions = config.args.answers;
             run_json(
-                &meant,
+                &config,
                 HostSetup {
                     answers_questions,
                     ..setup
                 },
             )
         }
-        Chosen::Rpc => {
+        RunMode::Rpc => {
             let setup = HostSetup {
                 answers_questions: true,
                 ..setup
             };
-            run_rpc(&meant, setup)
+            run_rpc(&config, setup)
         }
-        Chosen::Acp => {
+        RunMode::Acp => {
             let setup = HostSetup {
                 answers_questions: true,
                 waits_for_servers: true,
                 ..setup
             };
-            run_acp(&meant, setup)
+            run_acp(&config, setup)
         }
-        Chosen::Print => run_print(&meant, setup, stdin_piped),
-        Chosen::Screen => run_screen(meant, setup, stdin_piped),
+        RunMode::Print => run_print(&config, setup, stdin_piped),
+        RunMode::Screen => run_screen(config, setup, stdin_piped),
     }
 }
 
-/// Answers the commands that only print a report.
-fn report(meant: &Meant) -> Result<Option<Exit>, String> {
+/// Runs the commands that print a report and exit; `None` for other commands.
+fn run_report(config: &RunConfig) -> Result<Option<Exit>, String> {
     let mut out = io::stdout().lock();
-    let args = &meant.args;
+    let args = &config.args;
     let search = match (&args.command, &args.list_models) {
         (Some(Command::Models { search, refresh }), _) => Some((search.join(" "), *refresh)),
         (None, Some(search)) => Some((search.clone(), false)),
         _ => None,
     };
     let printed = if let Some((search, refresh)) = &search {
-        let setup = meant.setup()?;
-        let asked = commands::models::answer(&setup, search, *refresh, &mut out);
-        runtime()?.block_on(asked)?
+        let setup = config.setup()?;
+        let listing = commands::models::run(&setup, search, *refresh, &mut out);
+        runtime()?.block_on(listing)?
     } else {
         match &args.command {
-            Some(Command::Sessions { what }) => {
-                let places = (&meant.folders, meant.cwd.as_path());
-                commands::sessions::run(what.as_ref(), places, &mut out)?
+            Some(Command::Sessions { command }) => {
+                let directories = (&config.folders, config.cwd.as_path());
+                commands::sessions::run(command.as_ref(), directories, &mut out)?
             }
             Some(Command::Export(args)) => {
-                let look = Arc::new(ThemeLook::new(meant.folders.themes()));
-                commands::export::run(args, &meant.folders, (&meant.cwd, look), &mut out)
+                let themes = Arc::new(HtmlThemes::new(config.folders.themes()));
+                commands::export::run(args, &config.folders, (&config.cwd, themes), &mut out)
             }
             Some(Command::Import(args)) => {
-                let places = (&meant.folders, meant.cwd.as_path());
-                commands::import::run(args, places, &meant.environment, &mut out)
+                let directories = (&config.folders, config.cwd.as_path());
+                commands::import::run(args, directories, &config.environment, &mut out)
             }
-            Some(Command::Checkpoints { what }) => {
-                let limit = meant.settings.checkpoints_limit;
-                commands::checkpoints::run(what, &meant.folders.data, limit, &mut out)
+            Some(Command::Checkpoints { command }) => {
+                let limit = config.settings.checkpoints_limit;
+                commands::checkpoints::run(command, &config.folders.data, limit, &mut out)
             }
-            Some(Command::Auth { what }) => {
-                let exit = {
-                    let files = (&meant.folders, &meant.settings);
-                    commands::auth::run(what, files, &meant.environment, &mut out)?
-                };
+            Some(Command::Auth { command }) => {
+                let files = (&config.folders, &config.settings);
+                let exit = commands::auth::run(command, files, &config.environment, &mut out)?;
                 return Ok(Some(exit));
             }
-            Some(Command::Mcp { what }) => {
-                let place = commands::mcp::Place {
-                    folders: &meant.folders,
-                    environment: &meant.environment,
-                    cwd: meant.cwd.clone(),
-                    project: Trust::new(&meant.folders).allows(&meant.cwd),
-                    keyring: meant.settings.keyring,
+            Some(Command::Mcp { command }) => {
+                let context = commands::mcp::McpContext {
+                    folders: &config.folders,
+                    environment: &config.environment,
+                    cwd: config.cwd.clone(),
+                    project: Trust::new(&config.folders).allows(&config.cwd),
+                    keyring: config.settings.keyring,
                 };
-                runtime()?.block_on(commands::mcp::run(what.clone(), &place, &mut out))
+                runtime()?.block_on(commands::mcp::run(command.clone(), &context, &mut out))
             }
             Some(Command::Rpc(args)) if args.schema => out
                 .write_all(schema::TEXT.as_bytes())
                 .map(|()| Exit::Success),
-            Some(Command::Config { what }) => {
-                let setup = meant.setup()?;
-                let problems = meant.every_problem(&setup);
-                commands::config::run(*what, &meant.folders, &problems, &mut out)
+            Some(Command::Config { command }) => {
+                let setup = config.setup()?;
+                let problems = config.all_problems(&setup);
+                commands::config::run(*command, &config.folders, &problems, &mut out)
             }
-            Some(Command::Completions { shell }) => say(
-                &commands::shell::completions(&Args::command(), *shell),
-                &mut out,
-            ),
-            Some(Command::Man) => say(&commands::shell::man(&Args::command()), &mut out),
+            Some(Command::Completions { shell }) => {
+                commands::shell::completions(Args::command(), *shell, &mut out)
+            }
+            Some(Command::Man { dir }) => {
+                commands::shell::man(Args::command(), dir.as_deref(), &mut out)
+            }
             Some(Command::Doctor) => {
-                let setup = meant.setup()?;
+                let setup = config.setup()?;
                 let chosen = Models::load_lenient(&setup).0.chosen();
-                let place = commands::doctor::Place {
-                    folders: &meant.folders,
-                    settings: &meant.settings,
-                    environment: &meant.environment,
-                    cwd: &meant.cwd,
-                    problems: &meant.every_problem(&setup),
+                let context = commands::doctor::DoctorContext {
+                    folders: &config.folders,
+                    settings: &config.settings,
+                    environment: &config.environment,
+                    cwd: &config.cwd,
+                    problems: &config.all_problems(&setup),
                     model: format!("{}/{}", chosen.provider, chosen.id),
                 };
-                runtime()?.block_on(commands::doctor::run(&place, &mut out))
+                runtime()?.block_on(commands::doctor::run(&context, &mut out))
             }
             _ => return Ok(None),
         }
     };
     match printed {
         Ok(exit) => Ok(Some(exit)),
-        // The reader has seen enough: `osier models | head`.
+        // The reader closed the pipe, as in `osier models | head`.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Some(Exit::Success)),
         Err(error) => Err(error.to_string()),
     }
-}
-
-fn say(text: &str, out: &mut dyn Write) -> io::Result<Exit> {
-    out.write_all(text.as_bytes()).map(|()| Exit::Success)
 }
 
 fn runtime() -> Result<tokio::runtime::Runtime, String> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| format!("the runtime cannot start: {error}"))
+        .map_err(|error| format!("cannot start the async runtime: {error}"))
 }
 
-fn run_print(meant: &Meant, mut setup: HostSetup, stdin_piped: bool) -> Result<Exit, String> {
+fn run_print(config: &RunConfig, mut setup: HostSetup, stdin_piped: bool) -> Result<Exit, String> {
     setup.waits_for_servers = true;
-    let prompts = meant.prompts(stdin_piped)?;
+    let prompts = config.prompts(stdin_piped)?;
     if prompts.is_empty() {
-        return Err("there is nothing to do: give a prompt, or pipe one in".to_owned());
+        return Err("no prompt; pass one as an argument or on standard input".to_owned());
     }
-    meant.no_picker()?;
-    let mut accounting = meant.accounting()?;
+    config.require_session_id()?;
+    let mut accounting = config.accounting()?;
     let options = LogOptions {
-        verbose: meant.args.run.verbose,
-        trace_llm: meant.args.run.trace_llm,
-        trace_tools: meant.args.run.trace_mcp,
+        verbose: config.args.run.verbose,
+        trace_llm: config.args.run.trace_llm,
+        trace_tools: config.args.run.trace_mcp,
         colour: io::stderr().is_terminal(),
     };
-    meant.tell_problems();
+    config.warn_about_problems();
     let outcome = runtime()?.block_on(async {
         let (host, events) = Host::start(setup).map_err(|error| error.to_string())?;
         let stop = stop_on_signal(host.clone());
@@ -250,18 +213,18 @@ fn run_print(meant: &Meant, mut setup: HostSetup, stdin_piped: bool) -> Result<E
         let outcome = print::run(&host, events, prompts, options, sinks).await;
         stop.abort();
         outcome
-            .or_else(ended_by_reader)
+            .or_else(ignore_closed_pipe)
             .map_err(|error| error.to_string())
     })?;
     Ok(exit_of(&outcome))
 }
 
-fn run_json(meant: &Meant, mut setup: HostSetup) -> Result<Exit, String> {
+fn run_json(config: &RunConfig, mut setup: HostSetup) -> Result<Exit, String> {
     setup.waits_for_servers = true;
-    let prompts = input::prompts(&meant.args.prompts, None, &meant.cwd)?;
-    meant.no_picker()?;
-    let mut accounting = meant.accounting()?;
-    meant.tell_problems();
+    let prompts = input::prompts(&config.args.prompts, None, &config.cwd)?;
+    config.require_session_id()?;
+    let mut accounting = config.accounting()?;
+    config.warn_about_problems();
     let runtime = runtime()?;
     let outcome = runtime.block_on(async {
         let (host, events) = Host::start(setup).map_err(|error| error.to_string())?;
@@ -273,26 +236,28 @@ fn run_json(meant: &Meant, mut setup: HostSetup) -> Result<Exit, String> {
         let outcome = json::run(&host, events, prompts, input, &mut io::stdout(), accounting).await;
         stop.abort();
         outcome
-            .or_else(ended_by_reader)
+            .or_else(ignore_closed_pipe)
             .map_err(|error| error.to_string())
     });
-    // A thread that still waits for a line of input must not hold the end up.
+    // Do not wait for the thread that reads standard input.
     runtime.shutdown_background();
     Ok(exit_of(&outcome?))
 }
 
-fn run_rpc(meant: &Meant, setup: HostSetup) -> Result<Exit, String> {
-    if !meant.args.prompts.is_empty() {
-        return Err("prompts come as commands here: `osier rpc` takes none".to_owned());
+fn run_rpc(config: &RunConfig, setup: HostSetup) -> Result<Exit, String> {
+    if !config.args.prompts.is_empty() {
+        return Err(
+            "`osier rpc` takes no prompts on the command line; send them as commands".to_owned(),
+        );
     }
-    meant.no_picker()?;
-    meant.tell_problems();
+    config.require_session_id()?;
+    config.warn_about_problems();
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
         let (host, events) = Host::start(setup).map_err(|error| error.to_string())?;
         Ok(rpc::run(&host, events).await)
     });
-    // A thread that still waits for a line of input must not hold the end up.
+    // Do not wait for the thread that reads standard input.
     runtime.shutdown_background();
     ended.map(|ended| match ended {
         Ended::Stopped => Exit::Interrupted,
@@ -300,31 +265,34 @@ fn run_rpc(meant: &Meant, setup: HostSetup) -> Result<Exit, String> {
     })
 }
 
-fn run_acp(meant: &Meant, setup: HostSetup) -> Result<Exit, String> {
-    if !meant.args.prompts.is_empty() {
-        return Err("prompts come from the editor: `osier acp` takes none".to_owned());
+fn run_acp(config: &RunConfig, setup: HostSetup) -> Result<Exit, String> {
+    if !config.args.prompts.is_empty() {
+        return Err(
+            "`osier acp` takes no prompts on the command line; send them from the editor"
+                .to_owned(),
+        );
     }
-    meant.tell_problems();
+    config.warn_about_problems();
     let runtime = runtime()?;
-    let stopped = runtime.block_on(osier_acp::run_on_stdio(setup));
-    // A thread that still waits for a line of input must not hold the end up.
+    let was_stopped = runtime.block_on(osier_acp::run_on_stdio(setup));
+    // Do not wait for the thread that reads standard input.
     runtime.shutdown_background();
-    Ok(if stopped {
+    Ok(if was_stopped {
         Exit::Interrupted
     } else {
         Exit::Success
     })
 }
 
-fn run_screen(meant: Meant, setup: HostSetup, stdin_piped: bool) -> Result<Exit, String> {
-    let options = meant.screen_options(stdin_piped)?;
+fn run_screen(config: RunConfig, setup: HostSetup, stdin_piped: bool) -> Result<Exit, String> {
+    let options = config.screen_options(stdin_piped)?;
     let outcome = runtime()?.block_on(osier_tui::run(setup, options));
     outcome
         .map(|()| Exit::Success)
         .map_err(|error| format!("{error:#}"))
 }
 
-/// Interrupts the run on the first signal; a second one ends the process as usual.
+/// Interrupts the run on the first signal and shuts the session down on the second.
 fn stop_on_signal(host: Host) -> tokio::task::JoinHandle<()> {
     use tokio::signal::unix::{SignalKind, signal};
     tokio::spawn(async move {
@@ -334,22 +302,22 @@ fn stop_on_signal(host: Host) -> tokio::task::JoinHandle<()> {
         ) else {
             return;
         };
-        let mut seen = 0;
+        let mut signals = 0;
         loop {
             tokio::select! {
-                _ = interrupt.recv() => seen += 1,
-                _ = terminate.recv() => seen += 1,
+                _ = interrupt.recv() => signals += 1,
+                _ = terminate.recv() => signals += 1,
             }
             host.send(osier_agent::Op::Abort.into());
-            if seen > 1 {
+            if signals > 1 {
                 host.send(osier_session::host::Op::ShutDown);
             }
         }
     })
 }
 
-/// Whoever reads our output has gone: the run is over, and that is no fault.
-fn ended_by_reader(error: io::Error) -> io::Result<RunOutcome> {
+/// Treats a closed pipe as a completed run: the reader of the output has exited.
+fn ignore_closed_pipe(error: io::Error) -> io::Result<RunOutcome> {
     if error.kind() == io::ErrorKind::BrokenPipe {
         Ok(RunOutcome::Completed)
     } else {

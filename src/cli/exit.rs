@@ -1,4 +1,4 @@
-//! Exit codes, and the one place where the program's own errors are printed.
+//! Exit codes, and how the program prints its own errors.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -7,9 +7,9 @@ use std::process::ExitCode;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Exit {
     Success,
-    /// A run failed: model error, turn limit, or a message that could not be stored.
+    /// The run failed: model error, turn limit, or a message that could not be stored.
     Failure,
-    /// A flag, a value or a file the user gave cannot be used.
+    /// A flag, a value or a file of the command line is invalid.
     Usage,
     Interrupted,
 }
@@ -25,9 +25,9 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Says on standard error why the program cannot do what was asked.
+/// Prints `message` on standard error.
 pub(super) fn usage_error(message: &str) -> Exit {
-    // A closed standard error leaves nobody to tell.
+    // A failed write to standard error cannot be reported.
     let _ = writeln!(std::io::stderr(), "osier: {message}");
     Exit::Usage
 }

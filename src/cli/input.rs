@@ -1,4 +1,4 @@
-//! The prompts of a run: words of the command line, files named with `@`, and what is piped in.
+//! The prompts of a run: arguments of the command line, `@` files and piped text.
 
 use std::io::Read;
 use std::path::Path;
@@ -10,10 +10,10 @@ use osier_tools::attachment;
 /// Largest piped text, in bytes.
 const PIPE_LIMIT: u64 = 10 * 1024 * 1024;
 
-/// Puts the parts together: files and the piped text stand before the first prompt.
+/// Builds the prompts. Files and piped text go before the text of the first one.
 ///
 /// # Errors
-/// One sentence that names the file or the pipe, and the mend.
+/// Names the file or the pipe, the cause and the fix.
 pub(super) fn prompts(
     words: &[String],
     piped: Option<String>,
@@ -28,7 +28,7 @@ pub(super) fn prompts(
                 attachments.push(attachment::load(&path).map_err(|error| error.to_string())?);
             }
             None if word.trim().is_empty() => {
-                return Err("a prompt is empty: say what is to be done".to_owned());
+                return Err("a prompt is empty; pass the text of the prompt".to_owned());
             }
             None => prompts.push(Prompt {
                 text: word.clone(),
@@ -51,23 +51,23 @@ pub(super) fn prompts(
     Ok(prompts)
 }
 
-/// Reads everything that is piped in.
+/// Reads the piped text.
 ///
 /// # Errors
-/// One sentence when it is no text or too much.
+/// The input is not text, or too long.
 pub(super) fn read_pipe(pipe: impl Read) -> Result<String, String> {
     let mut bytes = Vec::new();
     let read = pipe.take(PIPE_LIMIT + 1).read_to_end(&mut bytes);
-    read.map_err(|error| format!("standard input cannot be read: {error}"))?;
+    read.map_err(|error| format!("cannot read standard input: {error}"))?;
     if bytes.len() as u64 > PIPE_LIMIT {
         return Err(format!(
-            "standard input has more than {} MiB: put it into a file and let the agent read it",
+            "standard input is longer than {} MiB; write it to a file and name the file in the prompt",
             PIPE_LIMIT / 1024 / 1024
         ));
     }
     match String::from_utf8(bytes) {
         Ok(text) if !text.contains('\0') => Ok(text),
-        _ => Err("standard input is not text: name the file as @FILE instead".to_owned()),
+        _ => Err("standard input is not text; pass the file as `@FILE`".to_owned()),
     }
 }
 
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_and_the_pipe_stand_before_the_first_prompt() {
+    fn files_and_piped_text_go_before_the_first_prompt() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a.txt");
         std::io::Write::write_all(&mut std::fs::File::create(&file).unwrap(), b"text").unwrap();
@@ -90,19 +90,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_prompt_is_refused_in_one_sentence() {
+    fn invalid_prompts_are_errors() {
         let cwd = Path::new("/");
         assert!(
             prompts(&["@missing".into()], None, cwd)
                 .unwrap_err()
                 .starts_with("`/missing` cannot be read")
         );
-        assert!(prompts(&[" ".into()], None, cwd).is_err());
+        assert_eq!(
+            prompts(&[" ".into()], None, cwd),
+            Err("a prompt is empty; pass the text of the prompt".to_owned())
+        );
         assert_eq!(prompts(&[], Some("  ".into()), cwd).unwrap(), Vec::new());
-        assert!(
-            read_pipe(&b"\xff\xfe"[..])
-                .unwrap_err()
-                .contains("not text")
+        assert_eq!(
+            read_pipe(&b"\xff\xfe"[..]),
+            Err("standard input is not text; pass the file as `@FILE`".to_owned())
         );
     }
 }

@@ -1,14 +1,15 @@
-//! The command line: what was typed becomes what is meant, a mode is chosen, and the way it ended
-//! becomes an exit code.
+//! The command line: parses the arguments, resolves the configuration, runs a mode and returns the exit
+//! code.
 
 mod args;
 mod attach;
 mod commands;
 mod dispatch;
 mod exit;
+mod html_theme;
 mod input;
-mod look;
-mod meant;
+mod parse_error;
+mod run_config;
 mod serve;
 
 pub use dispatch::run;

@@ -1,4 +1,4 @@
-//! `osier serve`: where it listens, which token it asks for, and how it goes into the background.
+//! `osier serve`: the address, the token, the background process and the users of the LLM proxy.
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};
@@ -16,109 +16,111 @@ use osier_proxy::{Relay, Users, UsersError};
 use osier_sandbox::SandboxMode;
 use osier_serve::{Listen, Options, Serving, read_token};
 
-/// Where it listens when nothing else is said.
+/// The default address.
 const ADDRESS: &str = "127.0.0.1:7433";
 
-/// What was typed behind `osier serve`.
+/// The arguments of `osier serve`.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct ServeArgs {
     #[command(subcommand)]
-    pub what: Option<ServeCommand>,
+    pub command: Option<ServeCommand>,
 
-    /// Listen at this address; port 0 takes a free one [default: 127.0.0.1:7433]
+    /// Listen on this address; port 0 selects a free port [default: 127.0.0.1:7433]
     #[arg(long, value_name = "ADDR:PORT", conflicts_with = "unix")]
     pub listen: Option<SocketAddr>,
 
-    /// Listen at a socket that only you can open; no token is asked for
+    /// Listen on a Unix socket that only you can open, without a token
     #[arg(long, value_name = "PATH")]
     pub unix: Option<PathBuf>,
 
-    /// The file with the token; made when it does not exist
+    /// Read the token from this file; create it if it does not exist
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
 
-    /// A name beside the address by which the server is reached; may be given again
+    /// Accept requests for this host name as well; repeatable
     #[arg(long, value_name = "NAME")]
     pub allow_host: Vec<String>,
 
-    /// Unload sessions that nobody has needed for so many minutes; 0 for never
+    /// Unload sessions that are idle for this many minutes; 0 disables unloading
     #[arg(long, value_name = "MINUTES", default_value_t = 30)]
     pub unload_after: u64,
 
-    /// Call models for the users of this server, with the keys that are here
+    /// Run an LLM proxy: call models for the users of this server, with its keys
     #[arg(long)]
     pub proxy: bool,
 
-    /// Go into the background once it listens
+    /// Continue in the background once the server listens
     #[arg(long)]
     pub detach: bool,
 
-    /// Is the background
+    /// Run as the background process of `--detach`
     #[arg(long, hide = true, conflicts_with = "detach")]
     pub detached: bool,
 
-    /// The model that sessions start with
+    /// Set the model of new sessions
     #[arg(short, long, value_name = "MODEL")]
     pub model: Option<String>,
 
-    /// The thinking level that sessions start with
-    #[arg(long, value_name = "LEVEL", value_parser = super::args::thinking_level)]
+    /// Set the thinking level of new sessions
+    #[arg(long, value_name = "LEVEL", value_parser = super::args::thinking_level())]
     pub thinking: Option<ThinkingLevel>,
 
-    /// How much is asked before tools run: yolo, ask or plan
-    #[arg(long, value_name = "MODE", value_parser = super::args::permission_mode)]
+    /// Set the permission mode
+    #[arg(long, value_name = "MODE", value_parser = super::args::permission_mode())]
     pub permissions: Option<osier_permissions::Mode>,
 
-    /// What commands may do: off, workspace or read-only
-    #[arg(long, value_name = "MODE", value_parser = super::args::sandbox_mode)]
+    /// Set the sandbox mode for commands
+    #[arg(long, value_name = "MODE", value_parser = super::args::sandbox_mode())]
     pub sandbox: Option<SandboxMode>,
 
-    /// Where sessions work that say nothing else
-    #[arg(long, value_name = "DIR")]
+    /// Set the default working directory of sessions
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub cwd: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, clap::Subcommand)]
 pub(super) enum ServeCommand {
-    /// Stop a server: what runs is stopped, everything is stored
+    /// Stop a server and its running sessions; all sessions are stored
     Stop {
-        /// `unix:PATH` or `https://HOST`; the server in the background here when left out
-        #[arg(value_name = "WHERE")]
+        /// Stop this server, `unix:PATH` or `https://HOST`; by default the local background server
+        #[arg(value_name = "SERVER")]
         target: Option<String>,
 
-        /// The file with the server's token; `OSIER_SERVE_TOKEN` works too
+        /// Read the server's token from this file instead of `OSIER_SERVE_TOKEN`
         #[arg(long, value_name = "FILE")]
         token_file: Option<PathBuf>,
     },
-    /// Who may call models through this server
+    /// Manage the users of the LLM proxy
     Users {
         #[command(subcommand)]
-        what: UsersCommand,
+        command: UsersCommand,
     },
 }
 
 #[derive(Debug, Clone, clap::Subcommand)]
 pub(super) enum UsersCommand {
-    /// Add somebody and print their token, this once
+    /// Add a user and print the token, which is not shown again
     Add {
+        /// Name the user
         #[arg(value_name = "NAME")]
         name: String,
-        /// What they may use in a month, in US dollars
+        /// Limit the cost per month, in US dollars
         #[arg(long, value_name = "DOLLARS")]
         limit: Option<f64>,
     },
-    /// Show everybody and what they have used
+    /// List the users and their usage
     List,
-    /// Remove somebody with what they have used
+    /// Remove a user and the recorded usage
     Rm {
+        /// Remove the user of this name
         #[arg(value_name = "NAME")]
         name: String,
     },
 }
 
 impl ServeArgs {
-    /// What its sessions run with.
+    /// The options of its sessions.
     pub(super) fn run(&self) -> RunArgs {
         RunArgs {
             model: self.model.clone(),
@@ -131,13 +133,13 @@ impl ServeArgs {
     }
 }
 
-/// Serves until a signal comes.
+/// Serves until a signal arrives, or runs a subcommand.
 ///
 /// # Errors
-/// One sentence about what cannot be used.
+/// An address, a file or a user is invalid.
 pub(super) fn run(args: &ServeArgs, setup: HostSetup) -> Result<Exit, String> {
-    match &args.what {
-        Some(ServeCommand::Users { what }) => return users(what, &setup),
+    match &args.command {
+        Some(ServeCommand::Users { command }) => return users(command, &setup),
         Some(ServeCommand::Stop { target, token_file }) => {
             return super::attach::stop(target.as_deref(), token_file.as_deref(), &setup);
         }
@@ -157,7 +159,7 @@ pub(super) fn run(args: &ServeArgs, setup: HostSetup) -> Result<Exit, String> {
         Listen::Unix(_) => String::new(),
         Listen::Address(_) => read_token(&token_file)?,
     };
-    let relay = args.proxy.then(|| relay(&setup)).transpose()?;
+    let relay = args.proxy.then(|| llm_proxy(&setup)).transpose()?;
     let minutes = args.unload_after;
     let options = Options {
         listen,
@@ -167,22 +169,22 @@ pub(super) fn run(args: &ServeArgs, setup: HostSetup) -> Result<Exit, String> {
         unload_after: (minutes > 0).then(|| Duration::from_mins(minutes)),
     };
     if args.detached {
-        // Its own session already is as good.
+        // It fails when the process already leads a process session.
         let _ = rustix::process::setsid();
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .map_err(|error| format!("the runtime cannot start: {error}"))?;
+        .map_err(|error| format!("cannot start the async runtime: {error}"))?;
     let ended = runtime.block_on(async {
         let serving = Serving::bind(setup, options).await;
         let serving = serving.map_err(|error| error.to_string())?;
-        let mut line = serving.url();
-        if line.starts_with("http") {
-            line = format!("{line}/#token={token}");
+        let mut url = serving.url();
+        if url.starts_with("http") {
+            url = format!("{url}/#token={token}");
         }
-        // Whoever started it may not want to know.
-        let _ = writeln!(io::stdout(), "{line}");
+        // The server also runs when its standard output is closed.
+        let _ = writeln!(io::stdout(), "{url}");
         let _ = io::stdout().flush();
         serving.run().await.map_err(|error| error.to_string())
     });
@@ -190,63 +192,66 @@ pub(super) fn run(args: &ServeArgs, setup: HostSetup) -> Result<Exit, String> {
     ended.map(|()| Exit::Success)
 }
 
-/// Starts the same in the background and says where it listens.
+/// Starts the same command in the background and prints its address.
 fn detach(setup: &HostSetup) -> Result<Exit, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    let words = std::env::args_os().skip(1);
-    let words: Vec<OsString> = words
-        .map(|word| match word.to_str() {
+    let arguments = std::env::args_os().skip(1);
+    let arguments: Vec<OsString> = arguments
+        .map(|argument| match argument.to_str() {
             Some("--detach") => OsString::from("--detached"),
-            _ => word,
+            _ => argument,
         })
         .collect();
     let log = setup.folders.logs().join("serve.log");
-    let invocation = Invocation::new(program, words);
-    let said = spawn_detached(&invocation, &log)
-        .map_err(|error| format!("it cannot be started in the background: {error}"))?;
-    if said.trim().is_empty() {
+    let invocation = Invocation::new(program, arguments);
+    let output = spawn_detached(&invocation, &log)
+        .map_err(|error| format!("cannot start the server in the background: {error}"))?;
+    if output.trim().is_empty() {
         return Err(format!(
-            "it has ended at once: `{}` says why",
+            "the background server exited at once; see `{}`",
             log.display()
         ));
     }
-    // A closed standard output leaves nobody to tell.
-    let _ = io::stdout().write_all(said.as_bytes());
+    // The result does not depend on a closed standard output.
+    let _ = io::stdout().write_all(output.as_bytes());
     Ok(Exit::Success)
 }
 
-fn relay(setup: &HostSetup) -> Result<Relay, String> {
+fn llm_proxy(setup: &HostSetup) -> Result<Relay, String> {
     let users = Users::open(&setup.folders.data).map_err(|error| error.to_string())?;
     Relay::new(setup, users).map_err(|error| error.to_string())
 }
 
-fn users(what: &UsersCommand, setup: &HostSetup) -> Result<Exit, String> {
+fn users(command: &UsersCommand, setup: &HostSetup) -> Result<Exit, String> {
     let text = |error: UsersError| error.to_string();
     let users = Users::open(&setup.folders.data).map_err(text)?;
     let mut out = io::stdout().lock();
-    // A closed standard output leaves nobody to tell.
-    match what {
+    // The result does not depend on a closed standard output.
+    match command {
         UsersCommand::Add { name, limit } => {
             if limit.is_some_and(|limit| !limit.is_finite() || limit < 0.0) {
-                return Err("`--limit` is an amount of dollars, such as 20 or 2.5".to_owned());
+                return Err(
+                    "invalid `--limit`; expected an amount in dollars, such as `20` or `2.5`"
+                        .to_owned(),
+                );
             }
             let token = users.add(name, *limit).map_err(text)?;
             let _ = writeln!(out, "{token}");
         }
         UsersCommand::Rm { name } => {
             users.remove(name).map_err(text)?;
-            let _ = writeln!(out, "removed {name}");
+            let _ = writeln!(out, "removed `{name}`");
         }
         UsersCommand::List => {
             let rows = users.list().map_err(text)?;
             if rows.is_empty() {
-                let _ = writeln!(out, "nobody: `osier serve users add NAME` adds somebody");
+                let _ = writeln!(out, "no users; add one with `osier serve users add NAME`");
             }
             for row in rows {
                 let limit = row.limit.map(|limit| format!(" of ${limit:.2}"));
                 let _ = writeln!(
                     out,
-                    "{}  this month ${:.4}{}, {} calls, {} tokens; ever ${:.4}",
+                    "{}  this month ${:.4}{}, {} calls, {} tokens; total ${:.4}",
                     row.name,
                     row.month.cost,
                     limit.unwrap_or_default(),

@@ -1,9 +1,9 @@
-//! JSON lines in and out: for scripts that want to see everything.
+//! JSON mode: messages in and events out, one JSON object per line.
 //!
 //! Input lines are `{"type":"message","content":…}`, `{"type":"interrupt"}` and, for a client that answers
-//! questions, `{"type":"answer","id":…,"answer":…}`. Every event of the host is one complete object on one
-//! line; a line that cannot be understood is answered by an `error` line and nothing else happens. After the
-//! end of the input nobody is there: what is asked then is dismissed.
+//! questions, `{"type":"answer","id":…,"answer":…}`. Every event of the session is one line of output. An
+//! invalid input line causes an `error` line and has no other effect. After the end of the input osier
+//! dismisses all questions.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -26,14 +26,14 @@ enum Input {
         content: Content,
     },
     Interrupt,
-    /// To the open question `id`.
+    /// Answers the pending question `id`.
     Answer {
         id: String,
         answer: Answer,
     },
 }
 
-/// Text, or a list of blocks of which the text counts.
+/// Text, or a list of text blocks.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Content {
@@ -59,8 +59,7 @@ impl Content {
     }
 }
 
-/// Runs the prompts and then the messages of `input` until it ends and nothing runs. Returns how the
-/// last run ended.
+/// Runs the prompts, then the messages of `input` until its end. Returns the outcome of the last run.
 pub async fn run(
     host: &Host,
     mut events: Subscription<Event>,
@@ -70,12 +69,12 @@ pub async fn run(
     accounting: Option<&mut (dyn Write + Send)>,
 ) -> io::Result<RunOutcome> {
     let outcome = match converse(host, &mut events, prompts, input, output, accounting).await {
-        // Somebody else ended the host: a second signal.
+        // A second signal has shut the session down.
         Ok(None) => return Ok(RunOutcome::Interrupted),
         Ok(Some(outcome)) => Ok(outcome),
         Err(error) => Err(error),
     };
-    // Also when nobody reads any more: what runs is stopped and stored.
+    // Also when the output is closed: this stops the run and stores the session.
     host.send(Op::ShutDown);
     let mut written = Ok(());
     while let Some(event) = events.recv().await {
@@ -89,7 +88,7 @@ pub async fn run(
     written.and(outcome)
 }
 
-/// Reads and runs until the input has ended and nothing runs; `None` when the host ended first.
+/// Reads and runs until the input ends and no run is active; `None` when the session shut down first.
 async fn converse(
     host: &Host,
     events: &mut Subscription<Event>,
@@ -99,14 +98,14 @@ async fn converse(
     mut accounting: Option<&mut (dyn Write + Send)>,
 ) -> io::Result<Option<RunOutcome>> {
     let mut lines = Some(input.split(b'\n'));
-    let mut waiting: VecDeque<Prompt> = prompts.into();
+    let mut queue: VecDeque<Prompt> = prompts.into();
     let mut running = false;
     let mut outcome = RunOutcome::Completed;
-    // Questions that nobody has answered yet.
-    let mut open = Vec::new();
+    // The ids of the pending questions.
+    let mut questions = Vec::new();
     loop {
         if !running {
-            match waiting.pop_front() {
+            match queue.pop_front() {
                 Some(prompt) => {
                     host.send(prompt.into());
                     running = true;
@@ -128,11 +127,11 @@ async fn converse(
                     writeln!(file, "{}", serde_json::to_string(entry)?)?;
                 }
                 write_event(output, &event)?;
-                follow_questions(&event, &mut open);
+                track_questions(&event, &mut questions);
                 if lines.is_none() {
-                    dismiss(host, &mut open);
+                    dismiss_all(host, &mut questions);
                 }
-                // Going on in another session than the one that was named would be a surprise.
+                // Do not continue in a session other than the requested one.
                 if let Event::SessionFailed { message, .. } = event {
                     return Ok(Some(RunOutcome::Stopped { message }));
                 }
@@ -145,32 +144,32 @@ async fn converse(
                 }
             }
             line = next_line(&mut lines) => if let Some(line) = line {
-                read_line(host, &line?, &mut waiting, output)?;
+                read_line(host, &line?, &mut queue, output)?;
             } else {
                 lines = None;
-                dismiss(host, &mut open);
+                dismiss_all(host, &mut questions);
             },
         }
     }
     Ok(Some(outcome))
 }
 
-fn follow_questions(event: &Event, open: &mut Vec<String>) {
+fn track_questions(event: &Event, questions: &mut Vec<String>) {
     match event {
-        Event::QuestionAsked { question } => open.push(question.id.clone()),
-        Event::QuestionClosed { id } => open.retain(|known| known != id),
+        Event::QuestionAsked { question } => questions.push(question.id.clone()),
+        Event::QuestionClosed { id } => questions.retain(|pending| pending != id),
         _ => {}
     }
 }
 
-fn dismiss(host: &Host, open: &mut Vec<String>) {
-    for id in open.drain(..) {
+fn dismiss_all(host: &Host, questions: &mut Vec<String>) {
+    for id in questions.drain(..) {
         let answer = Answer::Dismissed;
         host.send(Op::AnswerQuestion { id, answer });
     }
 }
 
-/// The next line; `None` at the end of the input. Waits for ever when the input has ended before.
+/// The next line; `None` at the end of the input. After that it never returns.
 async fn next_line<R: AsyncBufRead + Unpin>(
     lines: &mut Option<Split<R>>,
 ) -> Option<io::Result<Vec<u8>>> {
@@ -183,7 +182,7 @@ async fn next_line<R: AsyncBufRead + Unpin>(
 fn read_line(
     host: &Host,
     line: &[u8],
-    waiting: &mut VecDeque<Prompt>,
+    queue: &mut VecDeque<Prompt>,
     output: &mut dyn Write,
 ) -> io::Result<()> {
     if line.trim_ascii().is_empty() {
@@ -191,7 +190,7 @@ fn read_line(
     }
     match serde_json::from_slice(line) {
         Ok(Input::Message { content }) => {
-            waiting.push_back(Prompt {
+            queue.push_back(Prompt {
                 text: content.into_text(),
                 attachments: Vec::new(),
             });
@@ -202,7 +201,7 @@ fn read_line(
             output,
             &json!({
                 "type": "error",
-                "message": format!("this input line was not understood: {error}"),
+                "message": format!("invalid input line: {error}"),
                 "hint": "send {\"type\":\"message\",\"content\":\"…\"}, {\"type\":\"interrupt\"} or {\"type\":\"answer\",\"id\":\"…\",\"answer\":{…}}",
             }),
         )?,
@@ -214,7 +213,7 @@ fn write_event(output: &mut dyn Write, event: &Event) -> io::Result<()> {
     write_line(output, &serde_json::to_value(event)?)
 }
 
-/// One object, one line, one write.
+/// Writes one object as one line in one write.
 fn write_line(output: &mut dyn Write, value: &Value) -> io::Result<()> {
     let mut line = serde_json::to_vec(value)?;
     line.push(b'\n');

@@ -1,4 +1,4 @@
-//! The modes without a screen that belong to the program itself.
+//! The modes of the program without a screen.
 
 pub mod json;
 pub mod print;

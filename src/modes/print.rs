@@ -1,6 +1,6 @@
-//! Single-shot: the answer on standard output and nothing else; the log on standard error.
+//! Print mode: only the answer on standard output; the log on standard error.
 //!
-//! Logs are coloured when standard error is a terminal, so that they never look like the answer.
+//! On a terminal the log is coloured, to distinguish it from the answer.
 
 use std::io::{self, Write};
 
@@ -14,7 +14,7 @@ use osier_session::host::{Event, Host, Op};
 
 use osier_session::user_prompt::Prompt;
 
-/// Which log lines are written, and how.
+/// Selects and formats the log lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LogOptions {
     pub verbose: bool,
@@ -23,7 +23,7 @@ pub struct LogOptions {
     pub colour: bool,
 }
 
-/// Where print mode writes.
+/// The outputs of print mode.
 pub struct Sinks<'a> {
     pub answer: &'a mut dyn Write,
     pub log: &'a mut dyn Write,
@@ -37,7 +37,7 @@ const YELLOW: &str = "\x1b[33m";
 const RED: &str = "\x1b[31m";
 const RESET: &str = "\x1b[0m";
 
-/// Runs the prompts one after the other; stops at the first that fails. Returns how the last run ended.
+/// Runs the prompts one after the other until one fails. Returns the outcome of the last run.
 pub async fn run(
     host: &Host,
     mut events: Subscription<Event>,
@@ -50,7 +50,8 @@ pub async fn run(
     for prompt in prompts {
         host.send(prompt.into());
         answer.clear();
-        let Some(ended) = follow(&mut events, &mut answer, options, &mut sinks).await? else {
+        let Some(ended) = handle_events(&mut events, &mut answer, options, &mut sinks).await?
+        else {
             return Ok(RunOutcome::Interrupted);
         };
         outcome = ended;
@@ -71,9 +72,9 @@ pub async fn run(
     Ok(outcome)
 }
 
-/// Follows one run to its end, keeping the text of the last answer. `None` when the host ended first:
-/// nothing follows then.
-async fn follow(
+/// Handles the events of one run and stores the text of the last answer. `None` when the session shut down
+/// first.
+async fn handle_events(
     events: &mut Subscription<Event>,
     answer: &mut String,
     options: LogOptions,
@@ -84,7 +85,7 @@ async fn follow(
             Event::HostNotice { severity, text, .. } => {
                 write_notice(sinks.log, severity, &text, options);
             }
-            // Going on in another session than the one that was named would be a surprise.
+            // Do not continue in a session other than the requested one.
             Event::SessionFailed { message, .. } => {
                 write_notice(sinks.log, Severity::Error, &message, options);
                 return Ok(Some(RunOutcome::Stopped { message }));
@@ -135,7 +136,7 @@ fn write_accounting(sinks: &mut Sinks<'_>, entry: &AccountingEntry) -> io::Resul
     writeln!(file, "{line}")
 }
 
-/// Writes to the log. A closed standard error leaves nobody to tell, and the answer still counts.
+/// Writes to the log. A failed write to standard error does not affect the answer.
 fn write_log(log: &mut dyn Write, text: &str) {
     let _ = log.write_all(text.as_bytes());
 }
@@ -152,7 +153,7 @@ fn write_notice(log: &mut dyn Write, severity: Severity, text: &str, options: Lo
     write_log(log, &format!("{line}\n"));
 }
 
-/// Whether the options ask for this entry. Warnings and errors always show.
+/// Whether the options include this entry. Warnings and errors are always included.
 pub fn shows(entry: &LogEntry, options: LogOptions) -> bool {
     match (entry.severity, entry.kind) {
         (LogSeverity::Warning | LogSeverity::Error, _) => true,
@@ -162,7 +163,7 @@ pub fn shows(entry: &LogEntry, options: LogOptions) -> bool {
     }
 }
 
-/// `[VRB] → [1.0] llm anthropic:claude: messages 3, 1247 bytes`.
+/// Formats a log line: `[VRB] → [1.0] llm anthropic:claude: messages 3, 1247 bytes`.
 pub fn log_line(entry: &LogEntry, colour: bool) -> String {
     let (severity, shade) = match entry.severity {
         LogSeverity::Verbose => ("VRB", GREY),
@@ -211,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_log_line_has_the_documented_form() {
+    fn log_line_has_the_documented_format() {
         let entry = LogEntry {
             timestamp: 0,
             severity: LogSeverity::Verbose,

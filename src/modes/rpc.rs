@@ -1,6 +1,6 @@
-//! The protocol of `osier_rpc` over standard input and output: for programs that start osier.
+//! RPC mode: the protocol of `osier_rpc` on standard input and output, for programs that start osier.
 //!
-//! The first SIGTERM, SIGINT or SIGHUP stops what runs and ends the agent in order.
+//! The first SIGTERM, SIGINT or SIGHUP stops the run and shuts the session down.
 
 use tokio::io::{stdin, stdout};
 
@@ -10,7 +10,7 @@ use osier_session::host::{Event, Host};
 
 use osier_base::signals::signalled;
 
-/// Serves the program at the other end until it goes or a signal comes.
+/// Serves the client until it disconnects or a signal arrives.
 pub async fn run(host: &Host, events: Subscription<Event>) -> Ended {
     serve(host, events, stdin(), stdout(), signalled()).await
 }

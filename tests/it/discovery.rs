@@ -15,7 +15,7 @@ fn usage(line: &str) -> Ended {
 }
 
 #[test]
-fn what_cannot_be_meant_is_one_line_with_the_mend() {
+fn usage_errors_are_one_line_with_a_suggestion() {
     let home = Home::new();
     let run = |arguments: &[&str]| {
         let cli = arguments
@@ -25,26 +25,24 @@ fn what_cannot_be_meant_is_one_line_with_the_mend() {
     };
     assert_eq!(
         run(&["--modle", "x", "-p", "hi"]),
-        usage(
-            "unexpected argument '--modle' found; a similar argument exists: '--model'; `osier --help` lists every flag"
-        )
+        usage("unknown argument `--modle`; did you mean `--model`?")
     );
     assert_eq!(
         run(&["--max-turns", "0", "-p", "hi"]),
         usage(
-            "invalid value '0' for '--max-turns <N>': 0 is not in 1..=4294967295; `osier --help` lists every flag"
+            "invalid value `0` for `--max-turns <N>`: 0 is not in 1..=4294967295; see `osier --help`"
         )
     );
     assert_eq!(
         run(&["--thinking", "hard", "-p", "hi"]),
         usage(
-            "invalid value 'hard' for '--thinking <LEVEL>': the levels are off, minimal, low, medium, high, \
-             xhigh, max; `osier --help` lists every flag"
+            "unknown value `hard` for `--thinking <LEVEL>`; expected one of `off`, `minimal`, `low`, `medium`, \
+             `high`, `xhigh`, `max`; see `osier --help`"
         )
     );
     assert_eq!(
         run(&["-p"]),
-        usage("there is nothing to do: give a prompt, or pipe one in")
+        usage("no prompt; pass one as an argument or on standard input")
     );
     assert_eq!(
         run(&["-p", "@missing.txt", "hi"]),
@@ -57,12 +55,12 @@ fn what_cannot_be_meant_is_one_line_with_the_mend() {
     );
     assert_eq!(
         run(&["--cwd", "nowhere", "-p", "hi"]),
-        usage("`--cwd nowhere` cannot be used: No such file or directory (os error 2)")
+        usage("cannot use `--cwd nowhere`: No such file or directory (os error 2)")
     );
     assert_eq!(
         run(&["--accounting", "no/such/file", "-p", "hi"]),
         usage(
-            "`--accounting no/such/file` cannot be written: No such file or directory (os error 2)"
+            "cannot write the file of `--accounting no/such/file`: No such file or directory (os error 2)"
         )
     );
     assert_eq!(home.sessions(), Vec::<std::path::PathBuf>::new());
@@ -78,7 +76,7 @@ fn help_and_version_go_to_standard_output() {
     assert_eq!((help.code, help.stderr.as_str()), (Some(0), ""));
     assert!(
         help.stdout
-            .starts_with("A full-screen coding agent for the terminal: ")
+            .starts_with("A full-screen coding agent for the terminal that works with any model\n")
     );
 }
 
@@ -97,7 +95,7 @@ fn an_unknown_model_is_named() {
 }
 
 #[test]
-fn a_script_that_cannot_be_played_is_told_with_its_line() {
+fn an_invalid_script_is_reported_with_its_line() {
     let home = Home::new();
     let ended = home
         .cli()
@@ -126,7 +124,7 @@ fn a_script_that_cannot_be_played_is_told_with_its_line() {
 }
 
 #[test]
-fn an_unknown_tool_is_told_with_the_known_ones() {
+fn an_unknown_tool_is_reported_with_the_known_tools() {
     let home = Home::new();
     let ended = home
         .scripted(&says("x"))
@@ -141,7 +139,7 @@ fn an_unknown_tool_is_told_with_the_known_ones() {
 }
 
 #[test]
-fn broken_settings_are_named_with_line_and_mend_and_the_run_works() {
+fn invalid_settings_are_reported_with_line_and_fix() {
     let home = Home::new();
     home.config(
         "settings.toml",
@@ -160,7 +158,7 @@ fn broken_settings_are_named_with_line_and_mend_and_the_run_works() {
 }
 
 #[test]
-fn a_broken_models_file_is_named_with_line_and_mend_and_the_run_works() {
+fn an_invalid_models_file_is_reported_with_line_and_fix() {
     let home = Home::new();
     home.config("models.json", "{\n  \"providers\": {,}\n}\n");
     let ended = home.scripted(&says("works")).args(["-p", "hi"]).run();
@@ -173,7 +171,7 @@ fn a_broken_models_file_is_named_with_line_and_mend_and_the_run_works() {
 }
 
 #[test]
-fn a_bad_entry_of_the_models_file_costs_only_itself() {
+fn an_invalid_entry_of_the_models_file_is_skipped() {
     let home = Home::new();
     home.config(
         "models.json",
@@ -194,10 +192,10 @@ fn a_bad_entry_of_the_models_file_costs_only_itself() {
 }
 
 #[test]
-fn a_check_finds_nothing_in_an_empty_home_and_every_fault_in_a_bad_one() {
+fn config_check_reports_every_invalid_file() {
     let home = Home::new();
     let clean = home.cli().args(["config", "check"]).run();
-    assert_eq!(clean, Ended::new(0, "nothing is wrong\n", ""));
+    assert_eq!(clean, Ended::new(0, "no errors\n", ""));
     home.config("settings.toml", "mouse = 3\n");
     home.config("models.json", "[]");
     let bad = home.cli().args(["config", "check"]).run();
@@ -212,7 +210,7 @@ fn a_check_finds_nothing_in_an_empty_home_and_every_fault_in_a_bad_one() {
 }
 
 #[test]
-fn the_paths_are_those_of_the_home() {
+fn config_path_lists_the_files_of_the_home() {
     let home = Home::new();
     let ended = home.cli().args(["config", "path"]).run();
     assert_eq!(
@@ -233,7 +231,7 @@ fn the_paths_are_those_of_the_home() {
 }
 
 #[test]
-fn models_are_listed_searched_and_not_found() {
+fn models_lists_searches_and_reports_no_match() {
     let home = Home::new();
     let all = home.cli().arg("models").run();
     assert_eq!((all.code, all.stderr.as_str()), (Some(0), ""));
@@ -249,7 +247,7 @@ fn models_are_listed_searched_and_not_found() {
     assert!(one.stdout.ends_with("no key needed\n"), "{}", one.stdout);
     assert_eq!(
         home.cli().args(["models", "nonesuch"]).run(),
-        usage("no model matches `nonesuch`: `osier models` lists them all")
+        usage("no model matches `nonesuch`; `osier models` lists all models")
     );
     let keyed = home.cli().args(["models", "anthropic/claude", "haiku-4-5"]);
     let keyed = keyed.environment("ANTHROPIC_API_KEY", "sk-secret").run();
@@ -300,9 +298,9 @@ fn sessions_are_listed_newest_first() {
 }
 
 #[test]
-fn input_that_is_no_text_is_refused() {
+fn binary_input_is_an_error() {
     let home = Home::new();
-    let refused = usage("standard input is not text: name the file as @FILE instead");
+    let refused = usage("standard input is not text; pass the file as `@FILE`");
     for bytes in [b"\xff\xfe\x00\x01".to_vec(), b"nul\0nul".to_vec()] {
         let ended = home
             .scripted(&says("x"))
@@ -314,7 +312,7 @@ fn input_that_is_no_text_is_refused() {
 }
 
 #[test]
-fn a_working_directory_that_is_gone_is_told() {
+fn a_deleted_working_directory_is_an_error() {
     let home = Home::new();
     let gone = home.work().join("gone");
     std::fs::create_dir(&gone).unwrap();
@@ -336,19 +334,19 @@ fn a_working_directory_that_is_gone_is_told() {
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(
         String::from_utf8(output.stderr).unwrap(),
-        "osier: the current directory cannot be read: No such file or directory (os error 2); go to another one\n"
+        "osier: cannot read the current directory: No such file or directory (os error 2); change to another directory\n"
     );
 }
 
 #[test]
-fn an_unreadable_working_directory_is_told() {
+fn an_unreadable_working_directory_is_an_error() {
     let home = Home::new();
     let file = home.file("not-a-folder", "text");
     let ended = home.cli().arg("--cwd").arg(file).args(["-p", "hi"]).run();
     assert_eq!(
         ended,
         usage(
-            "`WORK/not-a-folder` cannot be read: Not a directory (os error 20); work in another directory"
+            "cannot read `WORK/not-a-folder`: Not a directory (os error 20); choose another directory with `--cwd`"
         )
     );
 }
@@ -373,7 +371,7 @@ fn a_home_that_cannot_be_written_ends_the_run_with_the_reason() {
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_of_a_list_is_no_fault() {
+fn a_closed_pipe_is_a_success() {
     let home = Home::new();
     let mut child = home.cli().arg("models").command().spawn().unwrap();
     drop(child.stdout.take());

@@ -1,4 +1,4 @@
-//! The examples for programs that embed osier or drive it, run as they are.
+//! Runs the unmodified examples for programs that embed or control osier.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ mod embed;
 mod headless;
 
 #[tokio::test]
-async fn a_library_use_gets_its_answer() {
+async fn embed_example_prints_the_answer() {
     let home = Home::new();
     let script = Script::new().turn(|turn| turn.text("it grows willows"));
     let mut setup = HostSetup::new(Folders::under(&home.home()), home.work());
@@ -28,14 +28,14 @@ async fn a_library_use_gets_its_answer() {
     let provider = Arc::new(ScriptedProvider::new(script));
     setup.embedded = Some((model("test/one"), provider));
     let mut answer = String::new();
-    let outcome = embed::ask(setup, "What does it do?", |piece| answer.push_str(piece)).await;
+    let outcome = embed::ask(setup, "What does it do?", |delta| answer.push_str(delta)).await;
     assert_eq!(outcome.expect("an answer"), RunOutcome::Completed);
     assert_eq!(answer, "it grows willows");
     assert_eq!(home.sessions().len(), 1);
 }
 
 #[tokio::test]
-async fn a_small_editor_runs_a_turn() {
+async fn editor_example_runs_a_turn() {
     let home = Home::new();
     let call = json!({"tool": "write", "arguments": {"file_path": "made.txt", "content": "x"}});
     let turns = json!([
@@ -52,36 +52,36 @@ async fn a_small_editor_runs_a_turn() {
         ],
         ..Invocation::new(env!("CARGO_BIN_EXE_osier"), arguments)
     };
-    let mut heard = Vec::new();
-    let say = |text: &str| heard.push(text.to_owned());
-    let reason = editor::converse(&agent, &home.work(), "Make it", say).await;
-    assert_eq!(reason.expect("an end"), "end_turn");
-    assert_eq!(heard, ["write made.txt", "done"]);
+    let mut printed = Vec::new();
+    let print = |text: &str| printed.push(text.to_owned());
+    let reason = editor::converse(&agent, &home.work(), "Make it", print).await;
+    assert_eq!(reason.expect("a stop reason"), "end_turn");
+    assert_eq!(printed, ["write made.txt", "done"]);
     assert!(home.work().join("made.txt").exists());
 }
 
 #[tokio::test]
-async fn a_program_without_a_person_asks_a_server() {
+async fn headless_example_prints_the_answer_of_a_server() {
     let home = Home::new();
     let turns = json!([{"steps": [{"text": "it grows "}, {"text": "willows"}]}]);
     home.file("model.json", json!({"turns": turns}).to_string());
-    let words = [
+    let arguments = [
         "serve",
         "--listen",
         "127.0.0.1:0",
         "--model",
         "script/model.json",
     ];
-    let mut server = home.cli().args(words).start();
-    let line = server.line().expect("a line that says where it listens");
-    let place = line
+    let mut server = home.cli().args(arguments).start();
+    let line = server.line().expect("a URL");
+    let access = line
         .strip_prefix("http://")
         .and_then(|rest| rest.split_once("/#token="));
-    let place = place.expect("an address and a token");
+    let access = access.expect("an address and a token");
     let mut answer = String::new();
-    let outcome = headless::ask(place, "What does it do?", |piece| answer.push_str(piece)).await;
+    let outcome = headless::ask(access, "What does it do?", |delta| answer.push_str(delta)).await;
     assert_eq!(outcome.expect("an answer"), "\"completed\"");
     assert_eq!(answer, "it grows willows");
-    let wrong = headless::ask((place.0, "wrong"), "What?", |_| ()).await;
+    let wrong = headless::ask((access.0, "wrong"), "What?", |_| ()).await;
     assert!(wrong.is_err_and(|error| error.to_string().contains("unauthorized")));
 }

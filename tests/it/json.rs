@@ -162,7 +162,7 @@ fn a_second_signal_ends_a_program_that_waits_for_input() {
 }
 
 #[test]
-fn a_line_that_is_not_understood_is_answered_and_nothing_else_happens() {
+fn an_invalid_input_line_causes_an_error_event_only() {
     let home = Home::new();
     let turns = json!([{"steps": [{"text": "hello"}]}]);
     let mut running = home.scripted(&turns).arg("--json").start();
@@ -178,8 +178,8 @@ fn a_line_that_is_not_understood_is_answered_and_nothing_else_happens() {
         let answered = running.until(|event| event["type"] == "error");
         let error = answered.last().unwrap();
         let message = error["message"].as_str().unwrap();
-        let told = format!("this input line was not understood: {reason}");
-        assert!(message.starts_with(&told), "{message}");
+        let expected = format!("invalid input line: {reason}");
+        assert!(message.starts_with(&expected), "{message}");
         assert_eq!(
             error["hint"],
             r#"send {"type":"message","content":"…"}, {"type":"interrupt"} or {"type":"answer","id":"…","answer":{…}}"#

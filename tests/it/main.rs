@@ -47,6 +47,7 @@ mod sandbox;
 mod searching;
 mod serve;
 mod sessions;
+mod shells;
 mod subagents;
 mod support;
 mod tls;

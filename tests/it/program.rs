@@ -1,4 +1,4 @@
-//! The real binary without a screen: answers, exit codes, JSON lines, bad input, crashes.
+//! The real binary without a screen: answers, exit codes, JSON lines, invalid input, crashes.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -132,7 +132,7 @@ fn said(session: &[Value]) -> Vec<(String, String)> {
 const HELLO: &str = r#"{"repeat": true, "steps": [{"text": "hello"}]}"#;
 
 #[test]
-fn the_answer_and_nothing_else_is_printed() {
+fn print_mode_prints_only_the_answer() {
     let place = Place::new();
     place.script(
         r#"{"steps": [{"text": "looking"}, {"tool": "bash", "arguments": {"command": "echo out"}}]},
@@ -163,7 +163,7 @@ fn the_answer_and_nothing_else_is_printed() {
 }
 
 #[test]
-fn a_session_is_continued_and_nothing_is_stored_when_told_so() {
+fn continue_resumes_the_session_and_no_session_stores_nothing() {
     let place = Place::new();
     place.script(HELLO);
     assert_eq!(
@@ -187,7 +187,7 @@ fn a_session_is_continued_and_nothing_is_stored_when_told_so() {
 }
 
 #[test]
-fn pipes_and_files_stand_before_the_prompt() {
+fn piped_text_and_files_go_before_the_prompt() {
     let place = Place::new();
     place.script(HELLO).write("work/notes.txt", "noted");
     let args = ["-p", "--model", "script/s.json", "@notes.txt", "do it"];
@@ -199,7 +199,7 @@ fn pipes_and_files_stand_before_the_prompt() {
 }
 
 #[test]
-fn failures_have_their_exit_codes_and_one_clear_line() {
+fn failures_have_an_exit_code_and_one_line() {
     let place = Place::new();
     place.script(r#"{"steps": [{"fail": {"type": "model_error", "message": "it broke", "retryable": false}}]}"#);
     let ran = place.run(&["-p", "--model", "script/s.json", "go"]);
@@ -212,7 +212,7 @@ fn failures_have_their_exit_codes_and_one_clear_line() {
         (
             vec!["--modle", "x"],
             None,
-            "osier: unexpected argument '--modle' found; a similar argument exists: '--model'; `osier --help` lists every flag\n",
+            "osier: unknown argument `--modle`; did you mean `--model`?\n",
         ),
         (
             vec!["-p", "--model", "zzz/qqq", "go"],
@@ -227,12 +227,12 @@ fn failures_have_their_exit_codes_and_one_clear_line() {
         (
             vec!["-p", "--thinking", "hard", "go"],
             None,
-            "osier: invalid value 'hard' for '--thinking <LEVEL>': the levels are off, minimal, low, medium, high, xhigh, max; `osier --help` lists every flag\n",
+            "osier: unknown value `hard` for `--thinking <LEVEL>`; expected one of `off`, `minimal`, `low`, `medium`, `high`, `xhigh`, `max`; see `osier --help`\n",
         ),
         (
             vec!["-p", "--cwd", "nowhere", "go"],
             None,
-            "osier: `--cwd nowhere` cannot be used: No such file or directory (os error 2)\n",
+            "osier: cannot use `--cwd nowhere`: No such file or directory (os error 2)\n",
         ),
         (
             vec!["-p", "@none.txt"],
@@ -242,12 +242,12 @@ fn failures_have_their_exit_codes_and_one_clear_line() {
         (
             vec!["-p"],
             None,
-            "osier: there is nothing to do: give a prompt, or pipe one in\n",
+            "osier: no prompt; pass one as an argument or on standard input\n",
         ),
         (
             vec!["-p", "go"],
             Some(&b"\xff\xfe\x00"[..]),
-            "osier: standard input is not text: name the file as @FILE instead\n",
+            "osier: standard input is not text; pass the file as `@FILE`\n",
         ),
         (
             vec!["-p", "--resume", "0000", "go"],
@@ -265,7 +265,7 @@ fn failures_have_their_exit_codes_and_one_clear_line() {
 }
 
 #[test]
-fn broken_files_are_told_by_line_and_the_rest_works() {
+fn invalid_files_are_reported_with_their_line() {
     let place = Place::new();
     place
         .script(HELLO)
@@ -294,7 +294,7 @@ fn broken_files_are_told_by_line_and_the_rest_works() {
 }
 
 #[test]
-fn json_lines_go_in_and_out() {
+fn json_mode_reads_and_writes_json_lines() {
     let place = Place::new();
     place.script(HELLO);
     let input = b"{\"type\":\"message\",\"content\":\"hi\"}\nnonsense\n";
@@ -353,7 +353,7 @@ fn an_interrupt_line_stops_the_run() {
 }
 
 #[test]
-fn a_killed_answer_comes_back_and_what_was_acknowledged_is_there() {
+fn a_partial_answer_is_restored_after_sigkill() {
     let place = Place::new();
     place.script(
         r#"{"steps": [{"tool": "bash", "arguments": {"command": "echo kept"}}]},
@@ -390,7 +390,7 @@ fn a_killed_answer_comes_back_and_what_was_acknowledged_is_there() {
 }
 
 #[test]
-fn a_second_process_is_told_who_has_the_session() {
+fn a_session_open_in_another_process_is_an_error() {
     let place = Place::new();
     place.script(r#"{"steps": [{"text": "begun"}, {"wait": 600000}]}"#);
     let mut first = place
@@ -427,7 +427,7 @@ fn a_second_process_is_told_who_has_the_session() {
 }
 
 #[test]
-fn a_server_that_is_no_model_is_told_as_such() {
+fn a_response_that_is_not_a_model_response_is_an_error() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let server = std::thread::spawn(move || {
@@ -465,7 +465,7 @@ fn a_server_that_is_no_model_is_told_as_such() {
 }
 
 #[test]
-fn the_tour_finds_mends_and_proves_in_a_scratch_copy() {
+fn the_demo_fixes_a_scratch_copy_only() {
     let place = Place::new();
     let ran = place.run(&["--json", "--model", "demo/tour", "show me"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
@@ -499,7 +499,7 @@ fn the_tour_finds_mends_and_proves_in_a_scratch_copy() {
     );
     assert!(ran.stdout.contains("not a language model"));
     let left: Vec<_> = std::fs::read_dir(place.work()).unwrap().collect();
-    assert_eq!(left.len(), 0, "the tour touched the working directory");
+    assert_eq!(left.len(), 0, "the demo changed the working directory");
 }
 
 fn wait_for(lines: &mut impl Iterator<Item = std::io::Result<String>>, wanted: &str) {

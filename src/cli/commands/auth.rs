@@ -1,4 +1,4 @@
-//! `osier auth`: signing in and out, and what there is. Never prints a key.
+//! `osier auth`: signs in and out, and shows which providers have a key. Never prints a key.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead as _, IsTerminal as _, Write};
@@ -15,24 +15,24 @@ use osier_llm::auth::{Method, Progress};
 use osier_session::accounts::{Account, AccountSource, Accounts};
 use osier_settings::Settings;
 
-/// Why there is no new credential.
-enum Failed {
-    Told(String),
+/// Why a login failed.
+enum LoginError {
+    Message(String),
     Interrupted,
 }
 
-/// Answers one `osier auth` command.
+/// Runs an `osier auth` command.
 ///
 /// # Errors
-/// One sentence: the command cannot be understood or the store cannot be read.
+/// The provider is unknown, or the credentials cannot be read.
 pub(in crate::cli) fn run(
-    what: &AuthCommand,
+    command: &AuthCommand,
     (folders, settings): (&Folders, &Settings),
     environment: &BTreeMap<String, String>,
     out: &mut dyn Write,
 ) -> Result<Exit, String> {
     let accounts = Accounts::load(folders, settings, environment);
-    match what {
+    match command {
         AuthCommand::Status { provider: None } => status(&accounts, out),
         AuthCommand::Status {
             provider: Some(name),
@@ -45,39 +45,42 @@ pub(in crate::cli) fn run(
 fn status(accounts: &Accounts, out: &mut dyn Write) -> Result<Exit, String> {
     let all = accounts.list();
     let all = all.map_err(|error| format!("{error}; {}", error.hint()))?;
-    let there: Vec<&Account> = all
+    let available: Vec<&Account> = all
         .iter()
         .filter(|account| account.source != AccountSource::Nothing)
         .collect();
-    let width = there
+    let width = available
         .iter()
         .map(|account| account.provider.len())
         .max()
         .unwrap_or(0);
-    for account in &there {
-        say(
+    for account in &available {
+        print_line(
             out,
-            &format!("{:<width$}  {}", account.provider, line(account)),
+            &format!("{:<width$}  {}", account.provider, status_text(account)),
         )?;
     }
-    if there.is_empty() {
-        say(
+    if available.is_empty() {
+        print_line(
             out,
-            "no provider has a key: `osier auth login PROVIDER` gives it one",
+            "no provider has a key; add one with `osier auth login PROVIDER`",
         )?;
     }
     Ok(Exit::Success)
 }
 
 fn status_of(account: &Account, out: &mut dyn Write) -> Result<Exit, String> {
-    say(out, &format!("{}  {}", account.provider, line(account)))?;
+    print_line(
+        out,
+        &format!("{}  {}", account.provider, status_text(account)),
+    )?;
     Ok(match account.source {
         AccountSource::Nothing => Exit::Failure,
         _ => Exit::Success,
     })
 }
 
-fn line(account: &Account) -> String {
+fn status_text(account: &Account) -> String {
     let described = account.described();
     match account.renewal(clock::now_ms()) {
         Some(renewal) => format!("{described}, {renewal}"),
@@ -88,22 +91,24 @@ fn line(account: &Account) -> String {
 fn logout(accounts: &Accounts, provider: &str, out: &mut dyn Write) -> Result<Exit, String> {
     let removed = runtime()?.block_on(accounts.remove(provider));
     if removed.map_err(|error| error.whole())? {
-        let left = match accounts.get(provider).map(|account| account.source) {
-            Ok(AccountSource::Variable { name }) => format!("; ${name} still gives it a key"),
+        let remaining = match accounts.get(provider).map(|account| account.source) {
+            Ok(AccountSource::Variable { name }) => {
+                format!("; the variable `{name}` still sets a key")
+            }
             Ok(AccountSource::ModelsFile | AccountSource::Command) => {
-                "; models.json still gives it a key".to_owned()
+                "; `models.json` still sets a key".to_owned()
             }
             _ => String::new(),
         };
-        say(out, &format!("signed out of `{provider}`{left}"))?;
+        print_line(out, &format!("signed out of `{provider}`{remaining}"))?;
         return Ok(Exit::Success);
     }
-    // A name that cannot be right is a mistake of its own.
+    // An unknown name is an error.
     let account = accounts.get(provider)?;
-    say(
+    print_line(
         out,
         &format!(
-            "nothing is stored for `{provider}` ({})",
+            "no stored credentials for `{provider}` ({})",
             account.described()
         ),
     )?;
@@ -115,12 +120,12 @@ fn login(accounts: &Accounts, args: &LoginArgs, out: &mut dyn Write) -> Result<E
     let name = match &args.provider {
         Some(name) => name.clone(),
         None if terminal => ask_provider(accounts, out)?,
-        None => return Err("name a provider: `osier auth login openrouter`".to_owned()),
+        None => return Err("no provider; name one, as in `osier auth login openrouter`".to_owned()),
     };
     let account = accounts.get(&name)?;
     let method = args.device.then_some(Method::Device);
-    let by_key = args.key || (account.methods.is_empty() && method.is_none());
-    let outcome = if by_key {
+    let with_key = args.key || (account.methods.is_empty() && method.is_none());
+    let outcome = if with_key {
         store_key(accounts, &account, terminal, out)?
     } else {
         runtime()?.block_on(sign_in(accounts, &account, method, out))
@@ -128,12 +133,15 @@ fn login(accounts: &Accounts, args: &LoginArgs, out: &mut dyn Write) -> Result<E
     match outcome {
         Ok(()) => {
             let account = accounts.get(&name)?;
-            say(out, &format!("{}: {}", account.provider, line(&account)))?;
+            print_line(
+                out,
+                &format!("{}: {}", account.provider, status_text(&account)),
+            )?;
             Ok(Exit::Success)
         }
-        Err(Failed::Interrupted) => Ok(Exit::Interrupted),
-        Err(Failed::Told(message)) => {
-            // A closed standard error leaves nobody to tell.
+        Err(LoginError::Interrupted) => Ok(Exit::Interrupted),
+        Err(LoginError::Message(message)) => {
+            // A failed write to standard error cannot be reported.
             let _ = writeln!(io::stderr(), "osier: {message}");
             Ok(Exit::Failure)
         }
@@ -144,70 +152,70 @@ fn ask_provider(accounts: &Accounts, out: &mut dyn Write) -> Result<String, Stri
     let all = accounts.list();
     let all = all.map_err(|error| format!("{error}; {}", error.hint()))?;
     for account in &all {
-        let way = if account.methods.is_empty() {
+        let method = if account.methods.is_empty() {
             "key"
         } else {
             "sign-in or key"
         };
-        say(
+        print_line(
             out,
-            &format!("  {:<16} {} ({way})", account.provider, account.label),
+            &format!("  {:<16} {} ({method})", account.provider, account.label),
         )?;
     }
     prompt(out, "Provider: ")?;
     read_line()
         .filter(|line| !line.is_empty())
-        .ok_or_else(|| "no provider was named".to_owned())
+        .ok_or_else(|| "no provider".to_owned())
 }
 
-/// Takes a key from the terminal, unseen, or from a pipe.
+/// Stores a key from the terminal, without echo, or from a pipe.
 fn store_key(
     accounts: &Accounts,
     account: &Account,
     terminal: bool,
     out: &mut dyn Write,
-) -> Result<Result<(), Failed>, String> {
+) -> Result<Result<(), LoginError>, String> {
     let key = if terminal {
-        let question = format!("Key of {} (not shown): ", account.label);
+        let question = format!("API key for {} (hidden): ", account.label);
         match runtime()?.block_on(hidden_line(&question, out)) {
             Ok(line) => line,
-            Err(failed) => return Ok(Err(failed)),
+            Err(error) => return Ok(Err(error)),
         }
     } else {
         read_line()
     };
     let Some(key) = key.filter(|key| !key.is_empty()) else {
         return Err(format!(
-            "no key was given: type it, or pipe it in as in `pass show {0} | osier auth login {0}`",
+            "no key; type it or pipe it in, as in `pass show {0} | osier auth login {0}`",
             account.provider
         ));
     };
     if key.chars().any(char::is_control) {
-        return Err("the key holds control characters: copy it again".to_owned());
+        return Err("the key contains control characters; copy it again".to_owned());
     }
     let stored = runtime()?.block_on(accounts.store_key(&account.provider, &key));
-    Ok(stored.map_err(|error| Failed::Told(error.whole())))
+    Ok(stored.map_err(|error| LoginError::Message(error.whole())))
 }
 
-/// Asks for a line that is not shown. Ctrl+C is waited for as well: ending by it there and then would
-/// leave the terminal without its echo.
-async fn hidden_line(question: &str, out: &mut dyn Write) -> Result<Option<String>, Failed> {
+/// Reads a line without echo. Handles Ctrl+C itself, because exiting at once would leave the terminal without
+/// echo.
+async fn hidden_line(question: &str, out: &mut dyn Write) -> Result<Option<String>, LoginError> {
     let interrupt = signal(SignalKind::interrupt());
-    let mut interrupt = interrupt.map_err(|error| Failed::Told(error.to_string()))?;
-    // Before the question is asked: whoever sees it may type.
-    let hidden = Hidden::begin();
-    prompt(out, question).map_err(Failed::Told)?;
+    let mut interrupt = interrupt.map_err(|error| LoginError::Message(error.to_string()))?;
+    // Before the prompt: the user may type as soon as it is visible.
+    let echo_off = EchoOff::new();
+    prompt(out, question).map_err(LoginError::Message)?;
     let (send, line) = oneshot::channel();
     std::thread::spawn(move || {
-        // Nobody waits for it after an interrupt.
+        // The receiver is dropped after an interrupt.
         let _ = send.send(read_line());
     });
     let outcome = tokio::select! {
         line = line => Ok(line.ok().flatten()),
-        _ = interrupt.recv() => Err(Failed::Interrupted),
+        _ = interrupt.recv() => Err(LoginError::Interrupted),
     };
-    drop(hidden);
-    say(out, "").map_err(Failed::Told)?;
+    drop(echo_off);
+    print_line(out, "").map_err(LoginError::Message)?;
     outcome
 }
 
@@ -216,9 +224,9 @@ async fn sign_in(
     account: &Account,
     method: Option<Method>,
     out: &mut dyn Write,
-) -> Result<(), Failed> {
+) -> Result<(), LoginError> {
     let (send, mut typed) = mpsc::unbounded_channel();
-    // A thread of its own: reading a line cannot be given up, and must not hold the end up.
+    // In a thread: a blocking read cannot be cancelled and must not delay the exit.
     std::thread::spawn(move || {
         while let Some(line) = read_line() {
             if send.send(line).is_err() {
@@ -226,19 +234,19 @@ async fn sign_in(
             }
         }
     });
-    let (tell, mut told) = mpsc::unbounded_channel();
-    let mut tell = move |progress| {
-        // The reader outlives the sign-in.
-        let _ = tell.send(progress);
+    let (sender, mut events) = mpsc::unbounded_channel();
+    let mut report = move |progress| {
+        // The receiver outlives the login.
+        let _ = sender.send(progress);
     };
-    let signing = accounts.sign_in(&account.provider, method, &mut typed, &mut tell);
+    let signing = accounts.sign_in(&account.provider, method, &mut typed, &mut report);
     tokio::pin!(signing);
     loop {
         let progress = tokio::select! {
             biased;
-            Some(progress) = told.recv() => progress,
+            Some(progress) = events.recv() => progress,
             outcome = &mut signing => {
-                return outcome.map_err(|error| Failed::Told(error.whole()));
+                return outcome.map_err(|error| LoginError::Message(error.whole()));
             }
         };
         if let Progress::Started {
@@ -249,32 +257,32 @@ async fn sign_in(
         {
             accounts.open_browser(url).await;
         }
-        for line in explained(&progress) {
-            say(out, &line).map_err(Failed::Told)?;
+        for line in progress_lines(&progress) {
+            print_line(out, &line).map_err(LoginError::Message)?;
         }
     }
 }
 
-fn explained(progress: &Progress) -> Vec<String> {
+fn progress_lines(progress: &Progress) -> Vec<String> {
     match progress {
         Progress::Refused { message } => vec![format!("! {message}")],
         Progress::Started { url, user_code, .. } => match user_code {
             Some(code) => vec![
-                "Open this address, on any device:".to_owned(),
+                "Open this URL on any device:".to_owned(),
                 format!("  {url}"),
-                format!("and type this code: {code}"),
+                format!("and enter this code: {code}"),
             ],
             None => vec![
-                "Open this address in a browser:".to_owned(),
+                "Open this URL in a browser:".to_owned(),
                 format!("  {url}"),
-                "If the browser is on another machine, paste the address it ends at here."
+                "If the browser is on another machine, paste the final URL of the browser here."
                     .to_owned(),
             ],
         },
     }
 }
 
-/// One line of standard input without its end; `None` at the end of the input.
+/// Reads one line of standard input, trimmed; `None` at the end of the input.
 fn read_line() -> Option<String> {
     let mut line = String::new();
     match io::stdin().lock().read_line(&mut line) {
@@ -283,7 +291,7 @@ fn read_line() -> Option<String> {
     }
 }
 
-fn say(out: &mut dyn Write, line: &str) -> Result<(), String> {
+fn print_line(out: &mut dyn Write, line: &str) -> Result<(), String> {
     let written = writeln!(out, "{line}").and_then(|()| out.flush());
     written.map_err(|error| error.to_string())
 }
@@ -293,28 +301,28 @@ fn prompt(out: &mut dyn Write, text: &str) -> Result<(), String> {
     written.map_err(|error| error.to_string())
 }
 
-/// A terminal that does not show what is typed, until it is dropped.
-struct Hidden(Option<Termios>);
+/// Disables the echo of the terminal until it is dropped.
+struct EchoOff(Option<Termios>);
 
-impl Hidden {
-    fn begin() -> Self {
-        let Ok(before) = tcgetattr(io::stdin()) else {
+impl EchoOff {
+    fn new() -> Self {
+        let Ok(original) = tcgetattr(io::stdin()) else {
             return Self(None);
         };
-        let mut quiet = before.clone();
+        let mut quiet = original.clone();
         quiet.local_modes -= LocalModes::ECHO;
         match tcsetattr(io::stdin(), OptionalActions::Flush, &quiet) {
-            Ok(()) => Self(Some(before)),
+            Ok(()) => Self(Some(original)),
             Err(_) => Self(None),
         }
     }
 }
 
-impl Drop for Hidden {
+impl Drop for EchoOff {
     fn drop(&mut self) {
-        if let Some(before) = &self.0 {
-            // A terminal that is gone needs no echo.
-            let _ = tcsetattr(io::stdin(), OptionalActions::Now, before);
+        if let Some(original) = &self.0 {
+            // A closed terminal needs no echo.
+            let _ = tcsetattr(io::stdin(), OptionalActions::Now, original);
         }
     }
 }
@@ -323,5 +331,5 @@ fn runtime() -> Result<tokio::runtime::Runtime, String> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| format!("the runtime cannot start: {error}"))
+        .map_err(|error| format!("cannot start the async runtime: {error}"))
 }

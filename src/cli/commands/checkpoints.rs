@@ -1,4 +1,4 @@
-//! `osier checkpoints`: looks after the recorded states of files.
+//! `osier checkpoints`: manages the recorded states of files.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -10,27 +10,27 @@ use osier_checkpoint::{PruneOptions, Pruned, prune};
 
 #[derive(Debug, Clone, Copy, Subcommand)]
 pub(in crate::cli) enum CheckpointsCommand {
-    /// Remove the states that no session of this data directory needs any more
+    /// Remove the checkpoints that no session needs
     Prune {
-        /// MB that may stay: the states of the sessions used longest ago go until it fits
+        /// Keep at most this many MB: remove the checkpoints of the least recently used sessions first
         #[arg(long, value_name = "MB")]
         limit: Option<u64>,
-        /// Say what would go and remove nothing
+        /// Print what would be removed, without removing it
         #[arg(long)]
         dry_run: bool,
     },
 }
 
-/// Prunes and says what that came to. The error is for whoever reads the output and has gone.
+/// Prunes the checkpoints and prints the result. The error is a failed write to `out`.
 pub(in crate::cli) fn run(
-    what: &CheckpointsCommand,
+    command: &CheckpointsCommand,
     data: &Path,
-    usual: Option<u64>,
+    default_limit: Option<u64>,
     out: &mut dyn Write,
 ) -> io::Result<Exit> {
-    let CheckpointsCommand::Prune { limit, dry_run } = *what;
+    let CheckpointsCommand::Prune { limit, dry_run } = *command;
     let limit = limit
-        .or(usual)
+        .or(default_limit)
         .map(|megabytes| megabytes.saturating_mul(1_000_000));
     let options = PruneOptions {
         limit,
@@ -55,14 +55,14 @@ pub(in crate::cli) fn run(
     };
     writeln!(
         out,
-        "{verb}: {removed} objects, {}; kept: {kept} objects, {}, for {sessions} sessions",
+        "{verb}: {removed} objects, {}; remaining: {kept} objects, {}, for {sessions} sessions",
         size(removed_bytes),
         size(kept_bytes)
     )?;
     if forgotten > 0 {
         writeln!(
             out,
-            "the limit left no room for the states of {forgotten} sessions"
+            "the limit excludes the checkpoints of {forgotten} sessions"
         )?;
     }
     Ok(Exit::Success)

@@ -1,4 +1,4 @@
-//! `osier config`: where the files are, what can be set, what is wrong with them.
+//! `osier config`: prints the paths, the settings and the errors of the configuration.
 
 use std::io::{self, Write};
 
@@ -8,14 +8,14 @@ use osier_base::folders::Folders;
 use osier_base::problem::Problem;
 use osier_settings::SETTINGS;
 
-/// Answers one `osier config` command. `problems` are all that loading found.
+/// Runs an `osier config` command. `problems` are the errors of the configuration files.
 pub(in crate::cli) fn run(
-    what: ConfigCommand,
+    command: ConfigCommand,
     folders: &Folders,
     problems: &[Problem],
     out: &mut dyn Write,
 ) -> io::Result<Exit> {
-    match what {
+    match command {
         ConfigCommand::Path => {
             let rows = [
                 ("settings", folders.settings()),
@@ -47,7 +47,7 @@ pub(in crate::cli) fn run(
             if !problems.is_empty() {
                 return Ok(Exit::Failure);
             }
-            writeln!(out, "nothing is wrong")?;
+            writeln!(out, "no errors")?;
         }
     }
     Ok(Exit::Success)

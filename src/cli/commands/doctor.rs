@@ -1,5 +1,5 @@
-//! `osier doctor`: what osier finds here, and what to do about what is wrong. Asks no network, starts no
-//! server, changes nothing.
+//! `osier doctor`: checks the environment and suggests fixes. Uses no network, starts no server and changes
+//! nothing.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -18,319 +18,332 @@ use osier_term::picture::{Around, Protocol};
 use osier_term::terminal::{Host, TerminalKind, ask, size};
 use osier_term::theme::ColourDepth;
 
-/// What is looked at.
-pub(in crate::cli) struct Place<'a> {
+/// The configuration and environment to check.
+pub(in crate::cli) struct DoctorContext<'a> {
     pub folders: &'a Folders,
     pub settings: &'a Settings,
     pub environment: &'a BTreeMap<String, String>,
     pub cwd: &'a Path,
-    /// All that loading found.
+    /// The errors of the configuration files.
     pub problems: &'a [Problem],
-    /// The model a session would start with.
+    /// The model of a new session.
     pub model: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
-    Good,
-    /// It works, less well than it could.
-    Less,
-    Bad,
+enum Status {
+    Ok,
+    /// It works, but something could be better.
+    Warning,
+    Error,
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug)]
-struct Finding {
-    about: &'static str,
-    verdict: Verdict,
+struct Check {
+    name: &'static str,
+    status: Status,
     text: String,
-    /// What to do; empty when there is nothing to mend.
-    mend: &'static str,
+    /// What to do; empty when nothing is wrong.
+    suggestion: &'static str,
 }
 
-fn good(about: &'static str, text: impl Into<String>) -> Finding {
+fn passed(name: &'static str, text: impl Into<String>) -> Check {
     let text = text.into();
-    Finding {
-        about,
-        verdict: Verdict::Good,
+    Check {
+        name,
+        status: Status::Ok,
         text,
-        mend: "",
+        suggestion: "",
     }
 }
 
-fn less(about: &'static str, text: impl Into<String>, mend: &'static str) -> Finding {
+fn warning(name: &'static str, text: impl Into<String>, suggestion: &'static str) -> Check {
     let text = text.into();
-    Finding {
-        about,
-        verdict: Verdict::Less,
+    Check {
+        name,
+        status: Status::Warning,
         text,
-        mend,
+        suggestion,
     }
 }
 
-fn bad(about: &'static str, text: impl Into<String>, mend: &'static str) -> Finding {
+fn failed(name: &'static str, text: impl Into<String>, suggestion: &'static str) -> Check {
     let text = text.into();
-    Finding {
-        about,
-        verdict: Verdict::Bad,
+    Check {
+        name,
+        status: Status::Error,
         text,
-        mend,
+        suggestion,
     }
 }
 
-/// Looks at everything and prints it. A failure when something does not work.
-pub(in crate::cli) async fn run(place: &Place<'_>, out: &mut dyn Write) -> io::Result<Exit> {
-    let mut kind = TerminalKind::detect(|name| place.environment.get(name).cloned());
-    let answers = ask(&kind);
-    for reply in answers.iter().flatten() {
+/// Runs and prints all checks. Fails when one of them reports an error.
+pub(in crate::cli) async fn run(
+    context: &DoctorContext<'_>,
+    out: &mut dyn Write,
+) -> io::Result<Exit> {
+    let mut kind = TerminalKind::detect(|name| context.environment.get(name).cloned());
+    let replies = ask(&kind);
+    for reply in replies.iter().flatten() {
         if let TerminalReply::Version(name) = reply {
             kind.call(name);
         }
     }
-    let around = match kind.host {
+    let outer = match kind.host {
         Host::Tmux => Some(Around::ask().await),
         _ => None,
     };
-    let findings = [
-        terminal(&kind, place),
-        colour(&kind, place),
-        keyboard(&kind, place, answers.as_deref()),
-        screen(&kind, answers.as_deref()),
-        pictures(answers.as_deref(), around),
-        clipboard(&kind, place),
-        git(place).await,
-        sandbox(place).await,
-        providers(place),
-        model(place),
-        sessions(place),
-        files(place),
+    let checks = [
+        terminal(&kind, context),
+        colour(&kind, context),
+        keyboard(&kind, context, replies.as_deref()),
+        screen(&kind, replies.as_deref()),
+        images(replies.as_deref(), outer),
+        clipboard(&kind, context),
+        git(context).await,
+        sandbox(context).await,
+        providers(context),
+        model(context),
+        sessions(context),
+        files(context),
     ];
-    for finding in &findings {
-        let mark = match finding.verdict {
-            Verdict::Good => "ok",
-            Verdict::Less => "--",
-            Verdict::Bad => "!!",
+    for check in &checks {
+        let mark = match check.status {
+            Status::Ok => "ok",
+            Status::Warning => "--",
+            Status::Error => "!!",
         };
-        writeln!(out, "{mark} {:<10} {}", finding.about, finding.text)?;
-        if !finding.mend.is_empty() {
-            writeln!(out, "   {:<10} {}", "", finding.mend)?;
+        writeln!(out, "{mark} {:<10} {}", check.name, check.text)?;
+        if !check.suggestion.is_empty() {
+            writeln!(out, "   {:<10} {}", "", check.suggestion)?;
         }
     }
-    let works = findings
-        .iter()
-        .all(|finding| finding.verdict != Verdict::Bad);
+    let works = checks.iter().all(|check| check.status != Status::Error);
     Ok(if works { Exit::Success } else { Exit::Failure })
 }
 
-fn terminal(kind: &TerminalKind, place: &Place<'_>) -> Finding {
-    let about = "terminal";
+fn terminal(kind: &TerminalKind, context: &DoctorContext<'_>) -> Check {
+    let name = "terminal";
     let variable = |name: &str| {
-        place
+        context
             .environment
             .get(name)
             .map_or("not set", String::as_str)
     };
-    let shown = size();
+    let size = size();
     let host = match kind.host {
         Host::Emulator => "",
         Host::Tmux => ", in tmux",
         Host::Screen => ", in screen",
-        Host::Console => ", the console of Linux",
-        Host::Dumb => ", without a cursor that moves",
+        Host::Console => ", Linux console",
+        Host::Dumb => ", without cursor movement",
     };
     let remote = if kind.remote { ", over SSH" } else { "" };
     let text = format!(
         "TERM={}, {}x{}{host}{remote}",
         variable("TERM"),
-        shown.width,
-        shown.height
+        size.width,
+        size.height
     );
     match kind.host {
-        Host::Dumb => bad(
-            about,
+        Host::Dumb => failed(
+            name,
             text,
-            "set TERM to what your terminal is, e.g. xterm-256color; `osier -p` works here",
+            "set `TERM` to your terminal, for example `xterm-256color`; `osier -p` works without it",
         ),
-        _ if shown.width < 40 || shown.height < 10 => bad(about, text, "make it 40x10 or larger"),
-        _ if kind.limited => less(
-            about,
+        _ if size.width < 40 || size.height < 10 => {
+            failed(name, text, "enlarge the terminal to at least 40x10")
+        }
+        _ if kind.limited => warning(
+            name,
             text,
-            "with TERM=xterm-256color less is drawn anew, if your terminal is one",
+            "if your terminal is compatible with xterm, set `TERM=xterm-256color` for fewer redraws",
         ),
-        Host::Screen => less(
-            about,
+        Host::Screen => warning(
+            name,
             text,
-            "tmux passes on colours, links and the clipboard; screen does not",
+            "use tmux for colours, links and the clipboard; screen does not support them",
         ),
-        _ => good(about, text),
+        _ => passed(name, text),
     }
 }
 
-fn colour(kind: &TerminalKind, place: &Place<'_>) -> Finding {
-    let about = "colour";
-    let is_off = place
+fn colour(kind: &TerminalKind, context: &DoctorContext<'_>) -> Check {
+    let name = "colour";
+    let is_off = context
         .environment
         .get("NO_COLOR")
         .is_some_and(|value| !value.is_empty());
     match kind.depth {
-        ColourDepth::True => good(about, "16 million"),
-        ColourDepth::None if is_off => good(
-            about,
-            "none, as NO_COLOR asks; bold and reversed text tells what colours would",
+        ColourDepth::True => passed(name, "16 million colours"),
+        ColourDepth::None if is_off => passed(
+            name,
+            "off, set by `NO_COLOR`; osier uses bold and reversed text",
         ),
-        ColourDepth::None => less(about, "none", "set TERM to a terminal with colours"),
-        ColourDepth::Indexed if kind.host == Host::Tmux => less(
-            about,
-            "256",
-            "for all colours: `set -as terminal-features \",*:RGB\"` in ~/.tmux.conf and COLORTERM=truecolor",
+        ColourDepth::None => warning(name, "no colours", "set `TERM` to a terminal with colours"),
+        ColourDepth::Indexed if kind.host == Host::Tmux => warning(
+            name,
+            "256 colours",
+            "for 16 million, add `set -as terminal-features \",*:RGB\"` to ~/.tmux.conf and set `COLORTERM=truecolor`",
         ),
-        ColourDepth::Indexed => less(about, "256", "if it shows more, set COLORTERM=truecolor"),
-        ColourDepth::Ansi => less(
-            about,
-            "16",
-            "if it shows more, set TERM=xterm-256color or COLORTERM=truecolor",
+        ColourDepth::Indexed => warning(
+            name,
+            "256 colours",
+            "if your terminal supports more, set `COLORTERM=truecolor`",
+        ),
+        ColourDepth::Ansi => warning(
+            name,
+            "16 colours",
+            "if your terminal supports more, set `TERM=xterm-256color` or `COLORTERM=truecolor`",
         ),
     }
 }
 
-fn keyboard(kind: &TerminalKind, place: &Place<'_>, answers: Option<&[TerminalReply]>) -> Finding {
-    let about = "keyboard";
-    let keymap = format!("keymap `{}`", place.settings.keymap);
+fn keyboard(
+    kind: &TerminalKind,
+    context: &DoctorContext<'_>,
+    replies: Option<&[TerminalReply]>,
+) -> Check {
+    let name = "keyboard";
+    let keymap = format!("keymap `{}`", context.settings.keymap);
     let is_kitty = |reply: &TerminalReply| matches!(reply, TerminalReply::KeyboardFlags(_));
-    if answers.is_some_and(|replies| replies.iter().any(is_kitty)) {
-        return good(
-            about,
-            format!("{keymap}; the Kitty protocol: every key can be told"),
+    if replies.is_some_and(|replies| replies.iter().any(is_kitty)) {
+        return passed(
+            name,
+            format!("{keymap}; Kitty keyboard protocol, all keys work"),
         );
     }
-    if answers.is_some_and(has_answered) && kind.host == Host::Emulator {
-        return less(
-            about,
-            format!("{keymap}; without the Kitty protocol"),
-            "ctrl+j is a new line, shift+enter may not arrive; nothing else needs it",
+    if replies.is_some_and(is_complete) && kind.host == Host::Emulator {
+        return warning(
+            name,
+            format!("{keymap}; no Kitty keyboard protocol"),
+            "use ctrl+j for a new line, because shift+enter may not work",
         );
     }
     match kind.host {
-        Host::Tmux => less(
-            about,
-            format!("{keymap}; shift+enter arrives where tmux passes it on"),
-            "`set -s extended-keys on` in ~/.tmux.conf; ctrl+j is a new line everywhere",
+        Host::Tmux => warning(
+            name,
+            format!("{keymap}; shift+enter depends on tmux"),
+            "add `set -s extended-keys on` to ~/.tmux.conf, or use ctrl+j for a new line",
         ),
-        Host::Screen | Host::Console => less(
-            about,
-            format!("{keymap}; plain keys"),
-            "ctrl+j is a new line, alt is esc first",
+        Host::Screen | Host::Console => warning(
+            name,
+            format!("{keymap}; basic keys only"),
+            "use ctrl+j for a new line, and esc followed by the key for alt",
         ),
-        _ => good(
-            about,
-            format!(
-                "{keymap}; a terminal with the Kitty protocol is asked for it when osier starts"
-            ),
+        _ => passed(
+            name,
+            format!("{keymap}; osier uses the Kitty keyboard protocol if the terminal supports it"),
         ),
     }
 }
 
-/// Whether the terminal has said all it has to say.
-fn has_answered(replies: &[TerminalReply]) -> bool {
-    let is_fence = |reply: &TerminalReply| matches!(reply, TerminalReply::DeviceAttributes(_));
-    replies.iter().any(is_fence)
+/// Whether the terminal has sent all its replies.
+fn is_complete(replies: &[TerminalReply]) -> bool {
+    let is_last = |reply: &TerminalReply| matches!(reply, TerminalReply::DeviceAttributes(_));
+    replies.iter().any(is_last)
 }
 
-/// What frames can use.
-fn screen(kind: &TerminalKind, answers: Option<&[TerminalReply]>) -> Finding {
-    let about = "screen";
-    let Some(replies) = answers else {
-        return less(
-            about,
-            "not asked: this is no terminal",
-            "run `osier doctor` in a terminal, not through a pipe",
+/// The features that the renderer uses.
+fn screen(kind: &TerminalKind, replies: Option<&[TerminalReply]>) -> Check {
+    let name = "screen";
+    let Some(replies) = replies else {
+        return warning(
+            name,
+            "not checked: standard input or output is not a terminal",
+            "run `osier doctor` without a pipe",
         );
     };
-    if !has_answered(replies) {
-        return less(
-            about,
-            "the terminal did not answer in time",
-            "osier works with what is known of it; a line that swallows answers costs some bytes",
+    if !is_complete(replies) {
+        return warning(
+            name,
+            "the terminal did not reply in time",
+            "osier uses its defaults for this terminal, which costs some bandwidth",
         );
     }
     let has_mode = |wanted: u16| {
         let is_set = |reply: &TerminalReply| matches!(reply, TerminalReply::Mode { mode, state: 1..=3 } if *mode == wanted);
         replies.iter().any(is_set)
     };
-    let named = replies.iter().find_map(|reply| match reply {
+    let version = replies.iter().find_map(|reply| match reply {
         TerminalReply::Version(name) => Some(single_line(&sanitize(name))),
         _ => None,
     });
-    let told = |reply: &TerminalReply| matches!(reply, TerminalReply::Background(_));
-    let mut parts = vec![named.unwrap_or_else(|| "without a name".to_owned())];
+    let is_background = |reply: &TerminalReply| matches!(reply, TerminalReply::Background(_));
+    let mut parts = vec![version.unwrap_or_else(|| "unknown terminal".to_owned())];
     for (has, yes, no) in [
-        (has_mode(2026), "frames show at once", "frames may flicker"),
         (
-            kind.features().margins,
-            "scrolls by itself",
-            "is drawn anew to scroll",
+            has_mode(2026),
+            "synchronized output",
+            "no synchronized output, may flicker",
         ),
         (
-            replies.iter().any(told),
-            "tells its colours",
-            "does not tell its colours",
+            kind.features().margins,
+            "scroll regions",
+            "no scroll regions",
+        ),
+        (
+            replies.iter().any(is_background),
+            "reports its colours",
+            "does not report its colours",
         ),
     ] {
         parts.push(if has { yes } else { no }.to_owned());
     }
-    good(about, parts.join("; "))
+    passed(name, parts.join("; "))
 }
 
-/// How pictures are shown.
-fn pictures(answers: Option<&[TerminalReply]>, around: Option<Around>) -> Finding {
-    let about = "pictures";
-    let protocol = match around {
-        Some(around) if around.protocol == Some(Protocol::Kitty) && !around.passes_through => {
-            return less(
-                about,
-                "in coloured half-blocks",
-                "`set -g allow-passthrough on` in ~/.tmux.conf: the terminal around tmux shows them whole",
+/// How images are shown.
+fn images(replies: Option<&[TerminalReply]>, outer: Option<Around>) -> Check {
+    let name = "images";
+    let protocol = match outer {
+        Some(outer) if outer.protocol == Some(Protocol::Kitty) && !outer.passes_through => {
+            return warning(
+                name,
+                "coloured half-blocks",
+                "add `set -g allow-passthrough on` to ~/.tmux.conf for full resolution",
             );
         }
-        Some(around) => Some(around.shows()),
-        None => answers.and_then(Protocol::told),
+        Some(outer) => Some(outer.shows()),
+        None => replies.and_then(Protocol::told),
     };
     match protocol {
-        Some(Protocol::Kitty) => good(about, "in Kitty's way"),
-        Some(Protocol::Iterm) => good(about, "in iTerm2's way"),
-        Some(Protocol::Sixel) => good(about, "as Sixel"),
-        _ => good(about, "in coloured half-blocks"),
+        Some(Protocol::Kitty) => passed(name, "Kitty protocol"),
+        Some(Protocol::Iterm) => passed(name, "iTerm2 protocol"),
+        Some(Protocol::Sixel) => passed(name, "Sixel"),
+        _ => passed(name, "coloured half-blocks"),
     }
 }
 
-fn clipboard(kind: &TerminalKind, place: &Place<'_>) -> Finding {
-    let about = "clipboard";
+fn clipboard(kind: &TerminalKind, context: &DoctorContext<'_>) -> Check {
+    let name = "clipboard";
     let display = ["DISPLAY", "WAYLAND_DISPLAY"]
         .iter()
-        .any(|name| place.environment.contains_key(*name));
+        .any(|name| context.environment.contains_key(*name));
     match kind.host {
-        _ if display && !kind.remote => good(about, "the desktop's"),
-        Host::Console | Host::Dumb | Host::Screen => less(
-            about,
+        _ if display && !kind.remote => passed(name, "desktop clipboard"),
+        Host::Console | Host::Dumb | Host::Screen => warning(
+            name,
             format!(
-                "none here: copies go into {}",
-                place.folders.data.join("clipboard.txt").display()
+                "none; osier writes copies to {}",
+                context.folders.data.join("clipboard.txt").display()
             ),
-            "a terminal emulator, or tmux, takes copies by OSC 52",
+            "use a terminal or tmux with OSC 52 support",
         ),
-        Host::Tmux => less(
-            about,
-            "tmux's buffer, and the terminal's by OSC 52",
-            "`set -g set-clipboard on` in ~/.tmux.conf, if copies do not arrive",
+        Host::Tmux => warning(
+            name,
+            "tmux buffer, and the terminal through OSC 52",
+            "if copying fails, add `set -g set-clipboard on` to ~/.tmux.conf",
         ),
-        Host::Emulator => good(
-            about,
-            "the terminal's, by OSC 52; pasting is the terminal's own key",
+        Host::Emulator => passed(
+            name,
+            "terminal clipboard through OSC 52; paste with the key of the terminal",
         ),
     }
 }
 
-/// The first line a program prints; `None` when it is not there or fails.
+/// The first line that a program prints; `None` when it is missing or fails.
 async fn first_line(program: &str, args: &[&str], cwd: &Path) -> Option<String> {
     let invocation = Invocation {
         cwd: Some(cwd.to_owned()),
@@ -351,130 +364,128 @@ async fn first_line(program: &str, args: &[&str], cwd: &Path) -> Option<String> 
     ended.exit.is_success().then_some(line)
 }
 
-async fn git(place: &Place<'_>) -> Finding {
-    let about = "git";
-    let Some(version) = first_line("git", &["--version"], place.cwd).await else {
-        return less(
-            about,
-            "not found: the branch is not shown; states of files are kept all the same",
+async fn git(context: &DoctorContext<'_>) -> Check {
+    let name = "git";
+    let Some(version) = first_line("git", &["--version"], context.cwd).await else {
+        return warning(
+            name,
+            "not found; osier cannot show the branch, but checkpoints work",
             "install git",
         );
     };
     let version = version.trim_start_matches("git version ").to_owned();
-    match first_line("git", &["rev-parse", "--show-toplevel"], place.cwd).await {
-        Some(top) => good(about, format!("{version}, in {top}")),
-        None => good(
-            about,
-            format!("{version}; this directory is in no repository"),
+    match first_line("git", &["rev-parse", "--show-toplevel"], context.cwd).await {
+        Some(top) => passed(name, format!("{version}, in {top}")),
+        None => passed(
+            name,
+            format!("{version}; this directory is not in a repository"),
         ),
     }
 }
 
-async fn sandbox(place: &Place<'_>) -> Finding {
-    let about = "sandbox";
-    let mode = place.settings.sandbox;
-    let found = Confinement::new(place.cwd, None).ready().await;
-    match found {
-        Ok(backend) => good(
-            about,
+async fn sandbox(context: &DoctorContext<'_>) -> Check {
+    let name = "sandbox";
+    let mode = context.settings.sandbox;
+    match Confinement::new(context.cwd, None).ready().await {
+        Ok(backend) => passed(
+            name,
             format!(
-                "{} is there; the setting is `{}`",
+                "{} is available; sandbox mode `{}`",
                 backend.name(),
                 mode.name()
             ),
         ),
-        Err(error) if mode == SandboxMode::Off => less(
-            about,
-            format!("{}; the setting is `off`", error.reason),
-            "install bubblewrap, to confine commands",
+        Err(error) if mode == SandboxMode::Off => warning(
+            name,
+            format!("{}; sandbox mode `off`", error.reason),
+            "install bubblewrap to run commands in a sandbox",
         ),
-        Err(error) => bad(
-            about,
+        Err(error) => failed(
+            name,
             error.reason,
-            "install bubblewrap, or set sandbox = \"off\"",
+            "install bubblewrap, or set `sandbox = \"off\"`",
         ),
     }
 }
 
-fn providers(place: &Place<'_>) -> Finding {
-    let about = "providers";
-    let accounts = Accounts::load(place.folders, place.settings, place.environment);
+fn providers(context: &DoctorContext<'_>) -> Check {
+    let name = "providers";
+    let accounts = Accounts::load(context.folders, context.settings, context.environment);
     let all = match accounts.list() {
         Ok(all) => all,
         Err(error) => {
-            return bad(
-                about,
+            return failed(
+                name,
                 error.to_string(),
-                "mend the file, or sign in again: `osier auth login`",
+                "fix the file, or sign in again with `osier auth login`",
             );
         }
     };
-    let there = all
+    let available = all
         .iter()
         .filter(|account| account.source != AccountSource::Nothing);
-    let names: Vec<&str> = there.map(|account| account.provider.as_str()).collect();
+    let names: Vec<&str> = available.map(|account| account.provider.as_str()).collect();
     if names.is_empty() {
-        let mend =
-            "`osier auth login PROVIDER`, a key such as ANTHROPIC_API_KEY, or a local server";
-        return less(about, "none has a key", mend);
+        let suggestion = "run `osier auth login PROVIDER`, set a key such as `ANTHROPIC_API_KEY`, or start a local server";
+        return warning(name, "no API key", suggestion);
     }
-    good(about, format!("keys for {}", names.join(", ")))
+    passed(name, format!("keys for {}", names.join(", ")))
 }
 
-fn model(place: &Place<'_>) -> Finding {
-    let about = "model";
-    if place.model.starts_with("demo/") {
-        let text = format!("{}: a script that shows what osier does", place.model);
-        return less(
-            about,
+fn model(context: &DoctorContext<'_>) -> Check {
+    let name = "model";
+    if context.model.starts_with("demo/") {
+        let text = format!("{}, a scripted demo", context.model);
+        return warning(
+            name,
             text,
-            "`osier models` lists those there are; a key or a local server makes one work",
+            "add a key or start a local server, then choose a model from `osier models`",
         );
     }
-    good(about, place.model.clone())
+    passed(name, context.model.clone())
 }
 
-fn sessions(place: &Place<'_>) -> Finding {
-    let about = "sessions";
-    let folder = place.folders.sessions();
-    let shown = folder.display();
-    // The first of the folders that exist decides whether one can be made.
-    let there = folder
+fn sessions(context: &DoctorContext<'_>) -> Check {
+    let name = "sessions";
+    let folder = context.folders.sessions();
+    let path = folder.display();
+    // The nearest existing parent decides whether osier can create the directory.
+    let existing = folder
         .ancestors()
-        .find(|path| path.exists())
+        .find(|folder| folder.exists())
         .unwrap_or(&folder);
-    let access = rustix::fs::access(there, rustix::fs::Access::WRITE_OK);
+    let access = rustix::fs::access(existing, rustix::fs::Access::WRITE_OK);
     if access.is_err() {
-        return bad(
-            about,
-            format!("{shown} cannot be written"),
-            "change its owner, or set OSIER_HOME to another folder",
+        return failed(
+            name,
+            format!("cannot write to {path}"),
+            "change its owner, or set `OSIER_HOME` to another directory",
         );
     }
     let projects = folder.read_dir().map_or(0, Iterator::count);
     match projects {
-        0 => good(about, format!("none yet; they go into {shown}")),
-        1 => good(about, format!("of 1 directory, in {shown}")),
-        count => good(about, format!("of {count} directories, in {shown}")),
+        0 => passed(name, format!("none yet; osier stores them in {path}")),
+        1 => passed(name, format!("1 project, in {path}")),
+        count => passed(name, format!("{count} projects, in {path}")),
     }
 }
 
-fn files(place: &Place<'_>) -> Finding {
-    let about = "files";
-    match place.problems {
-        [] => good(
-            about,
-            "settings, models, servers, theme and keymap are sound",
+fn files(context: &DoctorContext<'_>) -> Check {
+    let name = "files";
+    match context.problems {
+        [] => passed(
+            name,
+            "no errors in settings, models, servers, theme and keymap",
         ),
-        [only] => bad(
-            about,
+        [only] => failed(
+            name,
             only.to_string(),
-            "`osier config check` reads them again",
+            "fix the file, then run `osier config check`",
         ),
-        [first, rest @ ..] => bad(
-            about,
+        [first, rest @ ..] => failed(
+            name,
             format!("{first} (and {} more)", rest.len()),
-            "`osier config check` lists them",
+            "list all errors with `osier config check`",
         ),
     }
 }
@@ -483,14 +494,14 @@ fn files(place: &Place<'_>) -> Finding {
 mod tests {
     use super::*;
 
-    fn shown(variables: &[(&str, &str)], problems: &[Problem], model: &str) -> (String, Exit) {
+    fn run_doctor(variables: &[(&str, &str)], problems: &[Problem], model: &str) -> (String, Exit) {
         let home = tempfile::tempdir().unwrap();
         let folders = Folders::under(home.path());
         let environment = variables
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
-        let place = Place {
+        let context = DoctorContext {
             folders: &folders,
             settings: &Settings::default(),
             environment: &environment,
@@ -503,32 +514,32 @@ mod tests {
             .build()
             .unwrap();
         let mut out = Vec::new();
-        let exit = runtime.block_on(run(&place, &mut out)).unwrap();
+        let exit = runtime.block_on(run(&context, &mut out)).unwrap();
         (String::from_utf8(out).unwrap(), exit)
     }
 
     #[test]
-    fn what_is_wrong_comes_with_its_mend() {
+    fn every_problem_has_a_suggestion() {
         let problem = Problem::of_file(
             "settings.toml",
             "unknown setting `them`",
             "did you mean `theme`?",
         );
-        let (text, exit) = shown(&[("TERM", "dumb")], &[problem], "demo/tour");
+        let (text, exit) = run_doctor(&[("TERM", "dumb")], &[problem], "demo/tour");
         assert_eq!(exit, Exit::Failure);
         for line in [
             "!! terminal   TERM=dumb, ",
-            "!! files      settings.toml: unknown setting `them`; did you mean `theme`?\n              `osier config check`",
-            "-- model      demo/tour: a script",
-            "-- providers  none has a key\n              `osier auth login PROVIDER`",
+            "!! files      settings.toml: unknown setting `them`; did you mean `theme`?\n              fix the file, then run `osier config check`",
+            "-- model      demo/tour, a scripted demo",
+            "-- providers  no API key\n              run `osier auth login PROVIDER`",
         ] {
             assert!(text.contains(line), "{line}\n{text}");
         }
     }
 
     #[test]
-    fn tmux_is_told_how_to_pass_things_on() {
-        let (text, exit) = shown(
+    fn tmux_gets_suggestions_for_its_settings() {
+        let (text, exit) = run_doctor(
             &[
                 ("TERM", "tmux-256color"),
                 ("TMUX", "/tmp/x,1,0"),

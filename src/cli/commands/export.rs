@@ -1,10 +1,11 @@
-//! `osier export`: a session as a page, a document or a copy.
+//! `osier export`: writes a session as HTML, Markdown or JSONL.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::cli::exit::{Exit, usage_error};
 use osier_base::folders::Folders;
@@ -15,44 +16,45 @@ use osier_transfer::{
 
 #[derive(Debug, Clone, Args)]
 pub(in crate::cli) struct ExportArgs {
-    /// An id, the start of one, a name or a file; the newest of this directory when not given
+    /// Export the session of this id, id prefix, name or file; by default the newest of this directory
     #[arg(value_name = "SESSION")]
     pub session: Option<String>,
 
-    /// Where to write; `-` for standard output
+    /// Write to this file; `-` is standard output
     #[arg(value_name = "PATH")]
     pub path: Option<PathBuf>,
 
-    /// html, markdown or jsonl; by the ending of PATH when not given, else html
-    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    /// Set the format; by default the extension of PATH decides, then html
+    #[arg(long, value_name = "FORMAT", value_parser = format())]
     pub format: Option<Format>,
 
-    /// Only the branch the session stands at
+    /// Export only the current branch
     #[arg(long, conflicts_with = "tree")]
     pub branch: bool,
 
-    /// Every branch; the same as nothing but for markdown
+    /// Export every branch; the default for html and jsonl
     #[arg(long)]
     pub tree: bool,
 
-    /// The theme a page begins with; otherwise light or dark, as its reader has it
+    /// Set the initial theme of the page; by default it follows the reader's browser
     #[arg(long, value_name = "NAME")]
     pub theme: Option<String>,
 
-    /// Replace a file that is there
+    /// Replace an existing file
     #[arg(long)]
     pub force: bool,
 }
 
-fn format(name: &str) -> Result<Format, String> {
-    Format::from_name(name).map_err(|error| error.to_string())
+fn format() -> impl TypedValueParser<Value = Format> {
+    let names = PossibleValuesParser::new(Format::ALL.iter().map(|(_, name)| *name));
+    names.try_map(|name| Format::from_name(&name))
 }
 
-/// Writes the session and says where. The error is for whoever reads the output and has gone.
+/// Writes the session and prints the path. The error is a failed write to `out`.
 pub(in crate::cli) fn run(
     args: &ExportArgs,
     folders: &Folders,
-    (cwd, look): (&Path, Arc<dyn Look>),
+    (cwd, themes): (&Path, Arc<dyn Look>),
     out: &mut dyn Write,
 ) -> io::Result<Exit> {
     let options = ExportOptions {
@@ -63,7 +65,7 @@ pub(in crate::cli) fn run(
             _ => None,
         },
         force: args.force,
-        look: Some(look),
+        look: Some(themes),
         theme: args.theme.clone(),
     };
     let opened = open(args.session.as_deref(), folders, cwd);
@@ -86,10 +88,10 @@ pub(in crate::cli) fn run(
             if let Some(exported) = exported {
                 writeln!(out, "{}", described(&exported))?;
             }
-            tell_unreadable(summary);
+            warn_about_damage(summary);
             Ok(Exit::Success)
         }
-        Err(error) => Ok(refused(&error)),
+        Err(error) => Ok(report_error(&error)),
     }
 }
 
@@ -130,19 +132,19 @@ fn described(exported: &Exported) -> String {
     )
 }
 
-fn tell_unreadable(summary: ExportSummary) {
+fn warn_about_damage(summary: ExportSummary) {
     if summary.unreadable > 0 {
-        // A closed standard error leaves nobody to tell.
+        // A failed write to standard error cannot be reported.
         let _ = writeln!(
             io::stderr(),
-            "[WRN] {} damaged entries were left out",
+            "[WRN] skipped {} damaged entries",
             summary.unreadable
         );
     }
 }
 
-/// One line on standard error.
-pub(super) fn refused(error: &ExchangeError) -> Exit {
+/// Prints the error and its hint on standard error.
+pub(super) fn report_error(error: &ExchangeError) -> Exit {
     let hint = error.hint().map(|hint| format!("; {hint}"));
     usage_error(&format!("{error}{}", hint.unwrap_or_default()))
 }

@@ -1,4 +1,4 @@
-//! `osier import`: sessions of other programs, and of osier elsewhere.
+//! `osier import`: imports sessions from other programs and from other installations of osier.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::export::refused;
+use super::export::report_error;
 use crate::cli::exit::{Exit, usage_error};
 use osier_base::folders::Folders;
 use osier_base::{clock, text};
@@ -14,36 +14,36 @@ use osier_transfer::{Found, ImportOptions, Source, SourceFolders, find, import};
 
 #[derive(Debug, Clone, Args)]
 pub(in crate::cli) struct ImportArgs {
-    /// Session files of osier, pi, Claude Code or Codex
+    /// Import these session files of osier, pi, Claude Code or Codex
     #[arg(value_name = "PATH", conflicts_with_all = ["pi", "claude", "codex"])]
     pub paths: Vec<PathBuf>,
 
-    /// Those of pi that ran in this directory
+    /// Import the sessions of pi for this directory
     #[arg(long)]
     pub pi: bool,
 
-    /// Those of Claude Code
+    /// Import the sessions of Claude Code for this directory
     #[arg(long)]
     pub claude: bool,
 
-    /// Those of Codex
+    /// Import the sessions of Codex for this directory
     #[arg(long)]
     pub codex: bool,
 
-    /// Of every directory, not only this one
+    /// Include the sessions of all directories
     #[arg(long)]
     pub all: bool,
 
-    /// Show what there is and import nothing
+    /// List the sessions without importing them
     #[arg(long)]
     pub list: bool,
 
-    /// Import once more what was imported before
+    /// Import sessions again that were imported before
     #[arg(long)]
     pub again: bool,
 }
 
-/// Imports, or lists what could be imported. The error is for whoever reads the output and has gone.
+/// Imports or lists sessions. The error is a failed write to `out`.
 pub(in crate::cli) fn run(
     args: &ImportArgs,
     (folders, cwd): (&Folders, &Path),
@@ -58,7 +58,7 @@ pub(in crate::cli) fn run(
     let any = chosen.iter().any(|(wanted, _)| *wanted);
     if !any && !args.list && args.paths.is_empty() {
         return Ok(usage_error(
-            "name a file, or say whose sessions: `--pi`, `--claude`, `--codex`; `--list` shows them",
+            "nothing to import; name a file or a source (`--pi`, `--claude`, `--codex`), or list sessions with `--list`",
         ));
     }
     let mut paths: Vec<PathBuf> = args.paths.iter().map(|path| cwd.join(path)).collect();
@@ -68,20 +68,18 @@ pub(in crate::cli) fn run(
             .map(PathBuf::from)
             .unwrap_or_default();
         let sources = SourceFolders::new(&home, environment);
-        let place = (!args.all).then_some(cwd);
+        let directory = (!args.all).then_some(cwd);
         let wanted = chosen.iter().filter(|(wanted, _)| *wanted || !any);
         let found: Vec<Found> = wanted
-            .flat_map(|(_, source)| find(&sources, *source, place))
+            .flat_map(|(_, source)| find(&sources, *source, directory))
             .collect();
         if found.is_empty() {
-            let elsewhere = if args.all {
+            let hint = if args.all {
                 ""
             } else {
-                "; `--all` looks at every directory"
+                "; `--all` searches every directory"
             };
-            return Ok(usage_error(&format!(
-                "there are no such sessions here{elsewhere}"
-            )));
+            return Ok(usage_error(&format!("no sessions to import{hint}")));
         }
         if args.list {
             found.iter().try_for_each(|found| list(found, out))?;
@@ -98,7 +96,7 @@ pub(in crate::cli) fn run(
                     writeln!(out, "{line}")?;
                 }
             }
-            Err(error) => exit = refused(&error),
+            Err(error) => exit = report_error(&error),
         }
     }
     Ok(exit)

@@ -1,4 +1,4 @@
-//! `osier mcp`: which servers there are, adding and removing them, trying them, signing in.
+//! `osier mcp`: lists, adds, removes and tests MCP servers, and signs in to them.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -15,20 +15,20 @@ use osier_permissions::trust::project_root;
 use osier_protocol::questions::Questions;
 use osier_tools::Workspace;
 
-/// Time all servers have to come up in a trial.
-const TRIAL_TIME: Duration = Duration::from_secs(90);
+/// How long `osier mcp test` waits for all servers to start.
+const TEST_TIMEOUT: Duration = Duration::from_secs(90);
 
-/// Where the command works.
-pub(in crate::cli) struct Place<'a> {
+/// The directories and settings of an `osier mcp` command.
+pub(in crate::cli) struct McpContext<'a> {
     pub folders: &'a Folders,
     pub environment: &'a BTreeMap<String, String>,
     pub cwd: PathBuf,
-    /// The project's own files count.
+    /// Whether the project is trusted, so that its files are read.
     pub project: bool,
     pub keyring: bool,
 }
 
-impl Place<'_> {
+impl McpContext<'_> {
     fn project_file(&self) -> PathBuf {
         project_root(&self.cwd).join(".osier/mcp.json")
     }
@@ -50,14 +50,14 @@ impl Place<'_> {
 
 /// Runs one `osier mcp` command.
 pub(in crate::cli) async fn run(
-    what: McpCommand,
-    place: &Place<'_>,
+    command: McpCommand,
+    context: &McpContext<'_>,
     out: &mut dyn Write,
 ) -> io::Result<Exit> {
-    match what {
-        McpCommand::Add(args) => add(args, place, out),
+    match command {
+        McpCommand::Add(args) => add(args, context, out),
         McpCommand::Rm { name, project } => {
-            let path = file(place, project);
+            let path = file(context, project);
             match osier_mcp::remove(&path, &name) {
                 Ok(()) => {
                     writeln!(out, "removed `{name}` from {}", path.display())?;
@@ -66,25 +66,27 @@ pub(in crate::cli) async fn run(
                 Err(error) => Ok(usage_error(&format!("{error}; {}", error.hint()))),
             }
         }
-        McpCommand::List => list(place, out),
-        McpCommand::Test { name } => test(name.as_deref(), place, out).await,
-        McpCommand::Login { name } => login(&name, place, out).await,
+        McpCommand::List => list(context, out),
+        McpCommand::Test { name } => test(name.as_deref(), context, out).await,
+        McpCommand::Login { name } => login(&name, context, out).await,
     }
 }
 
-fn file(place: &Place<'_>, project: bool) -> PathBuf {
+fn file(context: &McpContext<'_>, project: bool) -> PathBuf {
     if project {
-        place.project_file()
+        context.project_file()
     } else {
-        place.folders.servers()
+        context.folders.servers()
     }
 }
 
-fn add(args: McpAddArgs, place: &Place<'_>, out: &mut dyn Write) -> io::Result<Exit> {
+fn add(args: McpAddArgs, context: &McpContext<'_>, out: &mut dyn Write) -> io::Result<Exit> {
     let pairs = |texts: Vec<String>, mark: char| -> Result<BTreeMap<String, String>, String> {
         let pair = |text: String| match text.split_once(mark) {
             Some((name, value)) => Ok((name.trim().to_owned(), value.trim().to_owned())),
-            None => Err(format!("`{text}` is no NAME{mark}VALUE")),
+            None => Err(format!(
+                "invalid value `{text}`; expected `NAME{mark}VALUE`"
+            )),
         };
         texts.into_iter().map(pair).collect()
     };
@@ -95,7 +97,8 @@ fn add(args: McpAddArgs, place: &Place<'_>, out: &mut dyn Write) -> io::Result<E
     let first = args.command.first().map(String::as_str).unwrap_or_default();
     let is_url = first.starts_with("https://") || first.starts_with("http://");
     if is_url && args.command.len() > 1 {
-        let message = format!("nothing follows the address `{first}`");
+        let message =
+            format!("unexpected arguments after the URL `{first}`; flags come before the URL");
         return Ok(usage_error(&message));
     }
     let server = NewServer {
@@ -105,20 +108,20 @@ fn add(args: McpAddArgs, place: &Place<'_>, out: &mut dyn Write) -> io::Result<E
         env,
         headers,
     };
-    let path = file(place, args.project);
+    let path = file(context, args.project);
     match osier_mcp::add(&path, &server, args.force) {
         Ok(()) => {
             let name = &server.name;
             writeln!(out, "added `{name}` to {}", path.display())?;
-            writeln!(out, "try it: osier mcp test {name}")?;
+            writeln!(out, "test it with `osier mcp test {name}`")?;
             Ok(Exit::Success)
         }
         Err(error) => Ok(usage_error(&format!("{error}; {}", error.hint()))),
     }
 }
 
-fn list(place: &Place<'_>, out: &mut dyn Write) -> io::Result<Exit> {
-    let servers = osier_mcp::load(&place.files(), place.environment);
+fn list(context: &McpContext<'_>, out: &mut dyn Write) -> io::Result<Exit> {
+    let servers = osier_mcp::load(&context.files(), context.environment);
     for server in servers.servers.values() {
         let state = if server.disabled {
             "disabled"
@@ -139,7 +142,7 @@ fn list(place: &Place<'_>, out: &mut dyn Write) -> io::Result<Exit> {
     if servers.servers.is_empty() && servers.problems.is_empty() {
         writeln!(
             out,
-            "no server is configured: `osier mcp add NAME COMMAND …`"
+            "no MCP servers; add one with `osier mcp add NAME COMMAND …`"
         )?;
     }
     Ok(if servers.problems.is_empty() {
@@ -149,8 +152,12 @@ fn list(place: &Place<'_>, out: &mut dyn Write) -> io::Result<Exit> {
     })
 }
 
-async fn test(name: Option<&str>, place: &Place<'_>, out: &mut dyn Write) -> io::Result<Exit> {
-    let servers = osier_mcp::load(&place.files(), place.environment);
+async fn test(
+    name: Option<&str>,
+    context: &McpContext<'_>,
+    out: &mut dyn Write,
+) -> io::Result<Exit> {
+    let servers = osier_mcp::load(&context.files(), context.environment);
     for problem in &servers.problems {
         writeln!(out, "{problem}")?;
     }
@@ -158,28 +165,28 @@ async fn test(name: Option<&str>, place: &Place<'_>, out: &mut dyn Write) -> io:
         && !servers.servers.contains_key(name)
     {
         return Ok(usage_error(&format!(
-            "there is no MCP server `{name}`: `osier mcp list` shows them"
+            "unknown MCP server `{name}`; `osier mcp list` lists the servers"
         )));
     }
-    let (questions, asked) = Questions::new();
-    // Nobody can be asked here.
-    drop(asked);
-    let (told, _tell) = tokio::sync::mpsc::unbounded_channel();
+    let (questions, pending) = Questions::new();
+    // No client can answer questions here.
+    drop(pending);
+    let (changes, _receiver) = tokio::sync::mpsc::unbounded_channel();
     let setup = McpSetup {
-        files: place.files(),
+        files: context.files(),
         given: Vec::new(),
-        environment: Arc::new(place.environment.clone()),
-        cwd: place.cwd.clone(),
-        logs: place.folders.logs(),
-        logins: place.logins(),
+        environment: Arc::new(context.environment.clone()),
+        cwd: context.cwd.clone(),
+        logs: context.folders.logs(),
+        logins: context.logins(),
         questions,
-        workspace: Arc::new(Workspace::new(&place.cwd)),
+        workspace: Arc::new(Workspace::new(&context.cwd)),
         wanted: None,
         only: name.map(str::to_owned),
         trace: false,
     };
-    let servers = Mcp::start(setup, told);
-    servers.settled(TRIAL_TIME).await;
+    let servers = Mcp::start(setup, changes);
+    servers.settled(TEST_TIMEOUT).await;
     let infos = servers.servers();
     let mut exit = if infos.is_empty() {
         Exit::Failure
@@ -204,13 +211,17 @@ fn describe(server: &ServerInfo, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "  protocol {protocol}")?;
     }
     if let Some(error) = &server.error {
-        writeln!(out, "  {error}; its log is {}", server.log)?;
+        writeln!(out, "  {error}; log: {}", server.log)?;
     }
     for tool in &server.tools {
         writeln!(out, "  tool {tool}")?;
     }
     if server.hidden_tools > 0 {
-        writeln!(out, "  {} more tools are not offered", server.hidden_tools)?;
+        writeln!(
+            out,
+            "  {} more tools, not offered to the model",
+            server.hidden_tools
+        )?;
     }
     for resource in &server.resources {
         writeln!(out, "  resource {}", resource.uri)?;
@@ -225,16 +236,16 @@ fn describe(server: &ServerInfo, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-async fn login(name: &str, place: &Place<'_>, out: &mut dyn Write) -> io::Result<Exit> {
-    let servers = osier_mcp::load(&place.files(), place.environment);
+async fn login(name: &str, context: &McpContext<'_>, out: &mut dyn Write) -> io::Result<Exit> {
+    let servers = osier_mcp::load(&context.files(), context.environment);
     let Some(config) = servers.servers.get(name) else {
-        let message = format!("there is no MCP server `{name}`: `osier mcp list` shows them");
+        let message = format!("unknown MCP server `{name}`; `osier mcp list` lists the servers");
         return Ok(usage_error(&message));
     };
     let outcome = async {
-        let login = place.logins().begin(config).await?;
-        let told = writeln!(out, "open this address to sign in:\n{}", login.url());
-        told.map_err(|error| error.to_string())?;
+        let login = context.logins().begin(config).await?;
+        let printed = writeln!(out, "open this URL to sign in:\n{}", login.url());
+        printed.map_err(|error| error.to_string())?;
         login.finish().await
     };
     match outcome.await {
@@ -243,7 +254,7 @@ async fn login(name: &str, place: &Place<'_>, out: &mut dyn Write) -> io::Result
             Ok(Exit::Success)
         }
         Err(error) => {
-            writeln!(out, "no sign-in to `{name}`: {error}")?;
+            writeln!(out, "cannot sign in to `{name}`: {error}")?;
             Ok(Exit::Failure)
         }
     }

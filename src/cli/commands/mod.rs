@@ -1,4 +1,4 @@
-//! The subcommands: one file each, all of which print a report and end.
+//! The subcommands that print a report and exit, one file each.
 
 pub(super) mod auth;
 pub(super) mod checkpoints;

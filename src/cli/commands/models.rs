@@ -1,4 +1,4 @@
-//! `osier models`: every model that is known, or those that match.
+//! `osier models`: lists all models or those that match a search.
 
 use std::io::{self, Write};
 
@@ -9,18 +9,18 @@ use osier_session::host::{HostSetup, KeyState, ModelInfo};
 use osier_session::models::Models;
 use osier_session::refresh;
 
-/// Lists the models that match, after asking for newly published ones where that is wanted. The outer error
-/// is for the person; the inner one says that nobody reads.
+/// Lists the models that match, after downloading newly published ones if `with_refresh` is set. The inner error
+/// is a failed write to `out`.
 ///
 /// # Errors
-/// One sentence: nothing matches, or whoever was asked does not answer.
-pub(in crate::cli) async fn answer(
+/// No model matches, or a server does not respond.
+pub(in crate::cli) async fn run(
     setup: &HostSetup,
     search: &str,
-    refreshed: bool,
+    with_refresh: bool,
     out: &mut dyn Write,
 ) -> Result<io::Result<Exit>, String> {
-    if refreshed {
+    if with_refresh {
         let source = setup.settings.refresh_models.as_deref().unwrap_or(SOURCE);
         let outcome = refresh::refresh(&setup.folders, &setup.settings.http(), source).await?;
         if let Err(error) = writeln!(out, "{}", outcome.described()) {
@@ -32,17 +32,17 @@ pub(in crate::cli) async fn answer(
     }
     let (mut models, _) = Models::load_lenient(setup);
     models.ask_server().await?;
-    match run(&models.list(), search, out) {
+    match list(&models.list(), search, out) {
         Ok(0) => Err(format!(
-            "no model matches `{search}`: `osier models` lists them all"
+            "no model matches `{search}`; `osier models` lists all models"
         )),
         Ok(_) => Ok(Ok(Exit::Success)),
         Err(error) => Ok(Err(error)),
     }
 }
 
-/// Prints one line a model whose reference or name contains every word of `search`.
-fn run(models: &[ModelInfo], search: &str, out: &mut dyn Write) -> io::Result<usize> {
+/// Prints one line for each model whose reference or name contains every word of `search`.
+fn list(models: &[ModelInfo], search: &str, out: &mut dyn Write) -> io::Result<usize> {
     let words: Vec<String> = search.split_whitespace().map(str::to_lowercase).collect();
     let matches = |model: &ModelInfo| {
         let text = format!("{} {}", model.reference(), model.name).to_lowercase();
@@ -60,19 +60,19 @@ fn run(models: &[ModelInfo], search: &str, out: &mut dyn Write) -> io::Result<us
     Ok(found.len())
 }
 
-/// Window, price, abilities and key on one line.
+/// Context window, price, capcapabilities and key state.
 fn describe(model: &ModelInfo) -> String {
     let window = format!("{}k", model.context_window / 1000);
     let price = match (model.price.input, model.price.output) {
         (0.0, 0.0) => "free or unknown".to_owned(),
         (input, output) => format!("${input}/${output} per M"),
     };
-    let mut abilities = Vec::new();
+    let mut capabilities = Vec::new();
     if model.thinking_levels.len() > 1 {
-        abilities.push("thinking");
+        capabilities.push("thinking");
     }
     if model.input.contains(&Modality::Image) {
-        abilities.push("images");
+        capabilities.push("images");
     }
     let key = match model.key {
         KeyState::Present => "key present",
@@ -81,6 +81,6 @@ fn describe(model: &ModelInfo) -> String {
     };
     format!(
         "{window:>6}  {price:<22}  {:<16}  {key}",
-        abilities.join(" ")
+        capabilities.join(" ")
     )
 }

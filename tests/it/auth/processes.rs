@@ -191,7 +191,7 @@ async fn a_sign_in_that_is_over_says_so_and_a_server_that_is_down_is_no_end() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_command_line_signs_in_by_browser_and_by_paste() {
+async fn auth_login_works_with_a_browser_and_with_a_pasted_url() {
     let server = OAuth::start(Behaviour::default());
     let home = Home::new();
     home.config("models.json", server.models_json(&json!({})));
@@ -199,7 +199,7 @@ async fn the_command_line_signs_in_by_browser_and_by_paste() {
         let mut process = home.cli().args(["auth", "login", "lab"]).start();
         assert_eq!(
             process.line().as_deref(),
-            Some("Open this address in a browser:")
+            Some("Open this URL in a browser:")
         );
         let url = process.line().unwrap().trim().to_owned();
         let callback = server.redirect(&url).await;
@@ -231,12 +231,12 @@ async fn the_command_line_signs_in_by_browser_and_by_paste() {
     let ended = home.cli().args(["auth", "logout", "lab"]).run();
     assert_eq!(
         ended,
-        Ended::new(1, "nothing is stored for `lab` (nothing)\n", "")
+        Ended::new(1, "no stored credentials for `lab` (nothing)\n", "")
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_command_line_signs_in_by_device_and_tells_a_refusal() {
+async fn auth_login_with_a_device_code_reports_a_refusal() {
     let behaviour = Behaviour {
         interval: Some(0.0),
         token_errors: ["access_denied", "authorization_pending"].into(),
@@ -246,17 +246,17 @@ async fn the_command_line_signs_in_by_device_and_tells_a_refusal() {
     let home = Home::new();
     home.config("models.json", server.models_json(&json!({})));
     let ask = || home.cli().args(["auth", "login", "lab", "--device"]).run();
-    let told = "Open this address, on any device:\n  https://lab.example/device\nand type this code: WDJB-MJHT\n";
+    let shown = "Open this URL on any device:\n  https://lab.example/device\nand enter this code: WDJB-MJHT\n";
     let refused =
         "osier: the sign-in was refused: because of access_denied (access_denied); try again\n";
-    assert_eq!(ask(), Ended::new(1, told, refused));
+    assert_eq!(ask(), Ended::new(1, shown, refused));
     let ended = ask();
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
-    assert!(ended.stdout.starts_with(told));
+    assert!(ended.stdout.starts_with(shown));
 }
 
 #[test]
-fn keys_are_stored_unseen_and_told_by_their_ending() {
+fn auth_stores_keys_and_shows_only_their_last_characters() {
     let home = Home::new();
     let key = "sk-ant-0123456789-abcd";
     let login = home
@@ -287,11 +287,11 @@ fn keys_are_stored_unseen_and_told_by_their_ending() {
     );
     let listed = home.cli().args(["models", "claude-opus-5-5"]).run();
     assert!(listed.stdout.contains("key present"), "{}", listed.stdout);
-    for (arguments, code, told) in [
+    for (arguments, code, error) in [
         (
             vec!["auth", "login"],
             2,
-            "osier: name a provider: `osier auth login openrouter`\n",
+            "osier: no provider; name one, as in `osier auth login openrouter`\n",
         ),
         (
             vec!["auth", "login", "antropic"],
@@ -301,7 +301,7 @@ fn keys_are_stored_unseen_and_told_by_their_ending() {
         (
             vec!["auth", "login", "groq"],
             2,
-            "osier: no key was given: type it, or pipe it in as in `pass show groq | osier auth login groq`\n",
+            "osier: no key; type it or pipe it in, as in `pass show groq | osier auth login groq`\n",
         ),
         (
             vec!["auth", "login", "groq", "--device"],
@@ -313,7 +313,7 @@ fn keys_are_stored_unseen_and_told_by_their_ending() {
         for argument in arguments {
             cli = cli.arg(argument);
         }
-        assert_eq!(cli.run(), Ended::new(code, "", told));
+        assert_eq!(cli.run(), Ended::new(code, "", error));
     }
     let missing = home.cli().args(["auth", "status", "groq"]).run();
     assert_eq!(missing, Ended::new(1, "groq  nothing\n", ""));

@@ -149,7 +149,7 @@ fn a_stored_token_and_a_setting_do_the_same_and_the_list_is_the_servers() {
 }
 
 #[test]
-fn who_is_not_known_and_a_server_that_is_gone_are_told() {
+fn proxy_errors_name_the_cause_and_the_fix() {
     let server = server(|_| said("never"));
     let home = Home::new();
     let url = format!("{}/team", server.url());
@@ -181,7 +181,9 @@ fn who_is_not_known_and_a_server_that_is_gone_are_told() {
     let ended = ask(&home, "http://models.example", TOKEN, &["-p", "hello"]);
     assert_eq!(ended.code, Some(2), "{ended:?}");
     assert!(
-        ended.stderr.contains("it must be an https address"),
+        ended
+            .stderr
+            .contains("use an https URL or a server on this machine"),
         "{}",
         ended.stderr
     );

@@ -151,7 +151,7 @@ fn wrong_tokens_cannot_be_tried_for_ever() {
 }
 
 #[test]
-fn a_server_is_stopped_from_elsewhere() {
+fn serve_stop_stops_another_server() {
     let home = Home::new();
     let server = Server::start(&home);
     server.open(&json!({}));
@@ -172,7 +172,9 @@ fn a_server_is_stopped_from_elsewhere() {
     assert!(gone.stderr.contains("cannot be reached"), "{}", gone.stderr);
     let there = stop("ssh://box");
     assert!(
-        there.stderr.contains("is stopped over there"),
+        there
+            .stderr
+            .contains("run `osier serve stop` on that machine"),
         "{}",
         there.stderr
     );

@@ -39,7 +39,7 @@ fn add(home: &Home, words: &[&str]) -> String {
 }
 
 #[test]
-fn the_keys_stay_and_each_persons_use_is_counted() {
+fn the_llm_proxy_keeps_the_keys_and_counts_usage_per_user() {
     let model = Server::start([Answer::says("from the vendor")]);
     let home = Home::new();
     vendor(&home, &model);
@@ -79,8 +79,8 @@ fn the_keys_stay_and_each_persons_use_is_counted() {
     let listed = home.cli().args(["serve", "users", "list"]).run().stdout;
     assert_eq!(
         listed,
-        "ann  this month $0.0160 of $0.01, 1 calls, 16 tokens; ever $0.0160\n\
-         bob  this month $0.0160, 1 calls, 16 tokens; ever $0.0160\n"
+        "ann  this month $0.0160 of $0.01, 1 calls, 16 tokens; total $0.0160\n\
+         bob  this month $0.0160, 1 calls, 16 tokens; total $0.0160\n"
     );
 
     // A user's token opens no session, and the models are those that can be called.
@@ -104,7 +104,7 @@ fn the_keys_stay_and_each_persons_use_is_counted() {
     assert_eq!(code(broken), (400, "malformed".into()));
     // Somebody who was removed is not let in any more.
     let removed = home.cli().args(["serve", "users", "rm", "bob"]).run();
-    assert_eq!(removed.stdout, "removed bob\n");
+    assert_eq!(removed.stdout, "removed `bob`\n");
     assert_eq!(code(user.get("/api/models")), (401, "unauthorized".into()));
     drop(server);
 }

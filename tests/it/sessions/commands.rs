@@ -1,4 +1,4 @@
-//! `osier sessions` as a person uses it.
+//! The `osier sessions` commands.
 
 use std::path::Path;
 
@@ -44,7 +44,7 @@ fn lines(text: &str) -> Vec<Value> {
 }
 
 #[test]
-fn sessions_are_listed_searched_and_looked_at() {
+fn list_search_show_info_and_path_describe_sessions() {
     let home = home(&["fix the parser", "write docs"]);
     let rows = lines(&ok(&home, ["list", "--json"]));
     let titles: Vec<&str> = rows
@@ -67,7 +67,7 @@ fn sessions_are_listed_searched_and_looked_at() {
     let wrong = run(&home, ["list", "--since", "yesterday"]);
     assert_eq!(wrong.code, Some(2));
     assert!(
-        wrong.stderr.contains("a date like 2026-01-31"),
+        wrong.stderr.contains("a date such as `2026-01-31`"),
         "{}",
         wrong.stderr
     );
@@ -116,11 +116,11 @@ fn sessions_are_listed_searched_and_looked_at() {
     );
     assert_eq!(ok(&home, ["path", "--index"]), "HOME/index.sqlite\n");
     assert!(ok(&home, ["stats"]).contains("2 sessions"));
-    assert_eq!(ok(&home, ["reindex"]), "2 sessions are indexed\n");
+    assert_eq!(ok(&home, ["reindex"]), "indexed 2 sessions\n");
 }
 
 #[test]
-fn a_session_is_named_deleted_and_brought_back() {
+fn rename_delete_and_restore_change_a_session() {
     let home = home(&["fix the parser", "write docs"]);
     let file = home.sessions().remove(0);
     let id = id_of(&file);
@@ -132,7 +132,7 @@ fn a_session_is_named_deleted_and_brought_back() {
     let said = ok(&home, ["delete", "Parser"]);
     assert_eq!(
         said,
-        format!("deleted; `osier sessions restore {id}` brings it back\n")
+        format!("deleted; restore it with `osier sessions restore {id}`\n")
     );
     assert!(!file.exists());
     assert_eq!(lines(&ok(&home, ["list", "--json"])).len(), 1);
@@ -157,9 +157,9 @@ fn a_session_is_named_deleted_and_brought_back() {
 }
 
 #[test]
-fn what_is_damaged_is_told() {
+fn check_reports_damage() {
     let home = home(&["fix the parser", "write docs"]);
-    assert_eq!(ok(&home, ["check"]), "2 sessions, nothing is damaged\n");
+    assert_eq!(ok(&home, ["check"]), "2 sessions, no damage\n");
     let files = home.sessions();
     let mut bytes = std::fs::read(&files[0]).unwrap();
     bytes.extend_from_slice(b"garbage\n{\"torn");
@@ -193,7 +193,7 @@ fn what_is_damaged_is_told() {
         found.stdout
     );
     assert!(
-        found.stdout.ends_with("3 sessions, 3 findings\n"),
+        found.stdout.ends_with("3 sessions, 3 problems\n"),
         "{}",
         found.stdout
     );
@@ -205,7 +205,7 @@ fn what_is_damaged_is_told() {
 }
 
 #[test]
-fn a_home_that_cannot_be_written_is_read() {
+fn sessions_are_readable_in_a_read_only_home() {
     let home = home(&["fix the parser"]);
     std::fs::remove_file(home.home().join("index.sqlite")).ok();
     let read_only = ReadOnly::mount(&home.home());
@@ -279,7 +279,7 @@ fn mount(arguments: &[&std::ffi::OsStr]) -> bool {
 }
 
 #[test]
-fn what_is_pinned_stands_first_and_what_is_archived_is_out_of_sight() {
+fn pinned_sessions_are_first_and_archived_sessions_are_hidden() {
     let home = home(&["fix the parser", "write docs"]);
     let rows = lines(&ok(&home, ["list", "--json"]));
     let ids: Vec<&str> = rows.iter().map(|row| row["id"].as_str().unwrap()).collect();

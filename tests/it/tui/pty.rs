@@ -284,7 +284,7 @@ fn the_tour_fails_a_test_mends_it_and_says_what_it_is() {
 }
 
 #[test]
-fn the_doctor_asks_the_terminal_itself() {
+fn doctor_queries_the_terminal() {
     let answers = &[
         ("\x1b[?u", "\x1b[?0u"),
         ("\x1b[?2026$p", "\x1b[?2026;2$y"),
@@ -299,9 +299,9 @@ fn the_doctor_asks_the_terminal_itself() {
     program.exit();
     let said = program.screen();
     for line in [
-        "ok keyboard   keymap `default`; the Kitty protocol",
-        "ok screen     foot(1.20); frames show at once",
-        "ok pictures   as Sixel",
+        "ok keyboard   keymap `default`; Kitty keyboard protocol",
+        "ok screen     foot(1.20); synchronized output",
+        "ok images     Sixel",
     ] {
         assert!(said.contains(line), "{said}");
     }

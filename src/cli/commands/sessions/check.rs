@@ -1,38 +1,38 @@
-//! `osier sessions check`: what is damaged. Changes nothing.
+//! `osier sessions check`: reports damaged session files and changes nothing.
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Answer, Desk};
+use super::{CommandResult, SessionsContext};
 use crate::cli::exit::Exit;
 use osier_index::check;
 
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(in crate::cli) struct Options {
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     pub json: bool,
 }
 
-pub(super) fn run(options: Options, desk: &mut Desk<'_>) -> Answer {
+pub(super) fn run(options: Options, context: &mut SessionsContext<'_>) -> CommandResult {
     let mut findings = Vec::new();
     let cancel = CancellationToken::new();
-    let files = check(&desk.library, &cancel, &mut |finding| {
+    let files = check(&context.library, &cancel, &mut |finding| {
         findings.push(finding);
     })?;
     for finding in &findings {
         if options.json {
-            desk.json(finding)?;
+            context.print_json(finding)?;
         } else {
             let path = finding.path.display();
-            desk.line(&format!("{path}: {}; {}", finding.what, finding.hint))?;
+            context.print(&format!("{path}: {}; {}", finding.what, finding.hint))?;
         }
     }
     if !options.json {
-        let verdict = match findings.len() {
-            0 => format!("{files} sessions, nothing is damaged"),
-            found => format!("{files} sessions, {found} findings"),
+        let summary = match findings.len() {
+            0 => format!("{files} sessions, no damage"),
+            count => format!("{files} sessions, {count} problems"),
         };
-        desk.line(&verdict)?;
+        context.print(&summary)?;
     }
     Ok(if findings.is_empty() {
         Exit::Success

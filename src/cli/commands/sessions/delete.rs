@@ -1,26 +1,26 @@
-//! `osier sessions delete`: to the trash, from where it comes back.
+//! `osier sessions delete`: moves sessions to the trash.
 
-use super::{Answer, Desk};
+use super::{CommandResult, SessionsContext};
 use crate::cli::exit::Exit;
 
 #[derive(Debug, Clone, clap::Args)]
 pub(in crate::cli) struct Options {
-    /// Their names, the starts of their ids, or their files
+    /// Select the sessions by name, id prefix or file
     #[arg(value_name = "SESSION", required = true)]
     pub sessions: Vec<String>,
 }
 
-pub(super) fn run(options: &Options, desk: &mut Desk<'_>) -> Answer {
-    // All of them are found before one goes.
+pub(super) fn run(options: &Options, context: &mut SessionsContext<'_>) -> CommandResult {
+    // Find all of them before the first is deleted.
     let paths: Result<Vec<_>, _> = options
         .sessions
         .iter()
-        .map(|query| desk.find(query))
+        .map(|query| context.find(query))
         .collect();
-    let trash = desk.library.trash();
+    let trash = context.library.trash();
     for path in paths? {
-        let there = trash.delete(&path)?;
-        let id = there
+        let deleted = trash.delete(&path)?;
+        let id = deleted
             .file_stem()
             .unwrap_or_default()
             .to_string_lossy()
@@ -29,8 +29,8 @@ pub(super) fn run(options: &Options, desk: &mut Desk<'_>) -> Answer {
             .rsplit_once('_')
             .map_or(id.as_str(), |(_, id)| id)
             .to_owned();
-        desk.line(&format!(
-            "deleted; `osier sessions restore {id}` brings it back"
+        context.print(&format!(
+            "deleted; restore it with `osier sessions restore {id}`"
         ))?;
     }
     Ok(Exit::Success)

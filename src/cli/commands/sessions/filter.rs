@@ -1,51 +1,51 @@
-//! Which sessions a subcommand is about.
+//! Selects the sessions of a subcommand.
 
 use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use super::Desk;
+use super::SessionsContext;
 use osier_base::clock;
 use osier_index::{SessionFilter, Sort};
 
-/// The flags that list, search and stats share.
+/// The filter flags of `list`, `search` and `stats`.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(in crate::cli) struct FilterArgs {
-    /// Of every directory, not only this one
+    /// Include the sessions of all directories
     #[arg(long, short)]
     pub all: bool,
 
-    /// Of this directory
-    #[arg(long, value_name = "DIR", conflicts_with = "all")]
+    /// Select the sessions of this directory
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath, conflicts_with = "all")]
     pub directory: Option<PathBuf>,
 
-    /// Used since a date (2026-01-31) or for as long as this (30m, 12h, 7d, 2w)
+    /// Select sessions used since a date (2026-01-31) or within a period (30m, 12h, 7d, 2w)
     #[arg(long, value_name = "WHEN", value_parser = since_now)]
     pub since: Option<i64>,
 
-    /// With a name that holds this
+    /// Select sessions whose name contains this text
     #[arg(long, value_name = "TEXT")]
     pub name: Option<String>,
 
-    /// Only those with a name
+    /// Select only sessions with a name
     #[arg(long)]
     pub named: bool,
 
-    /// With a model whose PROVIDER/ID holds this
+    /// Select sessions with a model whose PROVIDER/ID contains this text
     #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,
 }
 
 impl FilterArgs {
-    /// What is asked for; `everywhere` when a subcommand does not keep to this directory by itself.
-    pub(super) fn filter(&self, desk: &Desk<'_>, everywhere: bool) -> SessionFilter {
+    /// The filter of the flags; `everywhere` when the default is every directory.
+    pub(super) fn filter(&self, context: &SessionsContext<'_>, everywhere: bool) -> SessionFilter {
         let cwd = match &self.directory {
             Some(directory) => {
-                let path = desk.cwd.join(directory);
-                // One that is gone still has its sessions.
+                let path = context.cwd.join(directory);
+                // A deleted directory still has its sessions.
                 Some(path.canonicalize().unwrap_or(path))
             }
-            None => (!self.all && !everywhere).then(|| desk.cwd.to_owned()),
+            None => (!self.all && !everywhere).then(|| context.cwd.to_owned()),
         };
         SessionFilter {
             cwd: cwd.map(|path| path.to_string_lossy().into_owned()),
@@ -58,7 +58,7 @@ impl FilterArgs {
     }
 }
 
-/// An order, as it is typed.
+/// The sort order of `--sort`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum Order {
     #[default]
@@ -85,9 +85,12 @@ fn since_now(text: &str) -> Result<i64, String> {
     since(text, clock::now_ms())
 }
 
-/// Milliseconds since the epoch of a date, a time, or an age at `now`.
+/// Parses a date, a time or a period before `now`, in milliseconds since the epoch.
 fn since(text: &str, now: i64) -> Result<i64, String> {
-    let wrong = || "it must be a date like 2026-01-31, or an age like 30m, 12h, 7d, 2w".to_owned();
+    let invalid = || {
+        "expected a date such as `2026-01-31` or a period such as `30m`, `12h`, `7d` or `2w`"
+            .to_owned()
+    };
     if let Ok(time) = text.parse::<jiff::Timestamp>() {
         return Ok(time.as_millisecond());
     }
@@ -95,21 +98,21 @@ fn since(text: &str, now: i64) -> Result<i64, String> {
         let zoned = date.to_zoned(jiff::tz::TimeZone::system());
         return zoned
             .map(|zoned| zoned.timestamp().as_millisecond())
-            .map_err(|_| wrong());
+            .map_err(|_| invalid());
     }
-    let unit = text.chars().last().ok_or_else(wrong)?;
+    let unit = text.chars().last().ok_or_else(invalid)?;
     let minutes = match unit {
         'm' => 1,
         'h' => 60,
         'd' => 24 * 60,
         'w' => 7 * 24 * 60,
-        _ => return Err(wrong()),
+        _ => return Err(invalid()),
     };
     let count: i64 = text[..text.len() - unit.len_utf8()]
         .parse()
-        .map_err(|_| wrong())?;
+        .map_err(|_| invalid())?;
     let age = count.checked_mul(minutes * 60_000).filter(|age| *age >= 0);
-    Ok(now.saturating_sub(age.ok_or_else(wrong)?))
+    Ok(now.saturating_sub(age.ok_or_else(invalid)?))
 }
 
 #[cfg(test)]
@@ -117,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_and_ages_are_understood() {
+    fn since_parses_dates_and_periods() {
         let now = 1_800_000_000_000;
         assert_eq!(since("2026-01-01T00:00:00Z", now), Ok(1_767_225_600_000));
         assert!(since("2026-01-01", now).is_ok());

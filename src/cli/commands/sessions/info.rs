@@ -1,35 +1,35 @@
-//! `osier sessions info`: what is known of one session.
+//! `osier sessions info`: shows the details of a session.
 
 use super::table::{directory, money, plain, size, time, tokens};
-use super::{Answer, Desk};
+use super::{CommandResult, SessionsContext};
 use crate::cli::exit::Exit;
 use osier_index::describe;
 
 #[derive(Debug, Clone, clap::Args)]
 pub(in crate::cli) struct Options {
-    /// Its name, the start of its id, or its file
+    /// Select the session by name, id prefix or file
     #[arg(value_name = "SESSION")]
     pub session: String,
 
-    /// As one JSON object
+    /// Print one JSON object
     #[arg(long)]
     pub json: bool,
 }
 
-pub(super) fn run(options: &Options, desk: &mut Desk<'_>) -> Answer {
-    let path = desk.find(&options.session)?;
+pub(super) fn run(options: &Options, context: &mut SessionsContext<'_>) -> CommandResult {
+    let path = context.find(&options.session)?;
     let (row, models) = describe(&path)?;
     if options.json {
         let mut value = serde_json::to_value(&row)?;
         value["models"] = serde_json::to_value(&models)?;
-        desk.json(&value)?;
+        context.print_json(&value)?;
         return Ok(Exit::Success);
     }
     let mut lines = vec![
         ("id", row.id.clone()),
         ("name", row.name.as_deref().map(plain).unwrap_or_default()),
         (
-            "begins",
+            "prompt",
             row.first_prompt.as_deref().map(plain).unwrap_or_default(),
         ),
         (
@@ -40,7 +40,7 @@ pub(super) fn run(options: &Options, desk: &mut Desk<'_>) -> Answer {
         ("created", time(row.created)),
         ("used", time(row.active)),
         (
-            "holds",
+            "contents",
             format!(
                 "{} prompts, {} answers, {} tool calls",
                 row.prompts, row.answers, row.tool_calls
@@ -50,15 +50,12 @@ pub(super) fn run(options: &Options, desk: &mut Desk<'_>) -> Answer {
         ("labels", plain(&row.labels.join(", "))),
     ];
     if row.damaged > 0 {
-        lines.push((
-            "damaged",
-            format!("{} lines; they are skipped", row.damaged),
-        ));
+        lines.push(("damaged", format!("{} lines, skipped", row.damaged)));
     }
     let total = format!("{} tokens {}", tokens(row.tokens), money(row.cost));
     lines.push(("total", total));
     for (name, text) in lines.iter().filter(|(_, text)| !text.trim().is_empty()) {
-        desk.line(&format!("{name:<12} {}", text.trim_end()))?;
+        context.print(&format!("{name:<12} {}", text.trim_end()))?;
     }
     for model in &models {
         let line = format!(
@@ -69,7 +66,7 @@ pub(super) fn run(options: &Options, desk: &mut Desk<'_>) -> Answer {
             tokens(model.tokens()),
             money(model.cost)
         );
-        desk.line(line.trim_end())?;
+        context.print(line.trim_end())?;
     }
     Ok(Exit::Success)
 }

@@ -1,19 +1,19 @@
-//! `osier sessions list`.
+//! `osier sessions list`: lists sessions as a table, as text or as JSON.
 
 use serde::Serialize;
 
 use super::filter::{FilterArgs, Order};
 use super::table::{age, directory, money, plain, render, short_id, time};
-use super::{Answer, Desk};
+use super::{CommandResult, SessionsContext};
 use crate::cli::exit::Exit;
 use osier_base::{clock, text};
 use osier_index::{Depth, SessionFilter, SessionRow};
 use osier_session::marks::{Mark, Marks};
 
-/// Rows on a terminal when no other number is given.
-const USUAL: usize = 50;
+/// The default number of rows on a terminal.
+const DEFAULT_ROWS: usize = 50;
 
-/// Stands before the title of a session that is pinned.
+/// Marks the title of a pinned session.
 const PIN: &str = "▲ ";
 
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -21,42 +21,42 @@ pub(in crate::cli) struct Options {
     #[command(flatten)]
     pub filter: FilterArgs,
 
-    /// In this order
+    /// Sort the sessions
     #[arg(long, value_name = "ORDER", value_enum, default_value_t)]
     pub sort: Order,
 
-    /// At most so many; on a terminal 50 when not given
+    /// Limit the number of sessions; 50 by default on a terminal
     #[arg(long, short = 'n', value_name = "N")]
     pub limit: Option<usize>,
 
-    /// Those that are archived, and no others; else they are left out
+    /// List only the archived sessions, which are otherwise hidden
     #[arg(long)]
     pub archived: bool,
 
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     pub json: bool,
 }
 
-pub(super) fn run(options: &Options, desk: &mut Desk<'_>) -> Answer {
-    let marks = Marks::read(&desk.marks);
+pub(super) fn run(options: &Options, context: &mut SessionsContext<'_>) -> CommandResult {
+    let marks = Marks::read(&context.marks);
     let filter = SessionFilter {
         sort: options.sort.into(),
         first: marks.pinned.iter().cloned().collect(),
         apart: marks.archived.iter().cloned().collect(),
         only_apart: options.archived,
-        ..options.filter.filter(desk, false)
+        ..options.filter.filter(context, false)
     };
-    let usual = if desk.width.is_some() && !options.json {
-        USUAL
+    let default = if context.width.is_some() && !options.json {
+        DEFAULT_ROWS
     } else {
         usize::MAX >> 1
     };
-    let limit = options.limit.unwrap_or(usual);
-    let listing = desk.index(Depth::Rows)?.list(&filter, 0, limit)?;
+    let limit = options.limit.unwrap_or(default);
+    let listing = context.index(Depth::Rows)?.list(&filter, 0, limit)?;
     if options.json {
         for row in &listing.rows {
-            desk.json(&Listed {
+            context.print_json(&SessionJson {
                 session: row,
                 pinned: marks.has(Mark::Pinned, &row.id),
                 archived: marks.has(Mark::Archived, &row.id),
@@ -64,45 +64,45 @@ pub(super) fn run(options: &Options, desk: &mut Desk<'_>) -> Answer {
         }
         return Ok(Exit::Success);
     }
-    let Some(width) = desk.width else {
+    let Some(width) = context.width else {
         for row in &listing.rows {
             let title = plain(row.title());
             let title = text::truncate(&title, 80);
             let when = time(row.active);
-            desk.line(&format!("{}  {when}  {}  {title}", row.id, plain(&row.cwd)))?;
+            context.print(&format!("{}  {when}  {}  {title}", row.id, plain(&row.cwd)))?;
         }
         return Ok(Exit::Success);
     };
     if listing.rows.is_empty() {
-        desk.line(nothing(&filter, !marks.archived.is_empty()))?;
+        context.print(empty_text(&filter, !marks.archived.is_empty()))?;
         return Ok(Exit::Success);
     }
-    for line in on_terminal(&listing.rows, &marks, filter.cwd.is_none(), width) {
-        desk.line(&line)?;
+    for line in table(&listing.rows, &marks, filter.cwd.is_none(), width) {
+        context.print(&line)?;
     }
     let more = listing.total - listing.rows.len();
     if more > 0 {
-        desk.line(&format!(
-            "… and {more} more: `--limit {}` shows all",
+        context.print(&format!(
+            "… {more} more; show all with `--limit {}`",
             listing.total
         ))?;
     }
     Ok(Exit::Success)
 }
 
-/// A session as a line of JSON.
+/// A session in the JSON output.
 #[derive(Serialize)]
-struct Listed<'a> {
+struct SessionJson<'a> {
     #[serde(flatten)]
     session: &'a SessionRow,
     pinned: bool,
     archived: bool,
 }
 
-/// What is said instead of an empty list.
-fn nothing(filter: &SessionFilter, some_archived: bool) -> &'static str {
+/// The text of an empty list.
+fn empty_text(filter: &SessionFilter, some_archived: bool) -> &'static str {
     if filter.only_apart {
-        return "nothing is archived here";
+        return "no archived sessions";
     }
     let plain = SessionFilter {
         cwd: filter.cwd.clone(),
@@ -112,28 +112,26 @@ fn nothing(filter: &SessionFilter, some_archived: bool) -> &'static str {
         ..SessionFilter::default()
     };
     match (&filter.cwd, *filter == plain) {
-        (Some(_), true) => {
-            "no session ran in this directory; `--all` lists those of every directory"
-        }
-        (None, true) if some_archived => "every session is archived; `--archived` lists them",
-        (None, true) => "no session is stored yet",
-        (_, false) => "no session matches",
+        (Some(_), true) => "no sessions in this directory; list all with `--all`",
+        (None, true) if some_archived => "all sessions are archived; list them with `--archived`",
+        (None, true) => "no sessions yet",
+        (_, false) => "no matching sessions",
     }
 }
 
-/// The rows as a table, with their directories when they are of several.
-fn on_terminal(
+/// The rows of the table, with a column for the directory if `with_directory` is set.
+fn table(
     sessions: &[SessionRow],
     marks: &Marks,
     with_directory: bool,
     width: usize,
 ) -> Vec<String> {
     let now = clock::now_ms();
-    let mut heads = vec!["ID", "USED", "PROMPTS", "COST"];
+    let mut headers = vec!["ID", "USED", "PROMPTS", "COST"];
     if with_directory {
-        heads.push("DIRECTORY");
+        headers.push("DIRECTORY");
     }
-    heads.push("SESSION");
+    headers.push("SESSION");
     let rows: Vec<Vec<String>> = sessions
         .iter()
         .map(|session| {
@@ -149,8 +147,8 @@ fn on_terminal(
                 money(session.cost),
             ];
             if with_directory {
-                let place = directory(&session.cwd);
-                row.push(text::truncate_start(&place, width / 4).into_owned());
+                let directory = directory(&session.cwd);
+                row.push(text::truncate_start(&directory, width / 4).into_owned());
             }
             let pinned = marks.has(Mark::Pinned, &session.id);
             let pin = if pinned { PIN } else { "" };
@@ -158,5 +156,5 @@ fn on_terminal(
             row
         })
         .collect();
-    render(&heads, &[1, 2, 3], &rows, width)
+    render(&headers, &[1, 2, 3], &rows, width)
 }

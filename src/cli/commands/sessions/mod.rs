@@ -1,5 +1,5 @@
-//! `osier sessions`: the stored sessions, listed, searched, looked at, named, deleted and brought back. One
-//! file a subcommand.
+//! `osier sessions`: lists, searches, shows, renames, deletes and restores stored sessions. One file per
+//! subcommand.
 
 mod check;
 mod delete;
@@ -29,108 +29,107 @@ use osier_index::{Depth, Index, Library, LibraryError, Outcome, Progress};
 use osier_session::marks::Mark;
 use osier_store::{SessionDirectory, SessionError};
 
-/// How long another process that indexes is waited for when there is no index to look at meanwhile.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// How long to wait for another process that creates the index.
+const INDEX_TIMEOUT: Duration = Duration::from_mins(1);
 
 #[derive(Debug, Clone, Subcommand)]
 pub(in crate::cli) enum SessionsCommand {
-    /// Last used first; the same as no command
+    /// List sessions, the most recently used first; the default command
     List(list::Options),
-    /// Find what was said, called or printed in any session
+    /// Search the text of all sessions: messages, tool calls and output
     Search(search::Options),
     /// Print a conversation
     Show(show::Options),
-    /// What is known of a session: file, counts, models, cost
+    /// Show the details of a session: file, counts, models and cost
     Info(info::Options),
-    /// Tokens and cost of all sessions, by model
+    /// Show the tokens and the cost of all sessions by model
     Stats(stats::Options),
-    /// Name a session
+    /// Rename a session
     Rename(rename::Options),
-    /// Have a session stand first in lists
+    /// Pin a session to the top of lists
     Pin(mark::Options),
-    /// Take a session out of sight; nothing of it is deleted
+    /// Archive a session: hide it from lists without deleting it
     Archive(mark::Options),
-    /// Move a session to the trash
+    /// Move sessions to the trash
     #[command(visible_alias = "rm")]
     Delete(delete::Options),
-    /// List the trash, or bring a session back from it
+    /// Restore a session from the trash, or list the trash
     Restore(restore::Options),
-    /// Print where a session, the sessions or the index are
+    /// Print the path of a session, of all sessions, of the index or of the trash
     Path(path::Options),
-    /// Make the index of all sessions anew
+    /// Rebuild the session index
     Reindex(reindex::Options),
-    /// Read every session and tell what is damaged
+    /// Check every session file and report damage
     Check(check::Options),
 }
 
-/// Why there is no answer.
-enum Failed {
-    /// One sentence for the person.
-    Told(String),
-    /// Nobody reads any more, or the like.
-    Out(io::Error),
+/// Why a command failed.
+enum CommandError {
+    /// An error message for the user.
+    Message(String),
+    /// The output cannot be written.
+    Io(io::Error),
 }
 
-type Answer = Result<Exit, Failed>;
+type CommandResult = Result<Exit, CommandError>;
 
-impl From<io::Error> for Failed {
+impl From<io::Error> for CommandError {
     fn from(error: io::Error) -> Self {
-        Self::Out(error)
+        Self::Io(error)
     }
 }
 
-impl From<String> for Failed {
+impl From<String> for CommandError {
     fn from(message: String) -> Self {
-        Self::Told(message)
+        Self::Message(message)
     }
 }
 
-impl From<SessionError> for Failed {
+impl From<SessionError> for CommandError {
     fn from(error: SessionError) -> Self {
-        Self::Told(match error.hint() {
+        Self::Message(match error.hint() {
             Some(hint) => format!("{error}; {hint}"),
             None => error.to_string(),
         })
     }
 }
 
-impl From<LibraryError> for Failed {
+impl From<LibraryError> for CommandError {
     fn from(error: LibraryError) -> Self {
-        Self::Told(format!(
-            "{error}; `osier sessions reindex` makes the index anew"
+        Self::Message(format!(
+            "{error}; rebuild the index with `osier sessions reindex`"
         ))
     }
 }
 
-impl From<serde_json::Error> for Failed {
+impl From<serde_json::Error> for CommandError {
     fn from(error: serde_json::Error) -> Self {
-        Self::Out(error.into())
+        Self::Io(error.into())
     }
 }
 
-/// What every subcommand works with.
-struct Desk<'a> {
+/// The index, the directories and the output of a subcommand.
+struct SessionsContext<'a> {
     library: Library,
     directory: SessionDirectory,
-    /// The file that says which sessions are set apart.
+    /// The file with the pinned and archived sessions.
     marks: PathBuf,
     cwd: &'a Path,
     out: &'a mut dyn Write,
-    /// Columns of the terminal; not set when something else reads.
+    /// Columns of the terminal; `None` when the output is not a terminal.
     width: Option<usize>,
 }
 
-/// Answers one `osier sessions` command. The outer error is for the person; the inner one says that nobody
-/// reads.
+/// Runs an `osier sessions` command. The inner error is a failed write to `out`.
 ///
 /// # Errors
-/// One sentence: there is no such session, or it cannot be read or written.
+/// There is no such session, or it cannot be read or written.
 pub(in crate::cli) fn run(
-    what: Option<&SessionsCommand>,
+    command: Option<&SessionsCommand>,
     (folders, cwd): (&Folders, &Path),
     out: &mut dyn Write,
 ) -> Result<io::Result<Exit>, String> {
-    let mut desk = Desk {
+    let mut context = SessionsContext {
         library: Library::new(&folders.data),
         directory: SessionDirectory::new(&folders.data),
         marks: folders.marks(),
@@ -138,54 +137,56 @@ pub(in crate::cli) fn run(
         out,
         width: table::terminal_width(),
     };
-    let answer = match what {
-        None => list::run(&list::Options::default(), &mut desk),
-        Some(SessionsCommand::List(options)) => list::run(options, &mut desk),
-        Some(SessionsCommand::Search(options)) => search::run(options, &mut desk),
-        Some(SessionsCommand::Show(options)) => show::run(options, &mut desk),
-        Some(SessionsCommand::Info(options)) => info::run(options, &mut desk),
-        Some(SessionsCommand::Stats(options)) => stats::run(options, &mut desk),
-        Some(SessionsCommand::Rename(options)) => rename::run(options, &mut desk),
-        Some(SessionsCommand::Pin(options)) => mark::run(options, Mark::Pinned, &mut desk),
-        Some(SessionsCommand::Archive(options)) => mark::run(options, Mark::Archived, &mut desk),
-        Some(SessionsCommand::Delete(options)) => delete::run(options, &mut desk),
-        Some(SessionsCommand::Restore(options)) => restore::run(options, &mut desk),
-        Some(SessionsCommand::Path(options)) => path::run(options, &mut desk),
-        Some(SessionsCommand::Reindex(options)) => reindex::run(*options, &mut desk),
-        Some(SessionsCommand::Check(options)) => check::run(*options, &mut desk),
+    let result = match command {
+        None => list::run(&list::Options::default(), &mut context),
+        Some(SessionsCommand::List(options)) => list::run(options, &mut context),
+        Some(SessionsCommand::Search(options)) => search::run(options, &mut context),
+        Some(SessionsCommand::Show(options)) => show::run(options, &mut context),
+        Some(SessionsCommand::Info(options)) => info::run(options, &mut context),
+        Some(SessionsCommand::Stats(options)) => stats::run(options, &mut context),
+        Some(SessionsCommand::Rename(options)) => rename::run(options, &mut context),
+        Some(SessionsCommand::Pin(options)) => mark::run(options, Mark::Pinned, &mut context),
+        Some(SessionsCommand::Archive(options)) => mark::run(options, Mark::Archived, &mut context),
+        Some(SessionsCommand::Delete(options)) => delete::run(options, &mut context),
+        Some(SessionsCommand::Restore(options)) => restore::run(options, &mut context),
+        Some(SessionsCommand::Path(options)) => path::run(options, &mut context),
+        Some(SessionsCommand::Reindex(options)) => reindex::run(*options, &mut context),
+        Some(SessionsCommand::Check(options)) => check::run(*options, &mut context),
     };
-    match answer {
+    match result {
         Ok(exit) => Ok(Ok(exit)),
-        Err(Failed::Out(error)) => Ok(Err(error)),
-        Err(Failed::Told(message)) => Err(message),
+        Err(CommandError::Io(error)) => Ok(Err(error)),
+        Err(CommandError::Message(message)) => Err(message),
     }
 }
 
-impl Desk<'_> {
-    /// The file of the session that `query` means.
-    fn find(&self, query: &str) -> Result<PathBuf, Failed> {
+impl SessionsContext<'_> {
+    /// The file of the session that matches `query`.
+    fn find(&self, query: &str) -> Result<PathBuf, CommandError> {
         Ok(self.directory.find(query)?)
     }
 
     /// The index, up to date.
-    fn index(&self, depth: Depth) -> Result<Index, Failed> {
+    fn index(&self, depth: Depth) -> Result<Index, CommandError> {
         let cancel = CancellationToken::new();
-        let mut meter = Meter::default();
+        let mut meter = ProgressMeter::default();
         let began = Instant::now();
         loop {
             let outcome = self
                 .library
-                .refresh(depth, &cancel, &mut |progress| meter.tell(progress));
+                .refresh(depth, &cancel, &mut |progress| meter.update(progress));
             match outcome {
                 Ok(Outcome::Done { .. }) => break,
                 Ok(Outcome::Busy) if self.library.open()?.is_some() => {
-                    meter.note("another osier is indexing: the newest words may be missing");
+                    meter.warn(
+                        "another osier process is indexing; the newest messages may be missing",
+                    );
                     break;
                 }
-                Ok(Outcome::Busy) if began.elapsed() < PATIENCE => {
+                Ok(Outcome::Busy) if began.elapsed() < INDEX_TIMEOUT => {
                     std::thread::sleep(Duration::from_millis(50));
                 }
-                // A directory that cannot be written, or an index that cannot: read what there is.
+                // The directory or the index is not writable: read the session files instead.
                 Ok(Outcome::Busy) | Err(_) => {
                     return Ok(self.library.read_all(depth, &cancel, &mut |_| {})?);
                 }
@@ -199,41 +200,41 @@ impl Desk<'_> {
         }
     }
 
-    fn line(&mut self, line: &str) -> Result<(), Failed> {
+    fn print(&mut self, line: &str) -> Result<(), CommandError> {
         Ok(writeln!(self.out, "{line}")?)
     }
 
-    fn json(&mut self, value: &impl serde::Serialize) -> Result<(), Failed> {
+    fn print_json(&mut self, value: &impl serde::Serialize) -> Result<(), CommandError> {
         let line = serde_json::to_string(value)?;
-        self.line(&line)
+        self.print(&line)
     }
 }
 
-/// Tells on standard error how far a long reading is, when somebody watches.
+/// Shows the progress of a long refresh on standard error when it is a terminal.
 #[derive(Default)]
-struct Meter {
+struct ProgressMeter {
     began: Option<Instant>,
     last: Option<Instant>,
 }
 
-/// What is done sooner is not told of.
-const QUIET: Duration = Duration::from_millis(500);
+/// A shorter refresh shows no progress.
+const PROGRESS_DELAY: Duration = Duration::from_millis(500);
 
-impl Meter {
-    fn tell(&mut self, progress: Progress) {
+impl ProgressMeter {
+    fn update(&mut self, progress: Progress) {
         let now = Instant::now();
         let began = *self.began.get_or_insert(now);
-        let due = self.last.is_none_or(|last| now - last > QUIET / 5);
-        if now - began < QUIET || !due || !io::stderr().is_terminal() {
+        let due = self.last.is_none_or(|last| now - last > PROGRESS_DELAY / 5);
+        if now - began < PROGRESS_DELAY || !due || !io::stderr().is_terminal() {
             return;
         }
         self.last = Some(now);
         let Progress { done, total } = progress;
-        // A closed standard error leaves nobody to tell.
+        // A failed write to standard error cannot be reported.
         let _ = write!(io::stderr(), "\rindexing: {done} of {total} sessions\x1b[K");
     }
 
-    fn note(&mut self, text: &str) {
+    fn warn(&mut self, text: &str) {
         self.end();
         let _ = writeln!(io::stderr(), "[WRN] {text}");
     }

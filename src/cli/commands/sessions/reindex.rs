@@ -1,28 +1,28 @@
-//! `osier sessions reindex`.
+//! `osier sessions reindex`: rebuilds the session index.
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Answer, Desk, Meter};
+use super::{CommandResult, ProgressMeter, SessionsContext};
 use crate::cli::exit::Exit;
 use osier_index::Outcome;
 
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(in crate::cli) struct Options {}
 
-pub(super) fn run(_options: Options, desk: &mut Desk<'_>) -> Answer {
-    let mut meter = Meter::default();
+pub(super) fn run(_options: Options, context: &mut SessionsContext<'_>) -> CommandResult {
+    let mut meter = ProgressMeter::default();
     let cancel = CancellationToken::new();
-    let outcome = desk
+    let outcome = context
         .library
-        .rebuild(&cancel, &mut |progress| meter.tell(progress))?;
+        .rebuild(&cancel, &mut |progress| meter.update(progress))?;
     meter.end();
     match outcome {
         Outcome::Done { read } => {
-            desk.line(&format!("{read} sessions are indexed"))?;
+            context.print(&format!("indexed {read} sessions"))?;
             Ok(Exit::Success)
         }
         Outcome::Busy => Err(
-            "another osier is indexing: wait for it, then say this again"
+            "another osier process is indexing; wait until it finishes, then try again"
                 .to_owned()
                 .into(),
         ),

@@ -1,26 +1,26 @@
-//! `osier sessions restore`: what is in the trash, and back with it.
+//! `osier sessions restore`: lists the trash and restores sessions from it.
 
 use super::table::plain;
-use super::{Answer, Desk};
+use super::{CommandResult, SessionsContext};
 use crate::cli::exit::Exit;
 use osier_index::Trashed;
 use osier_store::SessionError;
 
 #[derive(Debug, Clone, clap::Args)]
 pub(in crate::cli) struct Options {
-    /// Its name or the start of its id; without one, lists the trash, the last deleted first
+    /// Restore the session of this name or id prefix; without it, list the trash, newest first
     #[arg(value_name = "SESSION")]
     pub session: Option<String>,
 }
 
-pub(super) fn run(options: &Options, desk: &mut Desk<'_>) -> Answer {
-    let trash = desk.library.trash();
+pub(super) fn run(options: &Options, context: &mut SessionsContext<'_>) -> CommandResult {
+    let trash = context.library.trash();
     let deleted = trash.list();
     let Some(query) = &options.session else {
         for session in &deleted {
-            let place = plain(&session.summary.cwd);
-            desk.line(&format!(
-                "{}  {place}  {}",
+            let directory = plain(&session.summary.cwd);
+            context.print(&format!(
+                "{}  {directory}  {}",
                 session.id,
                 plain(title(session))
             ))?;
@@ -31,12 +31,12 @@ pub(super) fn run(options: &Options, desk: &mut Desk<'_>) -> Answer {
         session.id.starts_with(query.as_str()) || session.summary.name.as_deref() == Some(query)
     };
     let mut found: Vec<&Trashed> = deleted.iter().filter(matching).collect();
-    // Of one that was deleted twice, the last.
+    // Keep the newest copy of a session that was deleted twice.
     found.dedup_by(|one, other| one.id == other.id);
     match found[..] {
         [only] => {
             let path = trash.restore(&only.path)?;
-            desk.line(&path.display().to_string())?;
+            context.print(&path.display().to_string())?;
             Ok(Exit::Success)
         }
         [] => Err(format!(

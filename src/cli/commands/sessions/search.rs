@@ -1,4 +1,4 @@
-//! `osier sessions search`.
+//! `osier sessions search`: searches the text of all sessions.
 
 use std::io::IsTerminal as _;
 
@@ -6,60 +6,60 @@ use tokio_util::sync::CancellationToken;
 
 use super::filter::FilterArgs;
 use super::table::{age, directory, plain, short_id};
-use super::{Answer, Desk};
+use super::{CommandResult, SessionsContext};
 use crate::cli::exit::Exit;
 use osier_base::{clock, text};
 use osier_index::{Depth, Hit, HitText};
 
 #[derive(Debug, Clone, clap::Args)]
 pub(in crate::cli) struct Options {
-    /// Words that stand close together, "several words" as one; a word without capitals finds them too
+    /// Find these words close to one another; quote a phrase; lower case also matches upper case
     #[arg(value_name = "QUERY", required = true)]
     pub query: Vec<String>,
 
     #[command(flatten)]
     pub filter: FilterArgs,
 
-    /// Only in this directory
+    /// Search only the sessions of this directory
     #[arg(long, conflicts_with_all = ["all", "directory"])]
     pub here: bool,
 
-    /// At most so many sessions
+    /// Limit the number of sessions
     #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
     pub limit: usize,
 
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     pub json: bool,
 }
 
-pub(super) fn run(options: &Options, desk: &mut Desk<'_>) -> Answer {
+pub(super) fn run(options: &Options, context: &mut SessionsContext<'_>) -> CommandResult {
     let query = options.query.join(" ");
-    let filter = options.filter.filter(desk, !options.here);
-    let index = desk.index(Depth::Words)?;
+    let filter = options.filter.filter(context, !options.here);
+    let index = context.index(Depth::Words)?;
     let found = index.search(&query, &filter, options.limit, &CancellationToken::new())?;
     if options.json {
         for hit in &found.hits {
-            desk.json(hit)?;
+            context.print_json(hit)?;
         }
     } else {
         let now = clock::now_ms();
-        let colour = desk.width.is_some() && std::io::stdout().is_terminal();
-        let width = desk.width.unwrap_or(usize::MAX >> 1);
+        let colour = context.width.is_some() && std::io::stdout().is_terminal();
+        let width = context.width.unwrap_or(usize::MAX >> 1);
         for hit in &found.hits {
             for line in described(hit, now, width, colour) {
-                desk.line(&line)?;
+                context.print(&line)?;
             }
         }
-        if found.cut && desk.width.is_some() {
-            desk.line("… there may be more: say more words, or a higher `--limit`")?;
+        if found.cut && context.width.is_some() {
+            context.print("… there may be more; add words or raise `--limit`")?;
         }
     }
     if found.hits.is_empty() {
-        if desk.width.is_some() && !options.json {
-            desk.line(&format!("nothing was found for `{}`", plain(&query)))?;
+        if context.width.is_some() && !options.json {
+            context.print(&format!("no matches for `{}`", plain(&query)))?;
         }
-        // As with grep.
+        // The exit code of grep.
         return Ok(Exit::Failure);
     }
     Ok(Exit::Success)
@@ -72,21 +72,24 @@ fn described(hit: &Hit, now: i64, width: usize, colour: bool) -> [String; 2] {
     } else {
         &session.id
     };
-    let head = format!(
+    let header = format!(
         "{id}  {}  {}  {}",
         age(session.active, now),
         directory(&session.cwd),
         plain(session.title())
     );
-    let head = text::truncate(&head, width).into_owned();
+    let header = text::truncate(&header, width).into_owned();
     let label = format!("    {}: ", hit.source.word());
-    let room = width.saturating_sub(text::width(&label));
-    [head, format!("{label}{}", marked(&hit.text, room, colour))]
+    let available = width.saturating_sub(text::width(&label));
+    [
+        header,
+        format!("{label}{}", highlighted(&hit.text, available, colour)),
+    ]
 }
 
-/// The text, as much as fits, with its matches in bold.
-fn marked(found: &HitText, room: usize, colour: bool) -> String {
-    let shown = text::take_width(&found.text, room);
+/// The start of the text that fits into `width`, with its matches in bold.
+fn highlighted(found: &HitText, width: usize, colour: bool) -> String {
+    let shown = text::take_width(&found.text, width);
     if !colour {
         return shown.to_owned();
     }

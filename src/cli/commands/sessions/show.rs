@@ -1,43 +1,43 @@
-//! `osier sessions show`: a conversation as text.
+//! `osier sessions show`: prints a conversation.
 
 use super::table::plain;
-use super::{Answer, Desk};
+use super::{CommandResult, SessionsContext};
 use crate::cli::exit::Exit;
 use osier_agent::AgentMessage;
 use osier_base::text::sanitize;
 use osier_llm::AssistantBlock;
 use osier_store::{EntryKind, SessionError, load};
 
-/// Lines of a tool's output that are shown.
+/// The number of lines of tool output without `--full`.
 const OUTPUT_LINES: usize = 12;
 
 #[derive(Debug, Clone, clap::Args)]
 pub(in crate::cli) struct Options {
-    /// Its name, the start of its id, or its file
+    /// Select the session by name, id prefix or file
     #[arg(value_name = "SESSION")]
     pub session: String,
 
-    /// Everything tools printed, not only the first lines
+    /// Print the complete output of tools
     #[arg(long)]
     pub full: bool,
 
-    /// Its entries on all branches, one JSON object a line
+    /// Print the entries of all branches, one JSON object per line
     #[arg(long)]
     pub json: bool,
 }
 
-pub(super) fn run(options: &Options, desk: &mut Desk<'_>) -> Answer {
-    let path = desk.find(&options.session)?;
+pub(super) fn run(options: &Options, context: &mut SessionsContext<'_>) -> CommandResult {
+    let path = context.find(&options.session)?;
     if options.json {
         let loaded = load(&path)?;
         for entry in &loaded.entries {
-            desk.json(entry)?;
+            context.print_json(entry)?;
         }
         return Ok(Exit::Success);
     }
     let branch = branch(&path)?;
     for message in &branch {
-        say(message, options.full, desk)?;
+        print_message(message, options.full, context)?;
     }
     Ok(Exit::Success)
 }
@@ -49,13 +49,13 @@ fn branch(path: &std::path::Path) -> Result<Vec<AgentMessage>, SessionError> {
         .entries
         .iter()
         .enumerate()
-        .map(|(place, entry)| (entry.id.as_str(), place))
+        .map(|(index, entry)| (entry.id.as_str(), index))
         .collect();
     let mut messages = Vec::new();
     let mut next = loaded.leaf.as_deref();
     while let Some(entry) = next
         .and_then(|id| by_id.get(id))
-        .map(|place| &loaded.entries[*place])
+        .map(|index| &loaded.entries[*index])
     {
         if let EntryKind::Message { message } = &entry.kind {
             messages.push(message.clone());
@@ -66,26 +66,32 @@ fn branch(path: &std::path::Path) -> Result<Vec<AgentMessage>, SessionError> {
     Ok(messages)
 }
 
-fn say(message: &AgentMessage, full: bool, desk: &mut Desk<'_>) -> Result<(), super::Failed> {
+fn print_message(
+    message: &AgentMessage,
+    full: bool,
+    context: &mut SessionsContext<'_>,
+) -> Result<(), super::CommandError> {
     match message {
-        AgentMessage::User(said) => {
-            for line in sanitize(&said.text).lines() {
-                desk.line(&format!("> {line}"))?;
+        AgentMessage::User(message) => {
+            for line in sanitize(&message.text).lines() {
+                context.print(&format!("> {line}"))?;
             }
         }
         AgentMessage::Assistant(answer) => {
             for block in &answer.content {
                 match block {
-                    AssistantBlock::Text { text, .. } => desk.line(sanitize(text).trim_end())?,
+                    AssistantBlock::Text { text, .. } => {
+                        context.print(sanitize(text).trim_end())?;
+                    }
                     AssistantBlock::ToolCall(call) => {
                         let arguments = plain(&call.arguments.to_string());
-                        desk.line(&format!("[{}] {arguments}", plain(&call.name)))?;
+                        context.print(&format!("[{}] {arguments}", plain(&call.name)))?;
                     }
                     AssistantBlock::Thinking { .. } => {}
                 }
             }
             if let Some(error) = &answer.error_message {
-                desk.line(&format!("[failed] {}", plain(error)))?;
+                context.print(&format!("[failed] {}", plain(error)))?;
             }
         }
         AgentMessage::Notice(_) => return Ok(()),
@@ -99,15 +105,15 @@ fn say(message: &AgentMessage, full: bool, desk: &mut Desk<'_>) -> Result<(), su
                 OUTPUT_LINES.min(lines.len())
             };
             for line in &lines[..shown] {
-                desk.line(&format!("    {line}"))?;
+                context.print(&format!("    {line}"))?;
             }
             if shown < lines.len() {
-                desk.line(&format!(
-                    "    … {} more lines: `--full` shows them",
+                context.print(&format!(
+                    "    … {} more lines; show them with `--full`",
                     lines.len() - shown
                 ))?;
             }
         }
     }
-    desk.line("")
+    context.print("")
 }

@@ -1,8 +1,8 @@
-//! `osier sessions stats`: what all sessions have cost, by model.
+//! `osier sessions stats`: prints the tokens and the cost by model.
 
 use super::filter::FilterArgs;
 use super::table::{money, plain, render, tokens};
-use super::{Answer, Desk};
+use super::{CommandResult, SessionsContext};
 use crate::cli::exit::Exit;
 use osier_index::{Depth, ModelCost};
 
@@ -11,18 +11,18 @@ pub(in crate::cli) struct Options {
     #[command(flatten)]
     pub filter: FilterArgs,
 
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     pub json: bool,
 }
 
-pub(super) fn run(options: &Options, desk: &mut Desk<'_>) -> Answer {
-    let filter = options.filter.filter(desk, false);
-    let index = desk.index(Depth::Words)?;
+pub(super) fn run(options: &Options, context: &mut SessionsContext<'_>) -> CommandResult {
+    let filter = options.filter.filter(context, false);
+    let index = context.index(Depth::Words)?;
     let costs = index.costs(&filter)?;
     if options.json {
         for cost in &costs {
-            desk.json(cost)?;
+            context.print_json(cost)?;
         }
         return Ok(Exit::Success);
     }
@@ -42,9 +42,14 @@ pub(super) fn run(options: &Options, desk: &mut Desk<'_>) -> Answer {
         model: String::new(),
     };
     rows.push(row(&format!("{total} sessions"), &all));
-    let heads = ["CALLS", "INPUT", "OUTPUT", "CACHED", "COST", "MODEL"];
-    for line in render(&heads, &[0, 1, 2, 3, 4], &rows, desk.width.unwrap_or(200)) {
-        desk.line(&line)?;
+    let headers = ["CALLS", "INPUT", "OUTPUT", "CACHED", "COST", "MODEL"];
+    for line in render(
+        &headers,
+        &[0, 1, 2, 3, 4],
+        &rows,
+        context.width.unwrap_or(200),
+    ) {
+        context.print(&line)?;
     }
     Ok(Exit::Success)
 }

@@ -1,21 +1,21 @@
-//! How lists look on a terminal.
+//! Formats tables, times, sizes and costs for the terminal.
 
 use std::path::Path;
 
 use osier_base::{clock, text};
 
-/// Columns of the terminal on standard output, if it is one.
+/// The width of the terminal on standard output; `None` when it is not a terminal.
 pub(super) fn terminal_width() -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
     Some(usize::from(size.ws_col)).filter(|width| *width >= 20)
 }
 
-/// One line of text that cannot harm a terminal.
+/// One line of text without control sequences.
 pub(super) fn plain(text: &str) -> String {
     text::single_line(&text::sanitize(text))
 }
 
-/// How long ago, in one short word.
+/// The age in short form, such as `5m` or `2d`.
 pub(super) fn age(then: i64, now: i64) -> String {
     let minutes = (now - then).max(0) / 60_000;
     match minutes {
@@ -34,12 +34,12 @@ pub(super) fn time(milliseconds: i64) -> String {
     time.get(..16).unwrap_or(&time).replace('T', " ")
 }
 
-/// As much of an id as tells sessions apart that began in different milliseconds.
+/// The start of an id, which differs for sessions created in different milliseconds.
 pub(super) fn short_id(id: &str) -> &str {
     id.get(..13).unwrap_or(id)
 }
 
-/// Dollars, or nothing for nothing.
+/// An amount in dollars; empty for zero.
 pub(super) fn money(dollars: f64) -> String {
     match dollars {
         cost if cost <= 0.0 => String::new(),
@@ -64,7 +64,7 @@ pub(super) fn tokens(count: u64) -> String {
     }
 }
 
-/// A directory, the home directory as `~`.
+/// A directory, with `~` for the home directory.
 pub(super) fn directory(path: &str) -> String {
     let path = plain(path);
     match dirs::home_dir() {
@@ -77,35 +77,35 @@ pub(super) fn directory(path: &str) -> String {
     }
 }
 
-/// Rows under heads, each column as wide as it needs, those that are named right-aligned. The last column has
-/// what is left of `width`.
+/// The lines of a table. Columns are as wide as their content; those in `right` are right-aligned. The last
+/// column takes the rest of `width`.
 pub(super) fn render(
-    heads: &[&str],
+    headers: &[&str],
     right: &[usize],
     rows: &[Vec<String>],
     width: usize,
 ) -> Vec<String> {
-    let mut widths: Vec<usize> = heads.iter().map(|head| text::width(head)).collect();
+    let mut widths: Vec<usize> = headers.iter().map(|header| text::width(header)).collect();
     for row in rows {
         for (widest, cell) in widths.iter_mut().zip(row) {
             *widest = (*widest).max(text::width(cell));
         }
     }
-    let last = heads.len() - 1;
+    let last = headers.len() - 1;
     let taken: usize = widths[..last].iter().map(|width| width + 2).sum();
     widths[last] = width.saturating_sub(taken).max(10);
-    let head: Vec<String> = heads.iter().map(|head| (*head).to_owned()).collect();
+    let header: Vec<String> = headers.iter().map(|header| (*header).to_owned()).collect();
     let line = |cells: &Vec<String>| {
         let mut line = String::new();
-        for (place, cell) in cells.iter().enumerate() {
-            let cell = text::truncate(cell, widths[place]);
-            let gap = " ".repeat(widths[place] - text::width(&cell));
-            if right.contains(&place) {
+        for (column, cell) in cells.iter().enumerate() {
+            let cell = text::truncate(cell, widths[column]);
+            let gap = " ".repeat(widths[column] - text::width(&cell));
+            if right.contains(&column) {
                 line.push_str(&gap);
             }
             line.push_str(&cell);
-            if place < last {
-                if !right.contains(&place) {
+            if column < last {
+                if !right.contains(&column) {
                     line.push_str(&gap);
                 }
                 line.push_str("  ");
@@ -113,7 +113,7 @@ pub(super) fn render(
         }
         line.trim_end().to_owned()
     };
-    std::iter::once(&head).chain(rows).map(line).collect()
+    std::iter::once(&header).chain(rows).map(line).collect()
 }
 
 #[cfg(test)]
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_fits_its_width() {
+    fn table_fits_its_width() {
         let rows = [
             vec![
                 "a".to_owned(),
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn ages_are_short() {
+    fn ages_have_a_short_form() {
         let minute = 60_000;
         let ages = [0, 5, 120, 3000, 100_000, 2_000_000].map(|minutes| age(0, minutes * minute));
         assert_eq!(ages, ["now", "5m", "2h", "2d", "2mo", "3y"]);

@@ -1,4 +1,4 @@
-//! The colours of exported pages: the themes and grammars of the interface, for a layer that knows neither.
+//! The themes and syntax highlighting of exported HTML pages, taken from the terminal interface.
 
 use std::path::PathBuf;
 
@@ -7,17 +7,17 @@ use osier_term::face::Token;
 use osier_term::theme::{ColourDepth, ThemeKind, ThemeStore};
 use osier_transfer::{Ink, Look, Paint, Palette};
 
-/// Themes embedded and in the user's folder.
+/// The built-in themes and those in the user's directory.
 #[derive(Debug)]
-pub(super) struct ThemeLook(ThemeStore);
+pub(super) struct HtmlThemes(ThemeStore);
 
-impl ThemeLook {
+impl HtmlThemes {
     pub(super) fn new(themes: PathBuf) -> Self {
         Self(ThemeStore::new(Some(themes), ColourDepth::True))
     }
 }
 
-impl Look for ThemeLook {
+impl Look for HtmlThemes {
     fn palette(&self, name: &str) -> Result<Palette, String> {
         let entries = self.0.entries();
         if !entries.iter().any(|entry| entry.name == name) {
@@ -26,13 +26,15 @@ impl Look for ThemeLook {
                 .map(|entry| format!("`{}`", entry.name))
                 .collect();
             return Err(format!(
-                "there is no theme `{name}`: they are {}",
+                "unknown theme `{name}`; expected one of {}",
                 names.join(", ")
             ));
         }
         let (theme, _) = self.0.load(name);
         let background = theme.background_hex().ok_or_else(|| {
-            format!("the theme `{name}` leaves its ground to the terminal: choose another")
+            format!(
+                "the theme `{name}` takes its background from the terminal; choose another theme"
+            )
         })?;
         let inks = Token::ALL.iter().map(|(token, name)| {
             let (foreground, background) = theme.hex(*token);

@@ -1,5 +1,4 @@
-//! What was typed on the command line means, with the files and the environment: everything that is known before
-//! a mode runs.
+//! The resolved configuration of a run: command line, settings, environment and working directory.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -8,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::args::{Args, AuthCommand, Command, LoginArgs, Mode};
+use super::html_theme::HtmlThemes;
 use super::input;
-use super::look::ThemeLook;
 use osier_base::folders::Folders;
 use osier_base::problem::Problem;
 use osier_session::host::{HostSetup, SessionChoice, find_session};
@@ -20,8 +19,8 @@ use osier_session::models::Models;
 use osier_session::user_prompt::Prompt;
 use osier_settings::{READING, Settings, wants_reading};
 
-/// What the program runs with.
-pub(super) struct Meant {
+/// The command line with everything that it refers to.
+pub(super) struct RunConfig {
     pub args: Args,
     pub folders: Folders,
     pub settings: Settings,
@@ -30,9 +29,9 @@ pub(super) struct Meant {
     pub cwd: PathBuf,
 }
 
-/// A way to run.
+/// The mode to run in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Chosen {
+pub(super) enum RunMode {
     Screen,
     Print,
     Json,
@@ -40,19 +39,19 @@ pub(super) enum Chosen {
     Acp,
 }
 
-impl Meant {
-    /// Reads the files that say what holds.
+impl RunConfig {
+    /// Reads the environment and the settings.
     ///
     /// # Errors
-    /// One sentence for the person who typed it.
+    /// A directory or a trust decision is invalid.
     pub(super) fn new(mut args: Args) -> Result<Self, String> {
         match &args.command {
             Some(Command::Rpc(rpc)) => args.run = rpc.run.clone(),
             Some(Command::Acp(acp)) => {
                 args.run = acp.run.clone();
                 if acp.login {
-                    let what = AuthCommand::Login(LoginArgs::default());
-                    args.command = Some(Command::Auth { what });
+                    let command = AuthCommand::Login(LoginArgs::default());
+                    args.command = Some(Command::Auth { command });
                 }
             }
             Some(Command::Serve(serve)) => args.run = serve.run(),
@@ -79,7 +78,7 @@ impl Meant {
         })
     }
 
-    /// What a host starts with.
+    /// The setup of a session.
     pub(super) fn setup(&self) -> Result<HostSetup, String> {
         let Self {
             args,
@@ -133,25 +132,25 @@ impl Meant {
             max_retries: args.max_retries,
             trace: args.trace_llm || args.trace_mcp,
             trace_servers: args.trace_mcp,
-            look: Some(Arc::new(ThemeLook::new(folders.themes()))),
+            look: Some(Arc::new(HtmlThemes::new(folders.themes()))),
             ..HostSetup::new(folders.clone(), cwd.clone())
         })
     }
 
-    /// The mode that was asked for, or that fits where the output goes.
-    pub(super) fn mode(&self, stdout_is_terminal: bool) -> Result<Chosen, String> {
+    /// The mode of the command line, or the default for the output and the terminal.
+    pub(super) fn mode(&self, stdout_is_terminal: bool) -> Result<RunMode, String> {
         let args = &self.args;
         if matches!(args.command, Some(Command::Rpc(_))) || args.mode == Some(Mode::Rpc) {
-            return Ok(Chosen::Rpc);
+            return Ok(RunMode::Rpc);
         }
         if matches!(args.command, Some(Command::Acp(_))) || args.mode == Some(Mode::Acp) {
-            return Ok(Chosen::Acp);
+            return Ok(RunMode::Acp);
         }
         if args.json || args.mode == Some(Mode::Json) {
-            return Ok(Chosen::Json);
+            return Ok(RunMode::Json);
         }
         if args.print || args.mode == Some(Mode::Text) || !stdout_is_terminal {
-            return Ok(Chosen::Print);
+            return Ok(RunMode::Print);
         }
         if self
             .environment
@@ -159,16 +158,18 @@ impl Meant {
             .is_none_or(|term| term == "dumb")
         {
             if args.prompts.is_empty() {
-                return Err("this terminal cannot show a screen (TERM is dumb): \
-                            give a prompt, or use `--json`"
-                    .to_owned());
+                return Err(
+                    "the terminal cannot show the interface (`TERM` is `dumb`); \
+                            pass a prompt or use `--json`"
+                        .to_owned(),
+                );
             }
-            return Ok(Chosen::Print);
+            return Ok(RunMode::Print);
         }
-        Ok(Chosen::Screen)
+        Ok(RunMode::Screen)
     }
 
-    /// The prompts of the command line, after what was piped in.
+    /// The prompts of the command line and the piped text.
     pub(super) fn prompts(&self, stdin_piped: bool) -> Result<Vec<Prompt>, String> {
         let piped = if stdin_piped {
             Some(input::read_pipe(io::stdin().lock())?)
@@ -178,7 +179,7 @@ impl Meant {
         input::prompts(&self.args.prompts, piped, &self.cwd)
     }
 
-    /// The file a run writes beside its answer.
+    /// The file of `--accounting`.
     pub(super) fn accounting(&self) -> Result<Option<File>, String> {
         let Some(path) = self.args.run.accounting.as_deref() else {
             return Ok(None);
@@ -186,20 +187,19 @@ impl Meant {
         let file = OpenOptions::new().append(true).create(true).open(path);
         file.map(Some).map_err(|error| {
             format!(
-                "`--accounting {}` cannot be written: {error}",
+                "cannot write the file of `--accounting {}`: {error}",
                 path.display()
             )
         })
     }
 
-    /// What the screen starts with.
+    /// The options of the full-screen interface.
     pub(super) fn screen_options(
         mut self,
         stdin_piped: bool,
     ) -> Result<osier_tui::Options, String> {
         if self.args.run.screen_reader {
-            let asked = (READING.to_owned(), "1".to_owned());
-            self.environment.extend([asked]);
+            self.environment.insert(READING.to_owned(), "1".to_owned());
         }
         self.settings.read_aloud(wants_reading(&self.environment));
         let prompts = self.prompts(stdin_piped)?;
@@ -216,24 +216,27 @@ impl Meant {
         })
     }
 
-    /// `--resume` without a value asks, and only a screen can ask.
-    pub(super) fn no_picker(&self) -> Result<(), String> {
+    /// Rejects `--resume` without a value: only the full-screen interface has a session picker.
+    pub(super) fn require_session_id(&self) -> Result<(), String> {
         if self.args.run.resume.as_deref() == Some("") {
-            return Err("`--resume` needs an id here: `osier sessions` lists them".to_owned());
+            return Err(
+                "`--resume` needs a session id in this mode; `osier sessions` lists the ids"
+                    .to_owned(),
+            );
         }
         Ok(())
     }
 
-    /// What is wrong with the settings; the run goes on without those lines.
-    pub(super) fn tell_problems(&self) {
+    /// Prints the problems of the settings as warnings; invalid lines are ignored.
+    pub(super) fn warn_about_problems(&self) {
         for problem in &self.problems {
-            // A closed standard error leaves nobody to tell.
+            // A failed write to standard error cannot be reported.
             let _ = writeln!(io::stderr(), "[WRN] {problem}");
         }
     }
 
-    /// What is wrong with any of the user's files.
-    pub(super) fn every_problem(&self, setup: &HostSetup) -> Vec<Problem> {
+    /// The problems of all configuration files.
+    pub(super) fn all_problems(&self, setup: &HostSetup) -> Vec<Problem> {
         let mut problems = self.problems.clone();
         problems.extend(Models::load_lenient(setup).1);
         let servers = [self.folders.servers()];
@@ -243,30 +246,30 @@ impl Meant {
     }
 }
 
-fn working_directory(asked: Option<&Path>) -> Result<PathBuf, String> {
+fn working_directory(requested: Option<&Path>) -> Result<PathBuf, String> {
     let current = std::env::current_dir().map_err(|error| {
-        format!("the current directory cannot be read: {error}; go to another one")
+        format!("cannot read the current directory: {error}; change to another directory")
     });
-    let path = match asked {
+    let path = match requested {
         Some(path) => path
             .canonicalize()
-            .map_err(|error| format!("`--cwd {}` cannot be used: {error}", path.display()))?,
+            .map_err(|error| format!("cannot use `--cwd {}`: {error}", path.display()))?,
         None => current?,
     };
     match std::fs::read_dir(&path) {
         Ok(_) => Ok(path),
         Err(error) => Err(format!(
-            "`{}` cannot be read: {error}; work in another directory",
+            "cannot read `{}`: {error}; choose another directory with `--cwd`",
             path.display()
         )),
     }
 }
 
-/// The paths of `--context`, which have to be there.
-fn context_paths(given: &[PathBuf], cwd: &Path) -> Result<Vec<PathBuf>, String> {
-    let paths = given.iter().map(|path| {
-        let found = cwd.join(path).canonicalize();
-        found.map_err(|error| format!("`--context {}` cannot be used: {error}", path.display()))
+/// The absolute paths of `--context`.
+fn context_paths(paths: &[PathBuf], cwd: &Path) -> Result<Vec<PathBuf>, String> {
+    let absolute = paths.iter().map(|path| {
+        let canonical = cwd.join(path).canonicalize();
+        canonical.map_err(|error| format!("cannot use `--context {}`: {error}", path.display()))
     });
-    paths.collect()
+    absolute.collect()
 }
