@@ -511,6 +511,33 @@ mod tests {
     }
 
     #[test]
+    fn rules_accept_the_mcp_prefix() {
+        let place = place(
+            &["mcp__github__get_*"],
+            &["mcp__github__create_*"],
+            &["mcp__github__delete_*"],
+        );
+        for (mode, tool, expected) in [
+            (Mode::Ask, "github__get_issue", "allow"),
+            (Mode::Ask, "gitlab__get_issue", "ask"),
+            (Mode::Yolo, "github__create_issue", "ask"),
+            (Mode::Yolo, "github__delete_issue", "deny"),
+            (Mode::Yolo, "gitlab__delete_issue", "allow"),
+        ] {
+            let verdict = place
+                .permissions(mode)
+                .decide(tool, &json!({}), None, false);
+            assert_eq!(word(&verdict), expected, "{tool}");
+        }
+        // The `if` condition of a hook.
+        let rule = Rule::parse("mcp__github__*").unwrap();
+        let permissions = place.permissions(Mode::Yolo);
+        let concerns = |tool| permissions.concerns(&rule, tool, &json!({}));
+        assert!(concerns("github__get_issue"));
+        assert!(!concerns("bash"));
+    }
+
+    #[test]
     fn a_hook_may_allow_or_ask_but_not_undo_a_rule() {
         let place = place(&[], &["bash(git push *)"], &["bash(rm *)"]);
         let permissions = place.permissions(Mode::Ask);

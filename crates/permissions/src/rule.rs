@@ -51,9 +51,11 @@ impl Rule {
         })
     }
 
-    /// Whether it is about `tool` at all.
+    /// Whether the rule applies to `tool`. An MCP tool, `server__tool`, also has the name that other agents
+    /// use for it: `mcp__server__tool`.
     pub fn is_about(&self, tool: &str) -> bool {
         wildcard(&self.tool, tool)
+            || (tool.contains("__") && wildcard(&self.tool, &format!("mcp__{tool}")))
     }
 
     /// Whether it is about every call of its tool.
@@ -205,6 +207,16 @@ mod tests {
         assert!(rule("Bash(x)").is_about("bash"));
         assert!(rule("mcp__github__*").is_about("mcp__github__search"));
         assert!(!rule("mcp__github__*").is_about("mcp__gitlab__search"));
+        for (text, tool, expected) in [
+            ("github__*", "github__search", true),
+            ("mcp__github__*", "github__search", true),
+            ("mcp__github__search", "github__search", true),
+            ("mcp__github__*", "gitlab__search", false),
+            ("mcp__*", "github__search", true),
+            ("mcp__*", "bash", false),
+        ] {
+            assert_eq!(rule(text).is_about(tool), expected, "{text} {tool}");
+        }
         assert!(rule("*").is_about("anything"));
         for wrong in ["", "(x)", "bash(x", "a b", "bash)x("] {
             assert_eq!(Rule::parse(wrong), None, "{wrong}");
