@@ -69,11 +69,11 @@ async fn the_strictest_of_several_hooks_wins() {
         ),
         (
             &["allow", "ask"],
-            "`bash` needs a permission (a hook asks: it is ask)",
+            "`bash` needs permission (a hook asks: it is ask)",
         ),
         (
             &["ask", "defer", "allow"],
-            "`bash` needs a permission (a hook leaves it to you: it is defer)",
+            "`bash` needs permission (a hook leaves it to you: it is defer)",
         ),
         (&["allow"], "ran"),
     ] {
