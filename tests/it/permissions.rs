@@ -198,7 +198,7 @@ async fn what_the_sandbox_stops_is_asked_and_runs_again_outside() {
     let told = open.last_request();
     assert!(told[2].contains("made"), "{told:?}");
     assert!(
-        told[4].contains("most likely the sandbox stopped it"),
+        told[4].contains("the sandbox most likely denied it"),
         "{told:?}"
     );
 }

@@ -222,7 +222,7 @@ fn failures_have_their_exit_codes_and_one_clear_line() {
         (
             vec!["-p", "--tools", "bash,saw", "go"],
             None,
-            "osier: unknown tool `saw`: choose from read, write, edit, bash, grep, find, ls, todo\n",
+            "osier: unknown tool `saw`: expected one of read, write, edit, bash, grep, find, ls, todo\n",
         ),
         (
             vec!["-p", "--thinking", "hard", "go"],
