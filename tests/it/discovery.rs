@@ -48,7 +48,7 @@ fn what_cannot_be_meant_is_one_line_with_the_mend() {
     );
     assert_eq!(
         run(&["-p", "@missing.txt", "hi"]),
-        usage("`WORK/missing.txt` cannot be read: No such file or directory (os error 2)")
+        usage("cannot read `WORK/missing.txt`: No such file or directory (os error 2)")
     );
     assert_eq!(run(&["--resume", "-p", "hi"]).code, Some(2));
     assert_eq!(

@@ -96,7 +96,7 @@ mod tests {
     fn a_list_is_stored_and_summarised() {
         let items = json!([
             {"text": "read the parser", "state": "done"},
-            {"text": "  mend\nit ", "state": "doing"},
+            {"text": "  fix\nit ", "state": "doing"},
             {"text": " ", "state": "open"},
             {"text": "test it", "state": "open"},
         ]);
