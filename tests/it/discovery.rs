@@ -53,7 +53,7 @@ fn what_cannot_be_meant_is_one_line_with_the_mend() {
     assert_eq!(run(&["--resume", "-p", "hi"]).code, Some(2));
     assert_eq!(
         run(&["--resume", "0000", "-p", "hi"]),
-        usage("no session matches `0000`; `osier sessions` shows what there is")
+        usage("no session matches `0000`; list the sessions with `osier sessions`")
     );
     assert_eq!(
         run(&["--cwd", "nowhere", "-p", "hi"]),
@@ -154,7 +154,7 @@ fn broken_settings_are_named_with_line_and_mend_and_the_run_works() {
             0,
             "works\n",
             "[WRN] HOME/settings.toml:2:1: unknown setting `them`; did you mean `theme`?\n\
-             [WRN] HOME/settings.toml:3:9: `mouse` cannot be `3`; it accepts true or false\n"
+             [WRN] HOME/settings.toml:3:9: invalid value `3` for `mouse`; expected true or false\n"
         )
     );
 }
@@ -206,7 +206,7 @@ fn a_check_finds_nothing_in_an_empty_home_and_every_fault_in_a_bad_one() {
     assert_eq!(lines.len(), 2, "{}", bad.stdout);
     assert_eq!(
         lines[0],
-        "HOME/settings.toml:1:9: `mouse` cannot be `3`; it accepts true or false"
+        "HOME/settings.toml:1:9: invalid value `3` for `mouse`; expected true or false"
     );
     assert!(lines[1].starts_with("HOME/models.json: `providers` is not an object; write "));
 }

@@ -386,7 +386,7 @@ async fn a_malformed_file_is_one_line_and_the_rest_works() {
         .unwrap()
         .join(".osier/hooks.json");
     let expected = format!(
-        "{}:2:12: expected value; its hooks are left out until it is mended",
+        "{}:2:12: expected value; its hooks are ignored until it is fixed",
         path.display()
     );
     assert_eq!(told, expected);

@@ -153,10 +153,7 @@ async fn what_is_no_message_is_passed_over_and_kept_in_the_log() {
     let events = open.run("go").await;
     assert_eq!(status(&events), ToolStatus::Success);
     let log = std::fs::read_to_string(server.log).unwrap();
-    assert!(
-        log.contains("stdout, not a message: Welcome!"),
-        "{log}"
-    );
+    assert!(log.contains("stdout, not a message: Welcome!"), "{log}");
     open.close().await;
 }
 

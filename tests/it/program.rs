@@ -217,7 +217,7 @@ fn failures_have_their_exit_codes_and_one_clear_line() {
         (
             vec!["-p", "--model", "zzz/qqq", "go"],
             None,
-            "osier: no model is called `zzz/qqq`\n",
+            "osier: unknown model `zzz/qqq`\n",
         ),
         (
             vec!["-p", "--tools", "bash,saw", "go"],
@@ -237,7 +237,7 @@ fn failures_have_their_exit_codes_and_one_clear_line() {
         (
             vec!["-p", "@none.txt"],
             None,
-            "osier: `HOME/work/none.txt` cannot be read: No such file or directory (os error 2)\n",
+            "osier: cannot read `HOME/work/none.txt`: No such file or directory (os error 2)\n",
         ),
         (
             vec!["-p"],
@@ -252,7 +252,7 @@ fn failures_have_their_exit_codes_and_one_clear_line() {
         (
             vec!["-p", "--resume", "0000", "go"],
             None,
-            "osier: no session matches `0000`; `osier sessions` shows what there is\n",
+            "osier: no session matches `0000`; list the sessions with `osier sessions`\n",
         ),
     ] {
         let ran = place.run_with(&args, stdin);

@@ -4,7 +4,7 @@
 //! connects it to the agent loop. [`hooks::event`] and [`plugins::api`] are the tables of events and
 //! functions from which the documentation is generated.
 //!
-//! The crate does not know sessions, models or the screen: it reports and requests over channels.
+//! The crate does not know session storage or the screen: it reports and requests over channels.
 //!
 //! ```
 //! use osier_extensions::hooks::HookEvent;

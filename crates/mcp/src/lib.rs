@@ -7,7 +7,7 @@
 //! server waits for it: a call to an unavailable server fails immediately, and its tools are part of the
 //! next request after it is ready. Data from servers is untrusted: it is limited and sanitized.
 //!
-//! The crate does not know permissions, modes or the screen.
+//! The crate does not know permissions, sessions or the screen.
 //!
 //! ```
 //! use std::collections::BTreeMap;

@@ -1,5 +1,14 @@
-//! Mermaid as text: a flowchart as a tree of arrows, a sequence as lifelines. What holds anything else, or
-//! does not fit, stays the code it is.
+//! Mermaid diagrams as text: a flowchart as a tree of arrows, a sequence diagram with lifelines. Unsupported
+//! diagrams, and diagrams that do not fit the width, stay source code.
+//!
+//! Start at [`diagram`].
+//!
+//! The crate does not know Markdown or the screen.
+//!
+//! ```
+//! assert!(osier_mermaid::diagram("graph TD\nA-->B", 40).is_some());
+//! assert_eq!(osier_mermaid::diagram("pie", 40), None);
+//! ```
 
 mod flow;
 mod sequence;

@@ -152,7 +152,7 @@ fn a_session_is_named_deleted_and_brought_back() {
     let missing = run(&home, ["delete", "nothing"]);
     assert_eq!(
         missing.stderr,
-        "osier: no session matches `nothing`; `osier sessions` shows what there is\n"
+        "osier: no session matches `nothing`; list the sessions with `osier sessions`\n"
     );
 }
 
