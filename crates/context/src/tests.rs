@@ -119,8 +119,8 @@ fn long_and_unreadable_files_are_one_line_each() {
         place.problems(&context),
         [
             format!(
-                "repo/AGENTS.md: has 65536 bytes, of which the first 32768 are used; \
-                 shorten it: {FILE_LIMIT} bytes a file and {TOTAL_LIMIT} in all are sent"
+                "repo/AGENTS.md: has 65536 bytes; only the first 32768 are used; \
+                 shorten it: the limits are {FILE_LIMIT} bytes per file and {TOTAL_LIMIT} in total"
             ),
             "config/AGENTS.md: is not UTF-8 text; it is ignored".to_owned(),
         ]
