@@ -5,13 +5,6 @@
 //! position.
 //!
 //! The crate does not know models, agents or screens.
-//!
-//! ```
-//! use osier_base::{path, text};
-//!
-//! assert_eq!(text::head_bytes("größer", 3), "gr");
-//! assert_eq!(path::resolve("/work".as_ref(), "../a").to_str(), Some("/a"));
-//! ```
 
 pub mod allocator;
 pub mod ansi;

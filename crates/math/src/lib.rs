@@ -4,11 +4,6 @@
 //! Start at [`lines`], which converts one formula, and [`with_dollars`], which converts the formulas of a text.
 //!
 //! The crate does not know Markdown or the screen.
-//!
-//! ```
-//! assert_eq!(osier_math::lines(r"\alpha \le \beta"), Some(vec!["α ≤ β".to_owned()]));
-//! assert_eq!(osier_math::lines(r"\unknown"), None);
-//! ```
 
 mod signs;
 

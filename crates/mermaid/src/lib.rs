@@ -4,11 +4,6 @@
 //! Start at [`diagram`].
 //!
 //! The crate does not know Markdown or the screen.
-//!
-//! ```
-//! assert!(osier_mermaid::diagram("graph TD\nA-->B", 40).is_some());
-//! assert_eq!(osier_mermaid::diagram("pie", 40), None);
-//! ```
 
 mod flow;
 mod sequence;
