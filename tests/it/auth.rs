@@ -118,13 +118,13 @@ async fn a_pasted_address_signs_in_after_a_wrong_one_was_refused() {
     signing.address().await;
     signing.paste("what is this");
     signing.typed = None;
-    assert_eq!(signing.fails().await, "there is no code in that");
+    assert_eq!(signing.fails().await, "the text contains no code");
 }
 
 #[tokio::test]
 async fn whoever_says_no_is_heard() {
     for (page, expected) in [
-        (Page::Deny, Some("the sign-in was refused: no thanks")),
+        (Page::Deny, Some("the sign-in was denied: no thanks")),
         (Page::WrongState, None),
     ] {
         let behaviour = Behaviour {
@@ -152,21 +152,13 @@ async fn faults_of_the_token_endpoint_are_told_without_the_code() {
             r#"{"error": "invalid_grant"}"#,
             "`HOST` answered 400: invalid_grant",
         ),
-        (
-            "200 OK",
-            "hello",
-            "`HOST` did not answer as a sign-in server does: hello",
-        ),
+        ("200 OK", "hello", "`HOST` is not a sign-in server: hello"),
         (
             "200 OK",
             "{}",
-            "`HOST` did not answer as a sign-in server does: there is no `access_token`",
+            "`HOST` is not a sign-in server: there is no `access_token`",
         ),
-        (
-            "200 OK",
-            "[1]",
-            "`HOST` did not answer as a sign-in server does: [1]",
-        ),
+        ("200 OK", "[1]", "`HOST` is not a sign-in server: [1]"),
         (
             "500 Oops",
             "<html>oops</html>",
@@ -223,7 +215,7 @@ async fn a_device_code_that_fails_says_why() {
     for (error, expected) in [
         (
             "access_denied",
-            "the sign-in was refused: because of access_denied (access_denied)",
+            "the sign-in was denied: because of access_denied (access_denied)",
         ),
         ("expired_token", "the code ran out before it was used"),
         (

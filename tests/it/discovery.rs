@@ -46,12 +46,12 @@ fn usage_errors_are_one_line_with_a_suggestion() {
     );
     assert_eq!(
         run(&["-p", "@missing.txt", "hi"]),
-        usage("`WORK/missing.txt` cannot be read: No such file or directory (os error 2)")
+        usage("cannot read `WORK/missing.txt`: No such file or directory (os error 2)")
     );
     assert_eq!(run(&["--resume", "-p", "hi"]).code, Some(2));
     assert_eq!(
         run(&["--resume", "0000", "-p", "hi"]),
-        usage("no session matches `0000`; `osier sessions` shows what there is")
+        usage("no session matches `0000`; list the sessions with `osier sessions`")
     );
     assert_eq!(
         run(&["--cwd", "nowhere", "-p", "hi"]),
@@ -152,7 +152,7 @@ fn invalid_settings_are_reported_with_line_and_fix() {
             0,
             "works\n",
             "[WRN] HOME/settings.toml:2:1: unknown setting `them`; did you mean `theme`?\n\
-             [WRN] HOME/settings.toml:3:9: `mouse` cannot be `3`; it accepts true or false\n"
+             [WRN] HOME/settings.toml:3:9: invalid value `3` for `mouse`; expected true or false\n"
         )
     );
 }
@@ -204,7 +204,7 @@ fn config_check_reports_every_invalid_file() {
     assert_eq!(lines.len(), 2, "{}", bad.stdout);
     assert_eq!(
         lines[0],
-        "HOME/settings.toml:1:9: `mouse` cannot be `3`; it accepts true or false"
+        "HOME/settings.toml:1:9: invalid value `3` for `mouse`; expected true or false"
     );
     assert!(lines[1].starts_with("HOME/models.json: `providers` is not an object; write "));
 }

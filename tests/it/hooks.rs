@@ -289,7 +289,7 @@ async fn a_logger_of_prompts_adds_context_and_keeps_a_password_out() {
     let context = "<file name=\"UserPromptSubmit hook\">\ntoday is a holiday\n</file>";
     assert_eq!(open.last_request(), [format!("user: hello|{context}")]);
     let events = open.run("my Password is x").await;
-    let message = "a hook has refused the prompt: the prompt holds a password".to_owned();
+    let message = "a hook blocked the prompt: the prompt holds a password".to_owned();
     assert_eq!(outcome(&events), RunOutcome::Stopped { message });
     open.run("again").await;
     let sent = open.last_request();
@@ -386,7 +386,7 @@ async fn a_malformed_file_is_one_line_and_the_rest_works() {
         .unwrap()
         .join(".osier/hooks.json");
     let expected = format!(
-        "{}:2:12: expected value; its hooks are left out until it is mended",
+        "{}:2:12: expected value; its hooks are ignored until it is fixed",
         path.display()
     );
     assert_eq!(told, expected);

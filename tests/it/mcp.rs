@@ -153,10 +153,7 @@ async fn what_is_no_message_is_passed_over_and_kept_in_the_log() {
     let events = open.run("go").await;
     assert_eq!(status(&events), ToolStatus::Success);
     let log = std::fs::read_to_string(server.log).unwrap();
-    assert!(
-        log.contains("stdout, which is no message: Welcome!"),
-        "{log}"
-    );
+    assert!(log.contains("stdout, not a message: Welcome!"), "{log}");
     open.close().await;
 }
 
@@ -185,7 +182,7 @@ async fn of_a_thousand_tools_the_first_are_offered_and_it_is_told() {
     let events = open.until(ready).await;
     let told = notices(&events);
     assert!(
-        told[0].contains("lists 1000 tools, and the first 128 are offered"),
+        told[0].contains("has 1000 tools; only the first 128 are offered"),
         "{told:?}"
     );
     open.run("go").await;

@@ -118,7 +118,7 @@ async fn what_the_person_edits_is_what_runs() {
     assert!(!place.work().join("wrong").exists());
     // The model knows that it was not its own command.
     let told = open.last_request().pop().unwrap();
-    let expected = "[the user changed this call before it ran, to: touch right]";
+    let expected = "[the user edited this call before it ran: touch right]";
     assert!(told.contains(expected), "{told}");
 }
 
@@ -198,7 +198,7 @@ async fn what_the_sandbox_stops_is_asked_and_runs_again_outside() {
     let told = open.last_request();
     assert!(told[2].contains("made"), "{told:?}");
     assert!(
-        told[4].contains("most likely the sandbox stopped it"),
+        told[4].contains("the sandbox most likely denied it"),
         "{told:?}"
     );
 }

@@ -153,7 +153,7 @@ async fn a_tool_streams_ends_fails_and_is_interrupted() {
     let mut results = results(&events);
     results.sort();
     assert_eq!(results[1], ("counted 3".to_owned(), true));
-    let failure = "the plug-in `test` failed: test.lua:6: nothing to count";
+    let failure = "the plugin `test` failed: test.lua:6: nothing to count";
     assert_eq!(results[2], (failure.to_owned(), false));
     assert!(
         results[0].0.contains("do not fit its schema"),
@@ -227,7 +227,7 @@ async fn commands_keys_questions_status_and_widgets_reach_the_person() {
         let Some(Event::QuestionAsked { question }) = seen.last() else {
             panic!("nothing was asked");
         };
-        assert_eq!(question.origin, "the plug-in `test`");
+        assert_eq!(question.origin, "the plugin `test`");
         if let QuestionKind::Select { choices } = &question.kind {
             assert_eq!(
                 (choices[1].value.as_str(), choices[1].label.as_str()),
@@ -356,15 +356,15 @@ async fn what_goes_wrong_is_a_line_and_the_rest_works() {
         .into_iter()
         .map(|(_, text)| text.replace(&folder, ""))
         .collect();
-    let stopped = "ran for 50 million instructions without a pause and was stopped; it is left alone until it is reloaded";
+    let stopped = "ran for 50 million instructions without a pause and was stopped; the plugin is not called until it is reloaded";
     assert_eq!(
         told,
         [
             "a_syntax.lua:2: <name> expected near '='".to_owned(),
             format!("b_endless.lua:2: {stopped}"),
             "c_memory.lua: ran out of memory (64 MiB)".to_owned(),
-            "d_event.lua:1: there is no event `tool_cal`: did you mean `tool_call`?".to_owned(),
-            "f_tool.lua:1: `x y` is no name of a tool: use a-z, 0-9, _ and -".to_owned(),
+            "d_event.lua:1: unknown event `tool_cal`: did you mean `tool_call`?".to_owned(),
+            "f_tool.lua:1: invalid tool name `x y`: use a-z, 0-9, _ and -".to_owned(),
             format!("g_loop.lua:1: {stopped}"),
         ]
     );
@@ -378,7 +378,7 @@ async fn what_goes_wrong_is_a_line_and_the_rest_works() {
     assert!(
         noticed(&mut open, "e_late.lua:2")
             .await
-            .contains("only for while the file loads")
+            .contains("only available while the file loads")
     );
     open.prompt("/good");
     assert_eq!(noticed(&mut open, "still").await, "test: still here");

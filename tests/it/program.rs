@@ -217,12 +217,12 @@ fn failures_have_an_exit_code_and_one_line() {
         (
             vec!["-p", "--model", "zzz/qqq", "go"],
             None,
-            "osier: no model is called `zzz/qqq`\n",
+            "osier: unknown model `zzz/qqq`\n",
         ),
         (
             vec!["-p", "--tools", "bash,saw", "go"],
             None,
-            "osier: unknown tool `saw`: choose from read, write, edit, bash, grep, find, ls, todo\n",
+            "osier: unknown tool `saw`: expected one of read, write, edit, bash, grep, find, ls, todo\n",
         ),
         (
             vec!["-p", "--thinking", "hard", "go"],
@@ -237,7 +237,7 @@ fn failures_have_an_exit_code_and_one_line() {
         (
             vec!["-p", "@none.txt"],
             None,
-            "osier: `HOME/work/none.txt` cannot be read: No such file or directory (os error 2)\n",
+            "osier: cannot read `HOME/work/none.txt`: No such file or directory (os error 2)\n",
         ),
         (
             vec!["-p"],
@@ -252,7 +252,7 @@ fn failures_have_an_exit_code_and_one_line() {
         (
             vec!["-p", "--resume", "0000", "go"],
             None,
-            "osier: no session matches `0000`; `osier sessions` shows what there is\n",
+            "osier: no session matches `0000`; list the sessions with `osier sessions`\n",
         ),
     ] {
         let ran = place.run_with(&args, stdin);

@@ -376,7 +376,7 @@ async fn a_session_that_is_not_there_is_told_and_a_new_one_is_open() {
     };
     assert_eq!(
         text,
-        "no session matches `0000`; `osier sessions` shows what there is"
+        "no session matches `0000`; list the sessions with `osier sessions`"
     );
     let path: PathBuf = open.path();
     open.close().await;

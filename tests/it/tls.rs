@@ -51,7 +51,7 @@ fn an_unknown_authority_is_refused_at_once_with_the_mend() {
         "{told}"
     );
     assert!(
-        told.contains("an authority of your own goes into `ca_file` or SSL_CERT_FILE"),
+        told.contains("set your own certificate authority with `ca_file` or SSL_CERT_FILE"),
         "{told}"
     );
     assert_eq!(told.lines().count(), 1, "{told}");

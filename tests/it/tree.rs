@@ -285,7 +285,7 @@ async fn a_branch_that_is_left_is_summarised_or_nothing_moves() {
     open.run("three").await;
     assert_eq!(
         open.last_request()[2],
-        "user: Summary of a branch that was left:\n<summary>\nit came to nothing\n</summary>"
+        "user: Summary of an abandoned branch:\n<summary>\nit came to nothing\n</summary>"
     );
 }
 

@@ -138,7 +138,7 @@ fn google_generative_ai() {
         Ended::new(
             1,
             "",
-            "[ERR] ← [1.0] llm here:m: model_error: the prompt was refused (SAFETY)\n"
+            "[ERR] ← [1.0] llm here:m: model_error: the prompt was blocked (SAFETY)\n"
         )
     );
 }

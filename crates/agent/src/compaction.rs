@@ -1,4 +1,4 @@
-//! What is told of a compaction: to whoever may refuse or replace it, and to those who watch.
+//! The data about a compaction, for interceptors that block or replace it and for clients.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use super::message::AgentMessage;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CompactionReason {
-    /// The person asked for it.
+    /// The user requested it.
     Manual,
     /// The window is nearly full.
     Threshold,
-    /// The provider said that the conversation does not fit.
+    /// The provider reported that the conversation exceeds the context window.
     Overflow,
 }
 
@@ -23,23 +23,23 @@ pub enum CompactionReason {
 #[derive(Debug, Clone)]
 pub struct CompactionPlan {
     pub reason: CompactionReason,
-    /// What the person wants kept in mind.
+    /// The user's instructions for the summary.
     pub instructions: Option<String>,
     /// Tokens of the conversation, about.
     pub tokens_before: u64,
-    /// The messages a summary will stand for, oldest first.
+    /// The messages that the summary replaces, oldest first.
     pub goes: Vec<Arc<AgentMessage>>,
     /// Messages that stay as they are.
     pub stays: usize,
 }
 
-/// What becomes of a planned compaction.
+/// The decision about a planned compaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CompactionDecision {
     Proceed,
-    /// The model that summarises is told this too.
+    /// Additional instructions for the model that writes the summary.
     Instruct(String),
-    /// This is the summary; no model is asked.
+    /// Use this summary; no model is called.
     Replace {
         summary: String,
     },
@@ -57,15 +57,15 @@ pub enum CompactionDecision {
     rename_all_fields = "camelCase"
 )]
 pub enum CompactionOutcome {
-    /// A summary stands for the earlier part of the conversation.
+    /// A summary replaced the earlier part of the conversation.
     Done {
         summary: String,
         tokens_before: u64,
         tokens_after: u64,
     },
-    /// The summary is made and waits for the person's word.
+    /// The summary is ready and waits for the user's confirmation.
     Drafted,
-    /// There was nothing to summarise, or somebody refused.
+    /// There was nothing to compact, or it was blocked.
     Refused {
         message: String,
     },

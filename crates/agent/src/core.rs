@@ -252,7 +252,7 @@ impl Core {
                     let known = known.join(", ");
                     self.notice(
                         Severity::Warning,
-                        format!("there is no tool `{name}`: known are {known}"),
+                        format!("unknown tool `{name}`; expected one of {known}"),
                     );
                 }
                 let others = known.into_iter().filter(|name| !names.contains(name));

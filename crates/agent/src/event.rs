@@ -1,8 +1,8 @@
-//! What an agent says. With `Op` this is the whole surface of the loop.
+//! The events of an agent. With `Op`, they are the complete interface of the loop.
 //!
-//! Order of a run: `AgentStart`, then per turn `TurnStart`, messages and tools, `TurnEnd`; then
-//! `AgentEnd`, and last of all `AgentSettled`. A message is announced by `MessageStart`, grows by
-//! `MessageUpdate`, and is final, and stored, with `MessageEnd`.
+//! Order of a run: `AgentStart`; per turn `TurnStart`, messages and tools, `TurnEnd`; then `AgentEnd`, and
+//! finally `AgentSettled`. A message starts with `MessageStart`, grows with `MessageUpdate`, and is final and
+//! stored with `MessageEnd`.
 
 use std::sync::Arc;
 
@@ -18,11 +18,11 @@ use super::state::StateSnapshot;
 use super::tool::{ToolInfo, ToolUpdate};
 use osier_llm::{Delta, ThinkingLevel, TurnStatus};
 
-/// Output that waits for a lagging subscriber, in bytes a call; beyond it the oldest is counted, not
-/// kept. The tool's result holds what matters.
+/// Maximum bytes of pending output per call for a slow subscriber. Older output is counted and dropped; the
+/// tool's result contains the relevant part.
 const PENDING_OUTPUT_LIMIT: usize = 64 * 1024;
 
-/// One thing that happened.
+/// An event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(
     feature = "schema",
@@ -41,7 +41,7 @@ pub enum Event {
     TurnStart {
         turn: u32,
     },
-    /// A message appears: whole when it is not an assistant's, empty when it is.
+    /// A message starts: complete unless it is an assistant message, which is empty.
     MessageStart {
         id: String,
         message: Arc<AgentMessage>,
@@ -56,7 +56,7 @@ pub enum Event {
         id: String,
         message: Arc<AgentMessage>,
     },
-    /// The partial answer `id` failed and is tried again: forget it.
+    /// The partial answer `id` failed and is retried: discard it.
     MessageRetracted {
         id: String,
     },
@@ -71,7 +71,7 @@ pub enum Event {
         call_id: String,
         update: ToolUpdate,
     },
-    /// The call ended; `result.status` says how.
+    /// The call ended; `result.status` is the outcome.
     ToolExecutionEnd {
         call_id: String,
         tool_name: String,
@@ -82,11 +82,11 @@ pub enum Event {
         turn: u32,
         status: TurnStatus,
     },
-    /// The loop stopped. Queued follow-ups may still start another run before `AgentSettled`.
+    /// The loop ended. Queued follow-ups can still start another run before `AgentSettled`.
     AgentEnd {
         outcome: RunOutcome,
     },
-    /// Nothing runs and nothing is queued that would.
+    /// Nothing runs, and no queued message will start a run.
     AgentSettled {
         outcome: RunOutcome,
     },
@@ -106,7 +106,7 @@ pub enum Event {
         delay_ms: u64,
         status: TurnStatus,
     },
-    /// The call goes to another model (`PROVIDER/ID`) because the first failed.
+    /// The call is sent to another model (`PROVIDER/ID`) because the first failed.
     ProviderSwitched {
         from: String,
         to: String,
@@ -116,13 +116,12 @@ pub enum Event {
     ModelsChanged {
         models: Vec<String>,
     },
-    /// The level asked for, and what the current model makes of it.
+    /// The requested level, and the effective level of the current model.
     ThinkingLevelChanged {
         level: ThinkingLevel,
         effective: ThinkingLevel,
     },
-    /// Answer to `ListTools`, and sent again when tools came, went or changed: the next request offers
-    /// them.
+    /// Answer to `ListTools`, and sent again when the tools changed: the next request offers them.
     Tools {
         tools: Vec<ToolInfo>,
     },
@@ -137,21 +136,21 @@ pub enum Event {
     MessagesReplaced {
         count: usize,
     },
-    /// A model makes a summary of the earlier part of the conversation.
+    /// A model starts to write a summary of the earlier part of the conversation.
     CompactionStart {
         reason: CompactionReason,
     },
-    /// The compaction has ended. When it is done its summary has come as a message before.
+    /// The compaction ended. When it succeeded, the summary message was sent before.
     CompactionEnd {
         reason: CompactionReason,
         outcome: CompactionOutcome,
     },
-    /// Something the person should know.
+    /// A notice for the user.
     Notice {
         severity: Severity,
         text: String,
     },
-    /// What goes to the log of a headless run.
+    /// A log line of a non-interactive run.
     Log {
         entry: LogEntry,
     },
@@ -187,7 +186,7 @@ pub enum RunOutcome {
 }
 
 impl RunOutcome {
-    /// The message of a failure, for people; `None` for success and interrupts.
+    /// The error message for people; `None` for success and interrupts.
     pub fn error(&self) -> Option<String> {
         match self {
             Self::Completed | Self::Interrupted => None,

@@ -1,5 +1,10 @@
-//! The loop: requests, tools, queues, retries. `Op` goes in, `Event` comes out. Knows neither which
-//! tools exist nor where sessions live.
+//! The agent loop: it sends requests, runs tools, and manages queues and retries.
+//!
+//! Start at [`Agent`], which runs as a task; [`Op`], its input; and [`Event`], its output. [`Interceptor`] is
+//! the extension point for rules that apply to all messages and tool calls, and [`Transport`] performs the
+//! model calls.
+//!
+//! The crate does not know which tools exist or how sessions are stored.
 
 mod agent;
 mod call;

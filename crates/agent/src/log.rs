@@ -1,5 +1,5 @@
-//! What a run leaves behind for headless use: log lines and accounting, as data. The library writes
-//! them nowhere; print mode formats them, embedders keep them.
+//! The log lines and accounting of a non-interactive run, as data. Print mode formats them; embedders can
+//! store them.
 
 use serde::{Deserialize, Serialize};
 
@@ -33,13 +33,13 @@ pub enum LogSeverity {
     /// Exactly one per request and response.
     #[serde(rename = "VRB")]
     Verbose,
-    /// Something went wrong and was mended.
+    /// An error that was handled.
     #[serde(rename = "WRN")]
     Warning,
     /// Something ended the run.
     #[serde(rename = "ERR")]
     Error,
-    /// Whole requests and responses; only made when tracing was asked for.
+    /// Complete requests and responses; only with tracing.
     #[serde(rename = "TRC")]
     Trace,
 }
@@ -61,7 +61,7 @@ pub enum LogKind {
     Mcp,
 }
 
-/// What one model call or tool call cost.
+/// The cost of a model call or tool call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(
@@ -86,7 +86,7 @@ pub enum AccountingEntry {
         latency_ms: u64,
         /// `ToolStatus` name.
         status: String,
-        /// Characters of text the model was given.
+        /// Characters of the text for the model.
         characters: u64,
     },
 }

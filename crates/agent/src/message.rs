@@ -1,6 +1,5 @@
-//! Messages as the agent keeps them: those a model sees, and those of the application beside them
-//! (shell runs, summaries, notices, messages of embedders). `convert_to_llm` is the only way from the
-//! first domain to the second.
+//! The messages of a conversation: those for the model, and those of the application (shell runs, summaries,
+//! notices, messages of embedders). Only `convert_to_llm` converts them to model messages.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -37,7 +36,7 @@ pub struct UserMessage {
     pub timestamp: i64,
 }
 
-/// A file given along with a prompt.
+/// A file attached to a prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -48,7 +47,7 @@ pub struct Attachment {
     pub mime_type: String,
     /// Bytes of the file.
     pub size: u64,
-    /// Base64 of the file; empty when only `extracted_text` is kept.
+    /// The file in base64; empty when only `extracted_text` is stored.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub content: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -66,7 +65,7 @@ pub enum AttachmentKind {
     Document,
 }
 
-/// A tool's answer with what the interface and accounting keep of it.
+/// A tool result, with data for the interface and accounting.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -99,7 +98,7 @@ pub struct ShellRun {
     pub truncated: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full_output_path: Option<String>,
-    /// Kept from the model (`!!`).
+    /// Not sent to the model (`!!`).
     #[serde(default)]
     pub exclude_from_context: bool,
     #[serde(default)]
@@ -108,7 +107,7 @@ pub struct ShellRun {
     pub timestamp: i64,
 }
 
-/// What stands in for messages that are no longer sent.
+/// Replaces messages that are no longer sent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -121,7 +120,7 @@ pub struct Summary {
     pub timestamp: i64,
 }
 
-/// Something the person should know; never sent to a model.
+/// A notice for the user; never sent to a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -141,7 +140,7 @@ pub enum Severity {
     Error,
 }
 
-/// A message of an embedder or plug-in; sent to the model as a user message when it has text.
+/// A message of an embedder or plugin; sent to the model as a user message if it has text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -168,7 +167,7 @@ impl UserMessage {
 }
 
 impl AgentMessage {
-    /// The plain text a person would copy or search: without thinking, arguments and details.
+    /// The plain text for copying and searching: without thinking, arguments and details.
     pub fn text(&self) -> String {
         match self {
             Self::User(message) => message.text.clone(),
@@ -184,8 +183,8 @@ impl AgentMessage {
     }
 }
 
-/// What a model is sent for `messages`. Notices and excluded shell runs are left out, attachments
-/// become blocks, summaries are wrapped in `<summary>` tags, shell runs become user text.
+/// The model messages for `messages`. Notices and excluded shell runs are omitted, attachments become blocks,
+/// summaries are wrapped in `<summary>` tags, and shell runs become user text.
 pub fn convert_to_llm<'a>(
     messages: impl IntoIterator<Item = &'a AgentMessage>,
 ) -> Vec<osier_llm::Message> {
@@ -212,7 +211,7 @@ fn convert(message: &AgentMessage) -> Option<osier_llm::Message> {
         AgentMessage::ShellRun(run) => user(shell_text(run), run.timestamp),
         AgentMessage::BranchSummary(summary) => user(
             format!(
-                "Summary of a branch that was left:\n<summary>\n{}\n</summary>",
+                "Summary of an abandoned branch:\n<summary>\n{}\n</summary>",
                 summary.summary
             ),
             summary.timestamp,
@@ -281,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn application_messages_become_user_text_or_nothing() {
+    fn application_messages_become_user_text_or_are_omitted() {
         let run = ShellRun {
             command: "ls".into(),
             output: "a\nb".into(),
@@ -320,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn attachments_become_blocks_and_unsupported_ones_say_so() {
+    fn attachments_become_blocks_or_a_note() {
         let attachment = Attachment {
             id: "1".into(),
             kind: AttachmentKind::Document,

@@ -1,11 +1,11 @@
-//! What an agent can be told. With `Event` this is the whole surface of the loop.
+//! The operations of an agent. With `Event`, they are the complete interface of the loop.
 
 use serde::{Deserialize, Serialize};
 
 use super::message::{AgentMessage, Attachment};
 use osier_llm::{Model, ThinkingLevel};
 
-/// One instruction. Every op is accepted at any time; what it does while a run is on is said with it.
+/// An operation. Every op is accepted at any time; its description says what it does during a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(
     feature = "schema",
@@ -38,9 +38,9 @@ pub enum Op {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         attachments: Vec<Attachment>,
     },
-    /// Takes every queued message back: answered by `Event::QueueRecalled`, then `QueueUpdate`.
+    /// Removes all queued messages: answered by `Event::QueueRecalled`, then `QueueUpdate`.
     RecallQueue,
-    /// How many queued messages one delivery takes; a missing field keeps its mode.
+    /// How many queued messages are delivered at once; a missing field does not change its mode.
     SetQueueMode {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         steering: Option<QueueMode>,
@@ -49,39 +49,38 @@ pub enum Op {
     },
     /// Whether a failed model call is tried again; on at first.
     SetAutoRetry { enabled: bool },
-    /// Ends the wait before a model call is tried again: the run ends as if no try were left. Nothing
-    /// happens when none is waited for.
+    /// Cancels the wait before a retry: the run ends as if no retry were left. Has no effect without a wait.
     AbortRetry,
-    /// Stops the run: the stream is dropped, running tools are killed, the partial answer is kept.
-    /// Answered by `AgentSettled`; nothing happens when no run is on.
+    /// Stops the run: cancels the stream, kills running tools and keeps the partial answer. Answered by
+    /// `AgentSettled`; has no effect without a run.
     Abort,
-    /// Goes on from the messages as they are: after an error, or after `ReplaceMessages`.
+    /// Continues from the current messages: after an error, or after `ReplaceMessages`.
     Continue,
     /// The models to use from the next request on, best first; the others are fallbacks. Empty lists
     /// are ignored.
     SetModels { models: Vec<Model> },
-    /// Tries a provider again that was left for its key or its quota.
+    /// Enables a provider that was disabled because of its key or quota.
     EnableProvider { provider: String },
-    /// Takes effect with the next request, clamped to what the model has.
+    /// Sets the level for the next request, limited to what the model supports.
     SetThinkingLevel { level: ThinkingLevel },
-    /// Takes effect with the next request.
+    /// Sets the prompt for the next request.
     SetSystemPrompt { prompt: String },
     /// The tools offered from the next request on, by name; unknown names are answered by a notice. A
     /// tool that joins later is offered. Answered by `Event::Tools`.
     SetTools { names: Vec<String> },
-    /// Answered by `Event::Tools`. Without a run the sources of tools are asked first; a run asks them
+    /// Answered by `Event::Tools`. Without a run, the tool sources are queried first; a run queries them
     /// before each request.
     ListTools,
     /// Replaces the conversation. Ignored, with a notice, while a run is on.
     ReplaceMessages { messages: Vec<AgentMessage> },
-    /// Adds a message without starting a run. While a run is on it is held until the next request, so
-    /// that it cannot stand between a tool call and its result.
+    /// Adds a message without starting a run. During a run it is delayed until the next request, so that it
+    /// does not separate a tool call from its result.
     AppendMessage { message: Box<AgentMessage> },
     /// Answered by `Event::State`.
     GetState,
 }
 
-/// How many queued messages one delivery takes.
+/// How many queued messages are delivered at once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

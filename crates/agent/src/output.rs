@@ -1,5 +1,5 @@
-//! Output on its way to who watches: text without control sequences, and beside it what it looked like. Only
-//! the text is ever stored or read by a model.
+//! Tool output for display: text without control sequences, with its colours. Only the text is stored and
+//! sent to a model.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,19 +11,19 @@ use osier_base::ansi::Run;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Output {
     pub text: String,
-    /// Bytes before it that were left out because they came faster than they can be shown.
+    /// Bytes that were omitted before it because they arrived too fast.
     pub skipped: u64,
     /// Where the text is coloured, by byte.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub colours: Vec<Run>,
-    /// The newline it begins with stands for a line that starts again: what stood on that line so far can be
-    /// taken away, and the newline with it.
+    /// The newline at its start represents a restarted line: the earlier text of that line, and the newline,
+    /// can be removed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub restarts: bool,
 }
 
 impl Output {
-    /// Most coloured parts that are kept of what is merged.
+    /// Maximum number of coloured parts after a merge.
     const MOST_COLOURS: usize = 8192;
 
     pub fn plain(text: impl Into<String>) -> Self {
@@ -33,10 +33,10 @@ impl Output {
         }
     }
 
-    /// Appends what comes next. Beyond `limit` bytes the oldest text is dropped and counted as skipped.
+    /// Appends `next`. Beyond `limit` bytes, the oldest text is dropped and counted as skipped.
     pub fn merge(&mut self, next: &Self, limit: usize) {
         if next.skipped > 0 {
-            // A gap lies between the two: what stood before it belongs to what was left out.
+            // There is a gap between the two: the text before it counts as skipped.
             self.skipped += self.text.len() as u64 + next.skipped;
             *self = Self {
                 skipped: self.skipped,
@@ -49,7 +49,7 @@ impl Output {
                 self.text.truncate(newline + 1);
                 taken = 1;
             } else {
-                // The line begins in what was told before.
+                // The line starts in text that was already sent.
                 self.text.clear();
                 self.restarts = true;
             }
@@ -71,7 +71,7 @@ impl Output {
         self.colours.drain(..surplus);
     }
 
-    /// `merge` into the whole of what is kept: nothing was told before it.
+    /// `merge` for the complete output, of which nothing was sent before.
     pub fn append(&mut self, next: &Self, limit: usize) {
         self.merge(next, limit);
         if std::mem::take(&mut self.restarts) {
@@ -84,7 +84,7 @@ impl Output {
         self.colours = ansi::part(&self.colours, bytes..usize::MAX).collect();
     }
 
-    /// Forgets the colours of text that is no longer there.
+    /// Removes the colours of dropped text.
     fn cut_colours(&mut self) {
         let end = self.text.len() as u32;
         let kept = self.colours.partition_point(|run| run.start < end);
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_become_one_with_their_colours() {
+    fn merged_output_keeps_its_colours() {
         let mut all = Output::default();
         all.append(&piece("one\n10%", &[(4, 7)], false), 100);
         all.append(&piece("\n20%", &[(1, 4)], true), 100);
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_starts_again_is_taken_back_wherever_it_began() {
+    fn a_restarted_line_replaces_its_earlier_text() {
         let mut waiting = piece("10%", &[(0, 3)], false);
         waiting.merge(&piece("\n20%", &[(1, 4)], true), 100);
         assert_eq!(waiting, piece("\n20%", &[(1, 4)], true));

@@ -1,4 +1,4 @@
-//! What an agent knows at one moment, and the snapshot of it that others may read.
+//! The state of an agent, and its snapshot for readers.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::queue::Queues;
 use super::toolbox::Toolbox;
 use osier_llm::{AssistantMessage, MessageBuilder, Model, ThinkingLevel};
 
-/// The mutable part of an agent. Owned by its core; locked for moments, never across an await.
+/// The mutable state of an agent. Owned by its core; locked only briefly, never across an await.
 #[derive(Debug, Default)]
 pub(super) struct State {
     pub system_prompt: String,
@@ -24,7 +24,7 @@ pub(super) struct State {
     /// Names of the tools that are not offered.
     pub withheld: HashSet<String>,
     pub messages: Vec<Arc<AgentMessage>>,
-    /// What stands before `messages` and was not read yet.
+    /// The messages before `messages` that were not loaded yet.
     pub history: Option<Arc<dyn History>>,
     /// Appended while a run was on; they enter before the next request.
     pub held: Vec<AgentMessage>,
@@ -41,7 +41,7 @@ pub(super) struct State {
     pub error: Option<String>,
 }
 
-/// A copy of the state for whoever asks.
+/// A copy of the state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -52,11 +52,11 @@ pub struct StateSnapshot {
     pub thinking_level: ThinkingLevel,
     /// Names of the tools offered.
     pub tools: Vec<String>,
-    /// Those in memory. The earlier ones of a conversation that is gone on with are read with the first
+    /// The messages in memory. The earlier messages of a resumed conversation are loaded with the first
     /// request.
     pub messages: Vec<Arc<AgentMessage>>,
     pub is_streaming: bool,
-    /// The answer that is streaming, as far as it came.
+    /// The streaming answer so far.
     pub partial: Option<AssistantMessage>,
     /// Ids of the calls that run.
     pub pending_tool_calls: Vec<String>,
@@ -104,7 +104,7 @@ impl State {
         self.models.iter().map(|model| model.reference()).collect()
     }
 
-    /// The level the current model makes of the one asked for.
+    /// The effective level of the current model.
     pub(super) fn effective_thinking(&self) -> ThinkingLevel {
         self.models
             .first()

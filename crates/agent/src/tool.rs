@@ -1,8 +1,7 @@
-//! What the loop knows of a tool: its schema, how it may run beside others, and what it gives back.
+//! The interface of a tool for the loop: its schema, its concurrency, and its result.
 //!
-//! A tool bounds its own output, stops when its token is cancelled, and leaves nothing running behind
-//! unless it was asked to. It never panics on what a model sends: arguments were checked against its
-//! schema before `run`.
+//! A tool limits its own output, stops when its token is cancelled, and leaves no processes running unless
+//! that was requested. It never panics on arguments; they were validated against its schema before `run`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,32 +19,32 @@ pub trait Tool: Send + Sync + fmt::Debug {
     /// Name, description and argument schema, as the model sees them.
     fn spec(&self) -> &ToolSpec;
 
-    /// Where it comes from.
+    /// The origin of the tool.
     fn origin(&self) -> ToolOrigin {
         ToolOrigin::Program
     }
 
-    /// What it says of itself.
+    /// The tool's hints.
     fn hints(&self) -> ToolHints {
         ToolHints::default()
     }
 
-    /// How this call may run beside the others of its message.
+    /// How this call can run with the other calls of its message.
     fn concurrency(&self, _arguments: &Value) -> Concurrency {
         Concurrency::Parallel
     }
 
-    /// Runs one call to its end. Must return soon after `cx.cancel` fires, with what it has.
+    /// Runs one call. Must return soon after `cx.cancel` fires, with its partial result.
     fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput>;
 }
 
 /// The tools of an agent, in the order the model sees them.
 pub type ToolSet = Vec<Arc<dyn Tool>>;
 
-/// Where tools come from that come and go while an agent lives: servers, plug-ins.
+/// A source of tools that change while an agent lives: servers and plugins.
 pub trait ToolSource: Send + Sync + fmt::Debug {
-    /// What it offers now, in an order that stays the same. Asked before every request: answers at
-    /// once, and gives the same `Arc`s as long as nothing changed.
+    /// The current tools, in a stable order. Called before every request: it must return immediately, with
+    /// the same `Arc`s as long as nothing changed.
     fn tools(&self) -> ToolSet;
 }
 
@@ -56,14 +55,13 @@ pub trait ToolSource: Send + Sync + fmt::Debug {
 pub enum ToolOrigin {
     /// The program itself.
     Program,
-    /// The plug-in of this name.
+    /// The plugin of this name.
     Plugin { name: String },
-    /// The tool `tool` of the MCP server `server`, which may have another name here.
+    /// The tool `tool` of the MCP server `server`; its full name can differ.
     Server { server: String, tool: String },
 }
 
-/// What a tool says of itself; `None` when it says nothing. Hints of a server or a plug-in are claims,
-/// not promises.
+/// Hints about a tool; `None` when unknown. The hints of servers and plugins are claims, not guarantees.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -71,13 +69,13 @@ pub struct ToolHints {
     /// It changes nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
-    /// It may remove or overwrite, not only add.
+    /// It can remove or overwrite, not only add.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub destructive: Option<bool>,
-    /// Calling it again with the same arguments changes nothing more.
+    /// Another call with the same arguments has no further effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotent: Option<bool>,
-    /// It reaches beyond this machine.
+    /// It accesses other machines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_world: Option<bool>,
 }
@@ -107,18 +105,18 @@ pub struct ToolInfo {
     pub bytes: usize,
 }
 
-/// How a call may run beside the others of its message.
+/// How a call can run with the other calls of its message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Concurrency {
-    /// Beside anything.
+    /// In parallel with any call.
     Parallel,
     /// One at a time among calls with the same key: writes to one path.
     Serial(String),
-    /// Alone: everything before it ends first, nothing after it starts earlier.
+    /// Alone: all earlier calls end first, and no later call starts before it ends.
     Exclusive,
 }
 
-/// What a running call is given.
+/// The context of a running call.
 #[derive(Debug, Clone)]
 pub struct ToolContext {
     pub call_id: String,
@@ -136,7 +134,7 @@ impl UpdateSink {
         Self(Arc::new(send))
     }
 
-    /// A sink that forgets.
+    /// A sink that discards everything.
     pub fn discard() -> Self {
         Self::new(|_| {})
     }
@@ -159,7 +157,7 @@ impl fmt::Debug for UpdateSink {
 pub enum ToolUpdate {
     /// More output, to be appended.
     Output(Output),
-    /// One line that says how far the call is; it takes the place of the one before.
+    /// A progress line; it replaces the previous one.
     Status { text: String },
     /// The call runs in a terminal of the editor that drives the agent: its name there.
     Terminal { id: String },
@@ -168,7 +166,7 @@ pub enum ToolUpdate {
 }
 
 impl ToolUpdate {
-    /// What it says.
+    /// The text of the update.
     pub fn text(&self) -> &str {
         match self {
             Self::Output(Output { text, .. }) | Self::Status { text } => text,
@@ -176,8 +174,8 @@ impl ToolUpdate {
         }
     }
 
-    /// Takes `next` into this one when they are of one kind. Beyond `limit` bytes of output the oldest
-    /// text is dropped and counted as skipped.
+    /// Merges `next` if both are of the same type. Beyond `limit` bytes of output, the oldest text is dropped
+    /// and counted as skipped.
     pub fn merge(&mut self, next: &Self, limit: usize) -> bool {
         match (self, next) {
             (Self::Output(output), Self::Output(next)) => output.merge(next, limit),
@@ -188,12 +186,12 @@ impl ToolUpdate {
     }
 }
 
-/// What a call gave.
+/// The result of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolOutput {
-    /// What the model reads.
+    /// The content for the model.
     pub content: Vec<ContentBlock>,
-    /// What the interface shows; an object whose shape belongs to the tool. `Null` when there is none.
+    /// An object for the interface; the tool defines its fields. `Null` when there is none.
     pub details: Value,
     pub status: ToolStatus,
 }
@@ -207,7 +205,7 @@ impl ToolOutput {
         }
     }
 
-    /// A failure whose message the model reads; it should name what to do next.
+    /// An error for the model; it should say what to do next.
     pub fn error(message: impl Into<String>) -> Self {
         let message = message.into();
         Self::failed(

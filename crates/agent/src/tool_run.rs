@@ -144,7 +144,7 @@ fn refuse_half_call(call: &ToolCall, stop_reason: StopReason) -> Option<ToolOutp
         ),
         (_, StopReason::Error) => invalid(
             "the answer was cut off",
-            "The connection failed before this call was whole, so it was not run.".to_owned(),
+            "The connection failed before this call was complete, so it was not run.".to_owned(),
         ),
         (Some(raw), _) => invalid(
             "not a complete JSON object",
@@ -222,7 +222,7 @@ async fn execute(run: &Run<'_>, call: &ToolCall, arguments: Value) -> ToolOutput
     };
     let toolbox = Arc::clone(&run.core.state().toolbox);
     let Some(tool) = toolbox.get(&call.name) else {
-        return aborted("the tool is gone");
+        return aborted("the tool is no longer available");
     };
     if run.cancel.is_cancelled() {
         return aborted("interrupted before it ran");

@@ -137,7 +137,7 @@ impl Run<'_> {
             answer.stop_reason == StopReason::Stop && answer.text().trim().is_empty()
         };
         if answer.is_some_and(silent) {
-            let text = "the model ended its turn without a word";
+            let text = "the model ended its turn without an answer";
             self.core.notice(Severity::Warning, text);
         }
     }

@@ -64,7 +64,7 @@ impl WriteError {
             Self::ParentNotDirectory { .. } | Self::Directory { .. } | Self::NotRegular { .. } => {
                 "choose another path"
             }
-            Self::Changed { .. } => "look at it again first; nothing was changed",
+            Self::Changed { .. } => "read it again first; nothing was changed",
             Self::Other { .. } => "check the path and try again; nothing was changed",
         }
     }

@@ -16,7 +16,7 @@ pub struct Folders {
 
 /// Neither `$OSIER_HOME` nor a home directory is known.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no home directory is known: set `HOME` or `OSIER_HOME`")]
+#[error("unknown home directory: set `HOME` or `OSIER_HOME`")]
 pub struct NoHome;
 
 impl Folders {

@@ -1,5 +1,10 @@
-//! What every layer stands on: text, paths, files, processes, ids and the clock. Knows nothing of
-//! models, agents or screens.
+//! Foundations for all other crates: text, paths, files, processes, ids and the clock.
+//!
+//! Start at [`atomic_file`], which replaces files safely; [`process`], which starts and kills commands; and
+//! [`text`], which sanitizes and shortens untrusted text. [`problem::Problem`] is an error in a file with its
+//! position.
+//!
+//! The crate does not know models, agents or screens.
 
 pub mod allocator;
 pub mod ansi;

@@ -18,7 +18,7 @@ pub enum KeptError {
     #[error("cannot lock `{path}`: {source}")]
     Lock { path: String, source: io::Error },
     /// Written over it, what is in there would be lost.
-    #[error("`{path}` is damaged: mend it or move it away")]
+    #[error("`{path}` is damaged: fix it or move it away")]
     Damaged { path: String },
     #[error(transparent)]
     Write(#[from] WriteError),
@@ -106,7 +106,7 @@ mod tests {
         atomic_file::write(&path, b"[1, ").unwrap();
         assert_eq!(read::<Vec<u32>>(&path), Vec::<u32>::new());
         let error = change(&path, |list: &mut Vec<u32>| list.push(1)).unwrap_err();
-        assert!(error.to_string().ends_with("mend it or move it away"));
+        assert!(error.to_string().ends_with("fix it or move it away"));
         assert_eq!(std::fs::read(&path).unwrap(), b"[1, ");
     }
 }

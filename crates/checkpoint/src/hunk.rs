@@ -108,7 +108,7 @@ impl Hunk {
             [only] => *only,
             several => stated
                 .filter(|at| several.contains(at))
-                .ok_or("it stands there more than once")?,
+                .ok_or("it occurs more than once")?,
         };
         let (above, below) = (&content[..place], &content[place + self.new.len()..]);
         Ok([above, &self.old, below].concat())
@@ -194,12 +194,12 @@ fn take(
     };
     if now.is_some() && !is_kept(Path::new(relative)) {
         return Err(
-            "it is ignored or too large to be kept, so that could not be undone".to_owned(),
+            "it is ignored or too large to record, so the change could not be undone".to_owned(),
         );
     }
     let content = match &now {
         None if hunk.removes => hunk.old.clone(),
-        None => return Err("the file is gone".to_owned()),
+        None => return Err("the file no longer exists".to_owned()),
         Some(_) if hunk.removes => return Err("the file is there again".to_owned()),
         Some(now) => hunk.take_back(now)?,
     };

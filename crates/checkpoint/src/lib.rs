@@ -1,14 +1,19 @@
-//! How the files of the working directory stood at every node of a session's tree.
+//! Checkpoints: the state of the project's files at every entry of a session's tree.
 //!
-//! A *state* is a tree of content-addressed objects in the data directory, like git's and apart from it:
-//! the project's own `.git` is never touched, and none is needed. A state is recorded before
-//! the first tool of a user turn that may change files, and again when the turn has ended; what commands
-//! changed is found by looking. Going back to a state is a plan first: it says what would be made,
-//! changed and removed, and which of those a person changed since.
+//! Start at [`CheckpointStore`], which stores states; [`Checkpointer`], the interceptor that records them; and
+//! [`Plan`], the changes that restoring a state makes.
 //!
-//! What is not covered: ignored files, files above [`MAX_FILE`] bytes, unreadable ones, empty
-//! directories, anything outside the working directory, and trees of more than [`MAX_FILES`] files,
-//! where nothing is recorded at all. Each is said, none is touched.
+//! A *state* is a tree of content-addressed objects in the data directory, like git's, but separate: the
+//! project's `.git` is never changed, and is not required. A state is recorded before the first tool of a
+//! user turn that can change files, and again at the end of the turn; a scan finds the changes of commands.
+//! Restoring starts with a plan: the files to create, change and remove, and those that were changed outside
+//! of osier since.
+//!
+//! Not covered: ignored files, files larger than [`MAX_FILE`] bytes, unreadable files, empty directories and
+//! everything outside of the working directory. A tree of more than [`MAX_FILES`] files is not recorded at
+//! all. osier reports each of these, and changes none of them.
+//!
+//! The crate does not know settings or the screen.
 
 mod cache;
 mod hunk;

@@ -108,7 +108,7 @@ impl Objects {
         let file = fs::File::open(self.path(hash)).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => {
                 let folder = self.folder.display();
-                let message = format!("the stored object {hash} is gone from `{folder}`");
+                let message = format!("the stored object {hash} is missing in `{folder}`");
                 io::Error::new(io::ErrorKind::NotFound, message)
             }
             _ => error,

@@ -1,4 +1,4 @@
-//! What going from one state to another would do, before anything is done.
+//! A plan: the changes between two states, before any of them is made.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -10,22 +10,22 @@ use serde::{Deserialize, Serialize};
 use super::objects::Objects;
 use super::state::{Held, State, StateId};
 
-/// What happens to a file.
+/// The change of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeKind {
-    /// It comes into being.
+    /// The file is created.
     Create,
-    /// Its content changes, or what kind of file it is.
+    /// The content or the file type changes.
     Modify,
     /// Its permission bits alone change.
     Mode,
-    /// It goes.
+    /// The file is removed.
     Remove,
 }
 
-/// One file of a plan, as people read it.
+/// A file of a plan, for people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -33,7 +33,7 @@ pub struct FileChange {
     /// Relative to the working directory.
     pub path: String,
     pub kind: ChangeKind,
-    /// Somebody else than the agent changed it since: it stays unless that is asked for.
+    /// Changed outside of the agent since: the file stays unless its restoration is requested.
     pub by_hand: bool,
     /// Why it stays in any case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -93,10 +93,10 @@ pub(super) fn kind(from: Option<Held>, to: Option<Held>) -> ChangeKind {
     }
 }
 
-/// A path, and what the one and the other state hold there.
+/// A path, and its content in both states.
 pub(super) type Difference = (PathBuf, Option<Held>, Option<Held>);
 
-/// The paths in which two states differ, in order.
+/// The paths that differ between two states, in order.
 pub(super) fn differences(old: &State, new: &State) -> Vec<Difference> {
     let mut found = Vec::new();
     for (path, held) in &old.paths {
@@ -114,8 +114,8 @@ pub(super) fn differences(old: &State, new: &State) -> Vec<Difference> {
     found
 }
 
-/// The steps from `present` to `target` in the directory `root`. `by_hand` are the paths known to be
-/// somebody else's work, `ignored` says what `target` did not look at.
+/// The steps from `present` to `target` in the directory `root`. `by_hand` are paths that were changed
+/// outside of the agent, `ignored` are the paths that `target` ignored.
 pub(super) fn steps(
     root: &Path,
     present: &State,
@@ -145,8 +145,8 @@ fn obstacle(
     to: Option<Held>,
 ) -> Option<&'static str> {
     match (from, to) {
-        (_, Some(Held::NotKept { .. })) => Some("what it held was too large or unreadable"),
-        (Some(Held::NotKept { .. }), _) => Some("what it holds now could not be brought back"),
+        (_, Some(Held::NotKept { .. })) => Some("its earlier content was too large or unreadable"),
+        (Some(Held::NotKept { .. }), _) => Some("its current content could not be restored later"),
         (_, None) if is_in_unreadable(target, path) => Some("its directory was unreadable then"),
         (_, None) if is_in_new_repository(root, target, path) => {
             Some("it belongs to a repository that is new")
@@ -155,8 +155,8 @@ fn obstacle(
     }
 }
 
-/// Whether `path` stands in a repository below `root` of which `target` knows nothing: a clone made
-/// since, whose files are its own business.
+/// Whether `path` is in a repository below `root` that `target` does not contain: a newer clone, which is not
+/// part of the project.
 fn is_in_new_repository(root: &Path, target: &State, path: &Path) -> bool {
     let folders = path.ancestors().skip(1);
     let mut folders = folders.filter(|folder| !folder.as_os_str().is_empty());
@@ -172,7 +172,7 @@ fn is_in_unreadable(target: &State, path: &Path) -> bool {
     folders.any(|folder| matches!(target.paths.get(folder), Some(Held::NotKept { .. })))
 }
 
-/// What the `.gitignore` files of a state hid: a file that was hidden then is no newcomer now.
+/// The paths that the `.gitignore` files of a state ignored: such a file is not new now.
 #[derive(Debug, Default)]
 pub(super) struct Ignored(Vec<(PathBuf, Gitignore)>);
 
@@ -191,7 +191,7 @@ impl Ignored {
             let folder = path.parent()?.to_path_buf();
             let mut builder = GitignoreBuilder::new(Path::new(""));
             for line in text.lines() {
-                // A line that is no pattern hides nothing.
+                // An invalid pattern ignores nothing.
                 let _ = builder.add_line(None, line);
             }
             Some((folder, builder.build().ok()?))

@@ -43,9 +43,9 @@ pub struct Pruned {
 /// Why nothing was removed.
 #[derive(Debug, thiserror::Error)]
 pub enum PruneError {
-    #[error("the session `{}` cannot be read, so nothing is removed: {source}", path.display())]
+    #[error("cannot read the session `{}`, so nothing is removed: {source}", path.display())]
     Session { path: PathBuf, source: SessionError },
-    #[error("the records of files cannot be looked through: {0}")]
+    #[error("cannot search the checkpoints: {0}")]
     Io(#[from] io::Error),
 }
 

@@ -1,5 +1,5 @@
-//! Records the files at the right moments of a session: before the first tool of a prompt that may change
-//! them, and after every round of tools that did.
+//! Records the files during a session: before the first tool of a prompt that can change them, and after
+//! every round of tools that did.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use osier_store::{EntryKind, SessionStore};
 
 use osier_llm::ToolCall;
 
-/// Paths changed by hand that one entry names; more are rare, and then counted.
+/// Maximum number of externally changed paths in an entry; further ones are counted.
 const MAX_BY_HAND: usize = 1_000;
 
 /// Why a state was recorded.
@@ -28,18 +28,18 @@ pub enum Moment {
     Before,
     /// After a round of tools.
     After,
-    /// After files were gone back to; `from` is how they were before.
+    /// After a restore; `from` is the state before it.
     Restore,
 }
 
-/// What the session remembers of a recorded state: the `data` of a `checkpoint` entry.
+/// A recorded state in the session: the `data` of a `checkpoint` entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Checkpoint {
     pub state: StateId,
     pub moment: Moment,
-    /// Paths that somebody else changed since the state recorded before this one.
+    /// Paths that were changed outside of the agent since the previous state.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_hand: Vec<PathBuf>,
     /// With `Restore`: the state before.
@@ -62,7 +62,7 @@ impl Checkpoint {
     }
 }
 
-/// Told what the person should know, once.
+/// Called with a notice for the user, once.
 pub type Notify = Arc<dyn Fn(String) + Send + Sync>;
 
 /// The interceptor of one session.
@@ -77,10 +77,10 @@ pub struct Checkpointer {
 struct Progress {
     /// The state of this prompt has been recorded.
     recorded: bool,
-    /// A tool that may have changed files has run since the last state.
+    /// A tool that can change files has run since the last state.
     dirty: bool,
     latest: Latest,
-    /// What could not be done was told; it is not tried again when it cannot help.
+    /// An error was reported; there is no retry if it cannot succeed.
     told: bool,
     off: bool,
 }
@@ -117,12 +117,12 @@ impl Checkpointer {
         change(&mut self.progress.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The state recorded last; asks the session the first time.
+    /// The latest state; reads the session the first time.
     async fn latest(&self) -> Option<StateId> {
         if let Latest::Known(latest) = self.progress(|progress| progress.latest) {
             return latest;
         }
-        // What cannot be read tells nothing.
+        // Unreadable entries are ignored.
         let _ = self.session.findings().await;
         let index = self.session.index().clone();
         let entry = tokio::task::spawn_blocking(move || index.last_checkpoint()).await;
@@ -135,7 +135,7 @@ impl Checkpointer {
         latest
     }
 
-    /// Files were gone back to: what is recorded next is compared with `state`.
+    /// Files were restored: the next state is compared with `state`.
     pub fn moved(&self, state: StateId) {
         self.progress(|progress| progress.latest = Latest::Known(Some(state)));
     }
@@ -170,7 +170,7 @@ impl Checkpointer {
     }
 }
 
-/// Records the state; whether the session knows all of it already.
+/// Records the state; returns whether the session already has it.
 fn look(
     files: &CheckpointStore,
     moment: Moment,
@@ -179,7 +179,7 @@ fn look(
     let captured = files.capture()?;
     let mut by_hand = match latest {
         Some(latest) if moment == Moment::Before && latest != captured.id => {
-            // A state that can no longer be read tells nothing.
+            // An unreadable state is ignored.
             files.paths_between(latest, captured.id).unwrap_or_default()
         }
         _ => Vec::new(),
@@ -207,7 +207,7 @@ impl Interceptor for Checkpointer {
         _cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, ToolDecision> {
         async move {
-            // A tool of somebody else may do anything.
+            // A tool of a plugin or server can do anything.
             let harmless = osier_tools::find(&call.name).is_some_and(|tool| tool.read_only);
             if !harmless {
                 if !self.progress(|progress| std::mem::replace(&mut progress.recorded, true)) {
@@ -235,7 +235,7 @@ impl Interceptor for Checkpointer {
 
     fn on_settled<'a>(&'a self, _outcome: &'a RunOutcome) -> BoxFuture<'a, ()> {
         async move {
-            // A run that was stopped has changed what it has changed.
+            // An aborted run can have changed files.
             if self.progress(|progress| std::mem::take(&mut progress.dirty)) {
                 self.record(Moment::After).await;
             }

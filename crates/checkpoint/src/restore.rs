@@ -1,7 +1,7 @@
-//! Carries a plan out, file by file: each is as it was or as it shall be, never in between.
+//! Executes a plan file by file; every file is replaced atomically.
 //!
-//! A path is looked at once more just before it is touched: what changed since the plan was made stays.
-//! No link is followed: what a directory was when the plan was made may be one now.
+//! A path is checked again just before it is changed: files that changed since the plan was made stay. Links
+//! are never followed, because a directory may have been replaced by a link since.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -19,7 +19,7 @@ use super::scan::MAX_FILE;
 use super::state::Held;
 use osier_base::atomic_file;
 
-/// What was done.
+/// The result of a restore.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Restored {
     pub changes: Vec<FileChange>,
@@ -35,17 +35,17 @@ pub struct Unrestored {
     pub reason: String,
 }
 
-/// Carries out the steps of `plan`, those of files changed by hand only with `by_hand`.
+/// Executes the steps of `plan`; those of externally changed files only with `by_hand`.
 pub(super) fn restore(root: &Path, objects: &Objects, plan: &Plan, by_hand: bool) -> Restored {
     let mut restored = Restored::default();
-    // What goes makes room first: a file may stand where a directory is to be.
+    // Removals first: a file may be in the place of a directory.
     let (removals, rest): (Vec<&Step>, Vec<&Step>) =
         plan.steps.iter().partition(|step| step.to.is_none());
     for step in removals.into_iter().chain(rest) {
         let done = match step.obstacle {
             Some(obstacle) => Err(obstacle.to_owned()),
             None if step.by_hand && !by_hand => {
-                Err("it was changed by hand and is left alone".to_owned())
+                Err("it was changed outside of osier and is not restored".to_owned())
             }
             None => take(root, objects, step),
         };
@@ -82,13 +82,13 @@ fn take(root: &Path, objects: &Objects, step: &Step) -> Result<(), String> {
             link(&path, &target).map_err(|error| error.to_string())
         }
         // Planned with an obstacle.
-        Some(Held::NotKept { .. }) => Err("it was not kept".to_owned()),
+        Some(Held::NotKept { .. }) => Err("it was not recorded".to_owned()),
     }
 }
 
 fn missing(error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::NotFound => "what it held is no longer stored".to_owned(),
+        io::ErrorKind::NotFound => "its earlier content is no longer stored".to_owned(),
         _ => error.to_string(),
     }
 }
@@ -100,7 +100,7 @@ pub(super) fn check_parents(root: &Path, relative: &Path) -> Result<(), String> 
         folder.push(name);
         match fs::symlink_metadata(&folder) {
             Ok(metadata) if metadata.is_dir() => {}
-            Ok(_) => return Err(format!("`{}` is no directory", folder.display())),
+            Ok(_) => return Err(format!("`{}` is not a directory", folder.display())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(error.to_string()),
         }
@@ -108,7 +108,7 @@ pub(super) fn check_parents(root: &Path, relative: &Path) -> Result<(), String> 
     Ok(())
 }
 
-/// What stands at `path` now.
+/// The current content of `path`.
 fn look(path: &Path) -> Option<Held> {
     let metadata = fs::symlink_metadata(path).ok()?;
     if metadata.is_symlink() {
@@ -146,7 +146,7 @@ fn write(path: &Path, bytes: &[u8], mode: u32, from: Option<Held>) -> Result<(),
     atomic_file::write_with(path, bytes, options).map_err(|error| error.to_string())
 }
 
-/// Makes a link beside its place and moves it there.
+/// Creates a link under a temporary name and renames it.
 fn link(path: &Path, target: &[u8]) -> io::Result<()> {
     let parent = path.parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(parent)?;
@@ -158,7 +158,7 @@ fn link(path: &Path, target: &[u8]) -> io::Result<()> {
     fs::rename(&made, path)
 }
 
-/// Directories that held nothing else go with their last file.
+/// Removes directories that became empty.
 fn remove_empty_parents(root: &Path, path: &Path) {
     let parents = path.ancestors().skip(1);
     for folder in parents.take_while(|folder| *folder != root) {

@@ -20,15 +20,15 @@ use osier_tools::diff;
 #[derive(Debug, thiserror::Error)]
 pub enum CheckpointError {
     #[error(
-        "files are not recorded here: `{}` holds more than {MAX_FILES} files that are not ignored",
+        "checkpoints are disabled: `{}` contains more than {MAX_FILES} files that are not ignored",
         root.display()
     )]
     TooMany { root: PathBuf },
-    #[error("files are not recorded in `{}`: it is no project", root.display())]
+    #[error("checkpoints are disabled in `{}`: it is not a project", root.display())]
     NoProject { root: PathBuf },
     #[error("the files could not be recorded: {0}")]
     Io(#[from] io::Error),
-    #[error("how the files were is not known any more: {0}; they stay as they are")]
+    #[error("the earlier state of the files is unknown: {0}; they were not changed")]
     Lost(io::Error),
 }
 

@@ -151,7 +151,7 @@ fn work_of_others_is_left_alone_until_it_is_asked_for() {
             one("b.txt", ChangeKind::Modify)
         ]
     );
-    let reason = "it was changed by hand and is left alone";
+    let reason = "it was changed outside of osier and is not restored";
     assert_eq!(failed, [left("own.txt", reason), left("a.txt", reason)]);
     assert_eq!(project.read("a.txt").unwrap(), "mine\n");
     assert_eq!(project.read("own.txt").unwrap(), "mine\n");
@@ -328,7 +328,7 @@ fn a_link_in_the_place_of_a_directory_is_not_followed() {
     symlink(&outside, project.root().join("folder")).unwrap();
     let restored = project.store.restore(&plan, true);
     let folder = project.root().join("folder");
-    let reason = format!("`{}` is no directory", folder.display());
+    let reason = format!("`{}` is not a directory", folder.display());
     assert_eq!(restored.left, [left("folder/a.txt", &reason)]);
     assert_eq!(fs::read_to_string(outside.join("a.txt")).unwrap(), "two\n");
 }
@@ -360,7 +360,7 @@ fn what_is_too_large_is_said_and_stays() {
     let after = project.capture();
     let (changes, failed) = project.back(before.id, after, true);
     assert_eq!(changes, []);
-    let reason = "what it held was too large or unreadable";
+    let reason = "its earlier content was too large or unreadable";
     assert_eq!(failed, [left("huge.bin", reason)]);
 }
 
@@ -383,7 +383,7 @@ fn a_lost_object_costs_its_file_alone() {
     }
     let (changes, failed) = project.back(before, after, false);
     assert_eq!(changes, [one("b.txt", ChangeKind::Modify)]);
-    let reason = "what it held is no longer stored";
+    let reason = "its earlier content is no longer stored";
     assert_eq!(failed, [left("a.txt", reason)]);
     assert_eq!(project.read("a.txt").unwrap(), "two\n");
 }

@@ -1,5 +1,5 @@
-//! Instructions of the user and the project: `AGENTS.md` from the global folder and from every folder
-//! between the repository's root and the working directory, the nearest last.
+//! Instructions of the user and the project: `AGENTS.md` in the global folder and in every folder from the
+//! repository root to the working directory, the nearest last.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,24 +10,24 @@ use super::ContextSources;
 use osier_base::problem::Problem;
 use osier_base::{path, text};
 
-/// Names looked for in a folder; the first that is there counts.
+/// File names in order of priority; the first that exists in a folder is used.
 pub const FILE_NAMES: [&str; 3] = ["AGENTS.override.md", "AGENTS.md", "CLAUDE.md"];
-/// Bytes of one file that are used.
+/// Maximum used bytes of one file.
 pub const FILE_LIMIT: usize = 32 * 1024;
-/// Bytes of all files that are used; the nearest to the work come first.
+/// Maximum used bytes of all files; the nearest files have priority.
 pub const TOTAL_LIMIT: usize = 96 * 1024;
 
-/// One file of instructions.
+/// A file of instructions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextFile {
     pub path: PathBuf,
-    /// As far as it is used.
+    /// The used part.
     pub text: String,
-    /// Bytes of the whole file.
+    /// Size of the complete file.
     pub size: u64,
 }
 
-/// The files that hold, the nearest to the work last.
+/// The instruction files, the nearest last.
 pub(super) fn load(sources: &ContextSources, problems: &mut Vec<Problem>) -> Vec<ContextFile> {
     let folders = std::iter::once(sources.config.clone()).chain(folders(&sources.cwd));
     let mut paths: Vec<PathBuf> = folders.filter_map(|folder| first_of(&folder)).collect();
@@ -41,7 +41,7 @@ pub(super) fn load(sources: &ContextSources, problems: &mut Vec<Problem>) -> Vec
             Some(path) => paths.push(path),
             None => problems.push(Problem::of_file(
                 extra,
-                "holds no AGENTS.md",
+                "contains no AGENTS.md",
                 "name a file with `--context`",
             )),
         }
@@ -62,14 +62,14 @@ pub(super) fn load(sources: &ContextSources, problems: &mut Vec<Problem>) -> Vec
                     files.push(file);
                 }
             }
-            Err(message) => problems.push(Problem::of_file(path, message, "it is left out")),
+            Err(message) => problems.push(Problem::of_file(path, message, "it is ignored")),
         }
     }
     files.reverse();
     files
 }
 
-/// From the repository's root down to `cwd`; only `cwd` outside of repositories.
+/// From the repository root down to `cwd`; only `cwd` outside of repositories.
 pub(super) fn folders(cwd: &Path) -> Vec<PathBuf> {
     let root = cwd.ancestors().find(|folder| folder.join(".git").exists());
     let root = root.unwrap_or(cwd);
@@ -83,11 +83,11 @@ pub(super) fn folders(cwd: &Path) -> Vec<PathBuf> {
 
 fn first_of(folder: &Path) -> Option<PathBuf> {
     let paths = FILE_NAMES.iter().map(|name| folder.join(name));
-    // A folder or a pipe of that name is no text.
+    // A folder or a pipe with this name is ignored.
     paths.into_iter().find(|path| path.is_file())
 }
 
-/// Reads at most `left` bytes of a file, and never more than the limit of one.
+/// Reads at most `left` bytes of a file, and at most the limit of one file.
 fn read(path: &Path, left: usize) -> Result<ContextFile, String> {
     let limit = FILE_LIMIT.min(left);
     let file = fs::File::open(path).map_err(|error| format!("cannot be read: {error}"))?;
@@ -98,7 +98,7 @@ fn read(path: &Path, left: usize) -> Result<ContextFile, String> {
         .map_err(|error| format!("cannot be read: {error}"))?;
     let whole = match std::str::from_utf8(&bytes) {
         Ok(whole) => whole,
-        // The cut may go through a character.
+        // The limit may split a character.
         Err(error) if error.error_len().is_none() && bytes.len() > limit => {
             std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()
         }
@@ -115,10 +115,12 @@ fn too_long(file: &ContextFile) -> Problem {
     Problem::of_file(
         &file.path,
         format!(
-            "has {} bytes, of which the first {} are used",
+            "has {} bytes; only the first {} are used",
             file.size,
             file.text.len()
         ),
-        format!("shorten it: {FILE_LIMIT} bytes a file and {TOTAL_LIMIT} in all are sent"),
+        format!(
+            "shorten it: the limits are {FILE_LIMIT} bytes per file and {TOTAL_LIMIT} in total"
+        ),
     )
 }

@@ -1,8 +1,8 @@
-//! The head of a Markdown file: `name: value` lines between two `---`. The part of YAML that skills,
-//! prompt templates and agent definitions use, read leniently: a line that is not understood is a fault
-//! with its number, the others count.
+//! Parses the front matter of a Markdown file: `name: value` lines between two `---`. It supports the part of
+//! YAML that skills, prompt templates and agent definitions use. An invalid line is reported with its number,
+//! and the other lines are used.
 
-/// A value of the head.
+/// A value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
     Text(String),
@@ -10,24 +10,24 @@ pub enum Value {
     Map(Vec<(String, String)>),
 }
 
-/// One `name: value`.
+/// A field, `name: value`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
     pub name: String,
     pub value: Value,
-    /// From 1.
+    /// Line number, from 1.
     pub line: usize,
 }
 
-/// A line that is not understood.
+/// An invalid line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// From 1.
+    /// Line number, from 1.
     pub line: usize,
     pub message: String,
 }
 
-/// A file taken apart.
+/// A parsed file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Document<'a> {
     pub fields: Vec<Field>,
@@ -36,12 +36,12 @@ pub struct Document<'a> {
 }
 
 impl Document<'_> {
-    /// The field called `name`.
+    /// The field `name`.
     pub fn field(&self, name: &str) -> Option<&Field> {
         self.fields.iter().find(|field| field.name == name)
     }
 
-    /// The text of a field; a list is joined by spaces, as `allowed-tools` is written both ways.
+    /// The text of a field; a list is joined with spaces, because `allowed-tools` is written in both ways.
     pub fn text(&self, name: &str) -> Option<String> {
         match &self.field(name)?.value {
             Value::Text(text) => Some(text.clone()),
@@ -58,7 +58,7 @@ impl Document<'_> {
     }
 }
 
-/// Takes `text` apart. A file without a head is all body.
+/// Parses `text`. A file without front matter is all body.
 pub fn parse(text: &str) -> Document<'_> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let whole = Document {
@@ -84,7 +84,7 @@ pub fn parse(text: &str) -> Document<'_> {
     Document {
         faults: vec![Fault {
             line: 1,
-            message: "the head has no closing `---`".to_owned(),
+            message: "the front matter has no closing `---`".to_owned(),
         }],
         ..whole
     }
@@ -93,7 +93,7 @@ pub fn parse(text: &str) -> Document<'_> {
 #[derive(Debug, Clone, Copy)]
 struct Line<'a> {
     text: &'a str,
-    /// From 1.
+    /// Line number, from 1.
     number: usize,
 }
 
@@ -175,7 +175,7 @@ fn read(head: &[Line<'_>]) -> Document<'static> {
     document
 }
 
-/// Whether a line goes on with the field above it.
+/// Whether a line continues the field above it.
 fn belongs(line: &Line<'_>) -> bool {
     line.is_blank() || line.indent() > 0 || line.text.starts_with("- ")
 }
@@ -231,7 +231,7 @@ fn value(text: &str, below: &[Line<'_>]) -> Result<Value, String> {
     Ok(Value::Map(pairs.collect::<Result<_, String>>()?))
 }
 
-/// A block of lines: as they are after `|`, joined into paragraphs after `>`.
+/// A block of lines: unchanged after `|`, joined into paragraphs after `>`.
 fn block(below: &[Line<'_>], literal: bool) -> String {
     let indent = below
         .iter()
@@ -259,7 +259,7 @@ fn block(below: &[Line<'_>], literal: bool) -> String {
     text.trim_end().to_owned()
 }
 
-/// A plain or quoted text. A colon in a plain one is taken as it is: many skills are written so.
+/// A plain or quoted string. A colon in a plain string is accepted, because many skills contain it.
 fn scalar(text: &str) -> Result<String, String> {
     if let Some(rest) = text.strip_prefix('"') {
         let inner = rest
@@ -296,7 +296,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_of_value_is_read_and_the_body_is_untouched() {
+    fn every_kind_of_value_is_parsed_and_the_body_is_unchanged() {
         let text = "---\nname: pdf # short\ndescription: Reads: all\n  of it\nlist: [a, 'b c']\n\
             tools:\n  - read\n  - bash\nmetadata:\n  author: \"x \\\"y\\\"\"\n  version: 1\n\
             long: >-\n  one\n  two\n\n  three\nraw: |\n  a\n    b\n---\n\n# Body\n";
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_name_their_line_and_leave_the_rest() {
+    fn errors_name_their_line_and_the_rest_is_used() {
         let document = parse("---\nname: a\n???\nx: \"open\ny: [1\n---\nbody");
         let faults: Vec<(usize, &str)> = document
             .faults

@@ -1,8 +1,19 @@
-//! What a model is told of the user and the project beside the conversation: instructions, skills, and
-//! the prompt templates a person calls.
+//! The project context for the model: instructions (`AGENTS.md`), skills and prompt templates.
 //!
-//! Read once after the first paint, and again with `Reload`; between the two the prompt is the same to
-//! the byte, so that providers' caches hit. A file that is no good is one line, the rest counts.
+//! Start at [`ContextSources`], where to search; [`ProjectContext`], everything that was found, with the text
+//! for the system prompt; and [`AddedCommand`], a slash command of a skill or template.
+//!
+//! The context is read after the first paint and with `/reload`. Between two reads the prompt does not change,
+//! so that the provider's prompt cache hits. An invalid file is one line for the user; all other files are used.
+//!
+//! The crate does not know models, sessions or the screen.
+//!
+//! ```
+//! use osier_context::slash_parts;
+//!
+//! assert_eq!(slash_parts("/review src/lib.rs"), Some(("review", "src/lib.rs")));
+//! assert_eq!(slash_parts("/etc/hosts looks odd"), None);
+//! ```
 
 pub mod files;
 pub mod front_matter;
@@ -20,29 +31,29 @@ use osier_base::problem::Problem;
 use skill::Skill;
 use template::Template;
 
-/// Where to look.
+/// Where to search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextSources {
-    /// The user's configuration.
+    /// The user's configuration folder.
     pub config: PathBuf,
-    /// The user's home, for skills that programs share.
+    /// The user's home folder, for skills that programs share.
     pub home: Option<PathBuf>,
     pub cwd: PathBuf,
-    /// Files or folders named with `--context`.
+    /// Files or folders of `--context`.
     pub extra: Vec<PathBuf>,
 }
 
-/// Everything that was found.
+/// All context that was found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProjectContext {
-    /// The nearest to the work last.
+    /// The nearest last.
     pub files: Vec<ContextFile>,
     pub skills: Vec<Skill>,
     pub templates: Vec<Template>,
     pub problems: Vec<Problem>,
 }
 
-/// One part with what it costs.
+/// A part of the context with its size.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -51,9 +62,9 @@ pub struct ContextPart {
     pub name: String,
     pub description: String,
     pub path: String,
-    /// About how many tokens of every request it takes; none for what is sent only when it is called.
+    /// Estimated tokens in every request; 0 for parts that are sent only when they are called.
     pub tokens: u64,
-    /// About how many tokens it takes when it is called.
+    /// Estimated tokens when it is called.
     pub call_tokens: u64,
 }
 
@@ -66,25 +77,25 @@ pub enum PartKind {
     Template,
 }
 
-/// A slash command that no mode brings: a skill, a template, a command of a plug-in.
+/// A slash command that no mode defines: a skill, a template or a plugin command.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AddedCommand {
-    /// Without the slash.
+    /// The name without the slash.
     pub name: String,
     /// What follows the name; may be empty.
     pub argument: String,
     pub description: String,
-    /// Where it comes from: `skill`, `prompt`, or the name of a plug-in.
+    /// The source: `skill`, `prompt`, or the name of a plugin.
     pub origin: String,
-    /// Values of the argument that completion offers.
+    /// Argument values for completion.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<String>,
 }
 
 impl ProjectContext {
-    /// Reads everything. Blocks.
+    /// Reads all context. Blocks.
     pub fn load(sources: &ContextSources) -> Self {
         let mut problems = Vec::new();
         Self {
@@ -95,8 +106,8 @@ impl ProjectContext {
         }
     }
 
-    /// What the system prompt says of it; empty when there is nothing. Skills are named only to a model
-    /// that can read them.
+    /// The text for the system prompt; empty when there is none. Skills are listed only for a model that can
+    /// read files.
     pub fn prompt(&self, can_read: bool) -> String {
         let mut prompt = String::new();
         for file in &self.files {
@@ -118,7 +129,7 @@ impl ProjectContext {
         prompt
     }
 
-    /// Every part with its cost, in the order of the prompt.
+    /// Every part with its size, in the order of the prompt.
     pub fn parts(&self) -> Vec<ContextPart> {
         let files = self.files.iter().map(|file| ContextPart {
             kind: PartKind::File,
@@ -151,7 +162,7 @@ impl ProjectContext {
         files.chain(skills).chain(templates).collect()
     }
 
-    /// The slash commands that skills and templates are; a template goes before a skill of its name.
+    /// The slash commands of skills and templates; a template has priority over a skill of the same name.
     pub fn commands(&self) -> Vec<AddedCommand> {
         let templates = self.templates.iter().map(|template| AddedCommand {
             name: template.name.clone(),
@@ -175,8 +186,8 @@ impl ProjectContext {
         templates.chain(skills).collect()
     }
 
-    /// The prompt that `/name arguments` is; `None` when it names nothing here. `/skill:name` reaches a
-    /// skill whose name a command has taken.
+    /// The prompt for `/name arguments`; `None` for an unknown name. `/skill:name` selects a skill whose name
+    /// is also a command.
     pub fn expand(&self, name: &str, arguments: &str) -> Option<Result<String, Problem>> {
         if let Some(template) = self.templates.iter().find(|known| known.name == name) {
             return Some(Ok(template.expand(arguments)));
@@ -187,7 +198,7 @@ impl ProjectContext {
     }
 }
 
-/// The name and the arguments of a text that may be a slash command: `/name arguments`.
+/// The name and arguments of a possible slash command: `/name arguments`.
 pub fn slash_parts(text: &str) -> Option<(&str, &str)> {
     let body = text.strip_prefix('/')?;
     let (name, arguments) = body.split_once(char::is_whitespace).unwrap_or((body, ""));

@@ -1,5 +1,5 @@
-//! Agent Skills (agentskills.io): folders with a `SKILL.md`. Name and description stand in the prompt;
-//! the body is read when it is needed, by the model or by whoever calls the skill.
+//! Agent Skills (agentskills.io): folders with a `SKILL.md`. The prompt contains name and description; the
+//! body is read on demand, by the model or when the user calls the skill.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,39 +10,39 @@ use super::{ContextSources, files};
 use osier_base::problem::Problem;
 use osier_base::text;
 
-/// Folders of a project that hold skills.
+/// Folders of a project that contain skills.
 pub const PROJECT_FOLDERS: [&str; 3] = [".osier/skills", ".agents/skills", ".claude/skills"];
-/// Bytes of a name and of a description, by the standard.
+/// Limits of the standard for a name and a description, in bytes.
 const NAME_LIMIT: usize = 64;
 const DESCRIPTION_LIMIT: usize = 1024;
 const FILE_LIMIT: u64 = 1024 * 1024;
-/// Folders between a skills folder and a skill, and folders looked at in all: a link may lead anywhere.
+/// Maximum depth of a skill, and maximum number of visited folders, because links can lead anywhere.
 const DEPTH: usize = 4;
 const FOLDER_LIMIT: usize = 2_000;
 
-/// One skill.
+/// A skill.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Skill {
     pub name: String,
     pub description: String,
-    /// Its `SKILL.md`.
+    /// The path of its `SKILL.md`.
     pub path: PathBuf,
     pub license: Option<String>,
     pub compatibility: Option<String>,
     pub metadata: Vec<(String, String)>,
     pub allowed_tools: Vec<String>,
-    /// Whether the model is told of it; otherwise only a person calls it.
+    /// Whether the prompt lists the skill; otherwise only the user can call it.
     pub model_invocable: bool,
 }
 
 impl Skill {
-    /// The line of the prompt.
+    /// The line for the prompt.
     pub fn line(&self) -> String {
         let path = self.path.display();
         format!("- {}: {} ({path})", self.name, self.description)
     }
 
-    /// What the model is sent when a person calls the skill.
+    /// The message to the model when the user calls the skill.
     pub fn call(&self, arguments: &str) -> Result<String, Problem> {
         let text = read(&self.path)?;
         let body = front_matter::parse(&text).body.trim();
@@ -58,7 +58,7 @@ impl Skill {
     }
 }
 
-/// Every skill, by name; one of the project goes before one of the user, a nearer one before a farther.
+/// All skills by name. A project skill has priority over a user skill, a nearer one over a farther one.
 pub(super) fn load(sources: &ContextSources, problems: &mut Vec<Problem>) -> Vec<Skill> {
     let nearest_first = files::folders(&sources.cwd).into_iter().rev();
     let mut roots: Vec<PathBuf> = nearest_first
@@ -87,7 +87,7 @@ pub(super) fn load(sources: &ContextSources, problems: &mut Vec<Problem>) -> Vec
     skills
 }
 
-/// Collects the `SKILL.md`s below `folder`. A skill holds no other skills.
+/// Collects the `SKILL.md` files below `folder`. A skill contains no other skills.
 fn find(folder: &Path, depth: usize, seen: &mut BTreeSet<PathBuf>, found: &mut Vec<PathBuf>) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
@@ -116,17 +116,17 @@ fn find(folder: &Path, depth: usize, seen: &mut BTreeSet<PathBuf>, found: &mut V
 }
 
 pub fn read(path: &Path) -> Result<String, Problem> {
-    let problem = |message: String| Problem::of_file(path, message, "it is left out");
+    let problem = |message: String| Problem::of_file(path, message, "it is ignored");
     match fs::metadata(path) {
         Ok(metadata) if metadata.len() > FILE_LIMIT => Err(problem(format!(
-            "has {} bytes; {FILE_LIMIT} are read at most",
+            "has {} bytes, and the limit is {FILE_LIMIT}",
             metadata.len()
         ))),
         _ => fs::read_to_string(path).map_err(|error| problem(format!("cannot be read: {error}"))),
     }
 }
 
-/// Reads a `SKILL.md`. What the standard does not allow but harms nobody is told and taken.
+/// Parses a `SKILL.md`. Harmless violations of the standard are reported and accepted.
 fn parse(path: &Path, text: &str, problems: &mut Vec<Problem>) -> Result<Skill, Problem> {
     let document = front_matter::parse(text);
     problems.extend(faults(path, &document));
@@ -136,7 +136,7 @@ fn parse(path: &Path, text: &str, problems: &mut Vec<Problem>) -> Result<Skill, 
     };
     let description = document.text("description").unwrap_or_default();
     if description.trim().is_empty() {
-        let hint = "say in `description:` what it does and when to use it";
+        let hint = "add a `description:` that says what it does and when to use it";
         return Err(at(
             "description",
             "the skill has no description".to_owned(),
@@ -145,7 +145,7 @@ fn parse(path: &Path, text: &str, problems: &mut Vec<Problem>) -> Result<Skill, 
     }
     if description.len() > DESCRIPTION_LIMIT {
         let message = format!("the description has {} bytes", description.len());
-        problems.push(at("description", message, "1024 are used"));
+        problems.push(at("description", message, "only 1024 are used"));
     }
     let folder = path.parent().and_then(Path::file_name);
     let folder = folder.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
@@ -154,10 +154,10 @@ fn parse(path: &Path, text: &str, problems: &mut Vec<Problem>) -> Result<Skill, 
         problems.push(at(
             "name",
             "the skill has no name".to_owned(),
-            "that of its folder is used",
+            "the name of its folder is used",
         ));
     } else if !is_name(&name) || name != folder {
-        let message = format!("`{name}` is no good name for the skill in `{folder}`");
+        let message = format!("invalid name `{name}` for the skill in `{folder}`");
         let hint = "use a-z, 0-9 and single hyphens, and the name of the folder";
         problems.push(at("name", message, hint));
     }
@@ -182,11 +182,11 @@ fn parse(path: &Path, text: &str, problems: &mut Vec<Problem>) -> Result<Skill, 
     })
 }
 
-/// The faults of a file's head, with their lines.
+/// The errors in the front matter, with their lines.
 pub fn faults(path: &Path, document: &Document<'_>) -> Vec<Problem> {
     let faults = document.faults.iter().map(|fault| Problem {
         line: Some(fault.line),
-        ..Problem::of_file(path, &fault.message, "the line is left out")
+        ..Problem::of_file(path, &fault.message, "the line is ignored")
     });
     faults.collect()
 }

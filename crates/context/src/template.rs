@@ -1,6 +1,5 @@
-//! Prompt templates: Markdown files that become slash commands. `$1`, `$@` and `$ARGUMENTS` stand for
-//! what follows the name, `${1:-text}` for an argument with a default, `${@:2}` and `${@:2:3}` for some
-//! of them.
+//! Prompt templates: Markdown files that become slash commands. `$1`, `$@` and `$ARGUMENTS` insert arguments,
+//! `${1:-text}` has a default, `${@:2}` and `${@:2:3}` insert a range.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,27 +8,27 @@ use super::{ContextSources, files, front_matter, skill};
 use osier_base::problem::Problem;
 use osier_base::text;
 
-/// Folders of a project that hold templates.
+/// Folders of a project that contain templates.
 pub const PROJECT_FOLDERS: [&str; 2] = [".osier/prompts", ".claude/commands"];
-/// Folders below a templates folder.
+/// Maximum depth below a templates folder.
 const DEPTH: usize = 3;
-/// Bytes of a description that are shown.
+/// Maximum bytes of a description.
 const DESCRIPTION_LIMIT: usize = 200;
 
-/// One template.
+/// A prompt template.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Template {
-    /// The file's name without its ending, behind the folders it stands in: `git:review`.
+    /// The file name without its extension, prefixed with its folders: `git:review`.
     pub name: String,
     pub description: String,
-    /// What follows the name, as a reminder.
+    /// A hint about the arguments.
     pub argument_hint: String,
     pub path: PathBuf,
     pub body: String,
 }
 
 impl Template {
-    /// The prompt that `arguments` make of it. Arguments that the template has no place for come last.
+    /// The prompt for `arguments`. Arguments without a placeholder are appended.
     pub fn expand(&self, arguments: &str) -> String {
         let words = words(arguments);
         let mut used = false;
@@ -55,8 +54,8 @@ impl Template {
     }
 }
 
-/// The bytes that a placeholder at the start of `text` takes, and what stands for it; text that only
-/// begins with `$` has no value.
+/// The length of the placeholder at the start of `text`, and its value; text that only starts with `$` has no
+/// value.
 fn placeholder(text: &str, all: &str, words: &[String]) -> (usize, Option<String>) {
     let name = &text[1..];
     if name.starts_with("ARGUMENTS") {
@@ -85,7 +84,7 @@ fn numbered(number: &str, words: &[String]) -> Option<String> {
     words.get(place.checked_sub(1)?).cloned()
 }
 
-/// What stands between braces: a name, a name with a default, some of the arguments.
+/// The value of a placeholder in braces: a name, a name with a default, or a range.
 fn braced(inner: &str, all: &str, words: &[String]) -> Option<String> {
     let (name, default) = match inner.split_once(":-") {
         Some((name, default)) => (name, Some(default)),
@@ -111,7 +110,7 @@ fn braced(inner: &str, all: &str, words: &[String]) -> Option<String> {
     Some(some.cloned().collect::<Vec<_>>().join(" "))
 }
 
-/// The arguments as a shell would split them; a quote that is not closed is a character.
+/// Splits the arguments like a shell; an unclosed quote is a character.
 fn words(arguments: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -135,7 +134,7 @@ fn words(arguments: &str) -> Vec<String> {
     words
 }
 
-/// Every template, by name; those of the project go before those of the user.
+/// All templates by name; project templates have priority over the user's.
 pub(super) fn load(sources: &ContextSources, problems: &mut Vec<Problem>) -> Vec<Template> {
     let nearest_first = files::folders(&sources.cwd).into_iter().rev();
     let mut roots: Vec<PathBuf> = nearest_first
@@ -161,7 +160,7 @@ pub(super) fn load(sources: &ContextSources, problems: &mut Vec<Problem>) -> Vec
     templates
 }
 
-/// Collects the Markdown files below `folder` with the names they get.
+/// Collects the Markdown files below `folder` with their command names.
 fn find(folder: &Path, prefix: &str, depth: usize, found: &mut Vec<(String, PathBuf)>) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
@@ -212,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_take_their_places() {
+    fn placeholders_are_replaced() {
         let arguments = "one \"two words\" 'it''s' don't";
         assert_eq!(words(arguments), ["one", "two words", "its", "don't"]);
         for (body, expected) in [
@@ -227,7 +226,7 @@ mod tests {
         }
         assert_eq!(expand("${@:-all of it}, $1", ""), "all of it, ");
         assert_eq!(expand("no place", " "), "no place");
-        // What stands for an argument is not read again.
+        // A value is not expanded again.
         assert_eq!(expand("$1", "$ARGUMENTS"), "$ARGUMENTS");
     }
 }

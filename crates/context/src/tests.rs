@@ -6,11 +6,11 @@ use tempfile::TempDir;
 use super::files::{FILE_LIMIT, TOTAL_LIMIT};
 use super::*;
 
-struct Place {
+struct Fixture {
     folder: TempDir,
 }
 
-impl Place {
+impl Fixture {
     fn new(files: &[(&str, &str)]) -> Self {
         let place = Self {
             folder: TempDir::new().unwrap(),
@@ -27,7 +27,7 @@ impl Place {
         osier_base::atomic_file::write(&path, bytes).unwrap();
     }
 
-    /// Reads as if at work in `repo/src`.
+    /// Loads the context for a session in `repo/src`.
     fn load(&self) -> ProjectContext {
         let root = self.folder.path();
         fs::create_dir_all(root.join("repo/src")).unwrap();
@@ -52,8 +52,8 @@ impl Place {
 }
 
 #[test]
-fn instructions_come_from_the_global_folder_and_the_root_down_to_the_work() {
-    let place = Place::new(&[
+fn instructions_are_read_from_the_global_folder_and_from_the_root_down() {
+    let place = Fixture::new(&[
         ("AGENTS.md", "outside"),
         ("config/AGENTS.md", "global"),
         ("repo/.git/HEAD", "ref: refs/heads/main"),
@@ -80,8 +80,8 @@ fn instructions_come_from_the_global_folder_and_the_root_down_to_the_work() {
 }
 
 #[test]
-fn named_files_come_last_and_none_twice() {
-    let place = Place::new(&[("repo/src/AGENTS.md", "work"), ("notes/more.md", "more")]);
+fn named_files_come_last_without_duplicates() {
+    let place = Fixture::new(&[("repo/src/AGENTS.md", "work"), ("notes/more.md", "more")]);
     let root = place.folder.path();
     fs::create_dir_all(root.join("empty")).unwrap();
     let context = ProjectContext::load(&ContextSources {
@@ -102,13 +102,13 @@ fn named_files_come_last_and_none_twice() {
     assert_eq!(texts, ["work", "more"]);
     assert_eq!(
         place.problems(&context),
-        ["empty: holds no AGENTS.md; name a file with `--context`"]
+        ["empty: contains no AGENTS.md; name a file with `--context`"]
     );
 }
 
 #[test]
 fn long_and_unreadable_files_are_one_line_each() {
-    let place = Place::new(&[("repo/.git/HEAD", "")]);
+    let place = Fixture::new(&[("repo/.git/HEAD", "")]);
     place.write("config/AGENTS.md", &[0xff, 0xfe, b'a']);
     place.write("repo/AGENTS.md", "ä".repeat(FILE_LIMIT).as_bytes());
     place.write("repo/src/AGENTS.md", b"short");
@@ -119,10 +119,10 @@ fn long_and_unreadable_files_are_one_line_each() {
         place.problems(&context),
         [
             format!(
-                "repo/AGENTS.md: has 65536 bytes, of which the first 32768 are used; \
-                 shorten it: {FILE_LIMIT} bytes a file and {TOTAL_LIMIT} in all are sent"
+                "repo/AGENTS.md: has 65536 bytes; only the first 32768 are used; \
+                 shorten it: the limits are {FILE_LIMIT} bytes per file and {TOTAL_LIMIT} in total"
             ),
-            "config/AGENTS.md: is not UTF-8 text; it is left out".to_owned(),
+            "config/AGENTS.md: is not UTF-8 text; it is ignored".to_owned(),
         ]
     );
 }
@@ -132,7 +132,7 @@ fn skills_are_found_in_every_folder_and_the_nearest_wins() {
     let skill = |name: &str, what: &str| {
         format!("---\nname: {name}\ndescription: {what}\n---\nBody of {what}.\n")
     };
-    let place = Place::new(&[
+    let place = Fixture::new(&[
         ("repo/.git/HEAD", ""),
         ("repo/.osier/skills/pdf/SKILL.md", &skill("pdf", "near")),
         (
@@ -201,8 +201,8 @@ fn skills_are_found_in_every_folder_and_the_nearest_wins() {
 }
 
 #[test]
-fn a_bad_skill_is_a_line_with_its_place_and_the_others_work() {
-    let place = Place::new(&[
+fn an_invalid_skill_is_reported_and_the_others_work() {
+    let place = Fixture::new(&[
         (
             "config/skills/good/SKILL.md",
             "---\nname: good\ndescription: x\n---\n",
@@ -224,21 +224,21 @@ fn a_bad_skill_is_a_line_with_its_place_and_the_others_work() {
     assert_eq!(
         place.problems(&context),
         [
-            "config/skills/bad/SKILL.md:3: `!!` is not `name: value`; the line is left out",
-            "config/skills/bad/SKILL.md:2: `Bad Name` is no good name for the skill in `bad`; \
+            "config/skills/bad/SKILL.md:3: `!!` is not `name: value`; the line is ignored",
+            "config/skills/bad/SKILL.md:2: invalid name `Bad Name` for the skill in `bad`; \
              use a-z, 0-9 and single hyphens, and the name of the folder",
             "config/skills/mute/SKILL.md:1: the skill has no description; \
-             say in `description:` what it does and when to use it",
-            "config/skills/open/SKILL.md:1: the head has no closing `---`; the line is left out",
+             add a `description:` that says what it does and when to use it",
+            "config/skills/open/SKILL.md:1: the front matter has no closing `---`; the line is ignored",
             "config/skills/open/SKILL.md:1: the skill has no description; \
-             say in `description:` what it does and when to use it",
+             add a `description:` that says what it does and when to use it",
         ]
     );
 }
 
 #[test]
 fn templates_are_commands_with_a_cost() {
-    let place = Place::new(&[
+    let place = Fixture::new(&[
         ("repo/.git/HEAD", ""),
         (
             "repo/.osier/prompts/review.md",
@@ -283,7 +283,7 @@ fn templates_are_commands_with_a_cost() {
 }
 
 #[test]
-fn only_a_name_behind_the_slash_is_a_command() {
+fn only_a_name_after_the_slash_is_a_command() {
     assert_eq!(slash_parts("/review a b"), Some(("review", "a b")));
     assert_eq!(slash_parts("/review"), Some(("review", "")));
     assert_eq!(slash_parts("/etc/hosts looks odd"), None);

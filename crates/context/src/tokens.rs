@@ -1,10 +1,10 @@
-//! How many tokens a text costs, about. Counts the pieces a tokenizer would make without its tables:
-//! right within a fifth for prose and code, which a test checks against a real one.
+//! Estimates the number of tokens of a text. It counts the pieces that a tokenizer would make, without its
+//! tables. A test checks that the error is below a fifth for prose and code.
 
-/// Letters of a word that one token holds on average; longer words are cut.
+/// Average letters per token; longer words are split.
 const LETTERS: usize = 8;
 
-/// About how many tokens `text` is.
+/// The estimated number of tokens of `text`.
 pub fn estimate(text: &str) -> u64 {
     let mut tokens = 0.0;
     let mut characters = text.chars().peekable();
@@ -19,7 +19,7 @@ pub fn estimate(text: &str) -> u64 {
         }
         tokens += kind.cost(length);
     }
-    // Rounded up: a short text is never free.
+    // Rounded up: a text is never free.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -36,9 +36,9 @@ enum Kind {
     Space,
     Newline,
     Sign,
-    /// Letters beyond ASCII that stand in words.
+    /// Letters outside of ASCII.
     Foreign,
-    /// Ideographs, syllables and pictures.
+    /// Ideographs, syllables and emoji.
     Wide,
 }
 
@@ -55,13 +55,13 @@ impl Kind {
         }
     }
 
-    /// Tokens of a run of `length` characters.
+    /// Tokens for a run of `length` characters.
     fn cost(self, length: usize) -> f64 {
         let pieces = |size: usize| length.div_ceil(size);
         let whole = match self {
             Self::Letters => pieces(LETTERS),
             Self::Digits | Self::Foreign => pieces(3),
-            // A single space belongs to the word after it.
+            // A single space belongs to the following word.
             Self::Space => usize::from(length > 1),
             Self::Newline => 1,
             Self::Sign => pieces(2),

@@ -49,7 +49,7 @@ pub fn check(
             Err(error) => {
                 tell(
                     error.to_string(),
-                    error.hint().unwrap_or("it is left out of lists"),
+                    error.hint().unwrap_or("it is not listed"),
                 );
                 continue;
             }
@@ -59,12 +59,15 @@ pub fn check(
             tell(what, "they are skipped; the rest opens as usual");
         }
         if loaded.torn_bytes > 0 {
-            let what = format!("the last {} bytes are no whole line", loaded.torn_bytes);
-            tell(what, "they are kept aside with the next write");
+            let what = format!(
+                "the last {} bytes are an incomplete line",
+                loaded.torn_bytes
+            );
+            tell(what, "the next write moves them to a separate file");
         }
         if loaded.reattached > 0 {
             let what = format!("{} entries whose parent is not there", loaded.reattached);
-            tell(what, "they hang on what stands before them");
+            tell(what, "they are attached to the preceding entries");
         }
         if let Some(other) = ids.insert(loaded.header.id.clone(), path.clone()) {
             let what = format!("it has the same id as `{}`", other.display());

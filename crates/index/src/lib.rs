@@ -1,11 +1,15 @@
-//! All stored sessions as one searchable collection.
+//! The session index: a searchable list of all stored sessions.
 //!
-//! `index.sqlite` is a cache and nothing else: everything in it comes from the session files, and it is made
-//! anew when it is missing, damaged or of another version. It says where to look; what is shown of a
-//! conversation is read from its file, so a hit is always true. Several processes share it: one of them
-//! indexes at a time, in short transactions, and the others go on reading.
+//! Start at [`Library`], the index; [`SessionFilter`], which selects sessions; and [`SessionRow`], an entry of a list.
 //!
-//! Everything here blocks: it belongs on a thread of its own, never on the way to the first frame.
+//! `index.sqlite` is only a cache: all its data comes from the session files, and it is rebuilt when it is
+//! missing, damaged or of another version. It only finds sessions; the content that is shown is read from the
+//! session files, so a result is never out of date. Several processes share it: one of them updates it at a
+//! time, in short transactions, while the others keep reading.
+//!
+//! All functions block: call them from their own thread, never before the first frame.
+//!
+//! The crate does not know tools, settings or the screen.
 
 mod check;
 mod describe;

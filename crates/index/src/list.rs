@@ -17,7 +17,7 @@ use super::update::models;
 /// Characters of a first prompt in which letters may be far apart.
 const FUZZY: usize = 160;
 
-/// Which sessions are wanted.
+/// Selects sessions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SessionFilter {
@@ -25,18 +25,18 @@ pub struct SessionFilter {
     pub cwd: Option<String>,
     /// Those in which something was stored since; milliseconds since the Unix epoch.
     pub since: Option<i64>,
-    /// Those whose name holds this.
+    /// The name contains this.
     pub name: Option<String>,
     /// Only those with a name.
     pub named: bool,
-    /// Those with a model whose `PROVIDER/ID` holds this.
+    /// The `PROVIDER/ID` of a model contains this.
     pub model: Option<String>,
-    /// Letters of the name or the first prompt, in this order; the best come first.
+    /// Letters of the name or the first prompt, in this order; the best matches come first.
     pub letters: Option<String>,
     pub sort: Sort,
-    /// Ids of those that stand first, where there are no letters.
+    /// Ids of the sessions at the top, when there are no letters.
     pub first: Vec<String>,
-    /// Ids of those that are left out.
+    /// Ids of excluded sessions.
     pub apart: Vec<String>,
     /// Those alone, instead.
     pub only_apart: bool,
@@ -91,13 +91,13 @@ impl Sort {
     }
 }
 
-/// A part of a list.
+/// A page of a list.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Listing {
     pub rows: Vec<SessionRow>,
     /// Sessions that match, those that are not in `rows` included.
     pub total: usize,
-    /// Whether there is an index; without one nothing is known yet.
+    /// Whether an index exists; without one, the sessions are unknown.
     pub ready: bool,
 }
 

@@ -1,4 +1,4 @@
-//! A look into a session without opening it: how it began and how it ends.
+//! A preview of a session without opening it: its start and its end.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -12,7 +12,7 @@ use osier_agent::AgentMessage;
 use osier_base::text::head_bytes;
 use osier_store::{Entry, EntryKind};
 
-/// Bytes of the file's start and end that are looked at.
+/// Bytes of the file's start and end that are read.
 const HEAD: u64 = 64 * 1024;
 const TAIL: u64 = 128 * 1024;
 /// Messages of the end.
@@ -30,7 +30,7 @@ pub struct PreviewLine {
     pub text: String,
 }
 
-/// The parts of a conversation that tell which one it is.
+/// The parts of a conversation that identify it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -41,7 +41,7 @@ pub struct Preview {
     pub last: Vec<PreviewLine>,
 }
 
-/// Looks at the session at `path`.
+/// Reads the preview of the session at `path`.
 pub fn preview(path: &Path) -> Result<Preview, LibraryError> {
     let failed = |error| LibraryError::io("read", path, error);
     let file = File::open(path).map_err(failed)?;
@@ -60,7 +60,7 @@ pub fn preview(path: &Path) -> Result<Preview, LibraryError> {
     Ok(Preview { first, last })
 }
 
-/// What people and models say in these lines; those that are cut off are left out.
+/// The messages in these lines; incomplete lines are skipped.
 fn said(bytes: &[u8]) -> Vec<PreviewLine> {
     let lines = bytes.split(|byte| *byte == b'\n');
     lines

@@ -13,17 +13,17 @@ use osier_llm::Usage;
 pub struct SessionRow {
     pub id: String,
     pub path: PathBuf,
-    /// Where it ran; empty when its file no longer says so.
+    /// The working directory; empty when it is unknown.
     pub cwd: String,
     pub name: Option<String>,
-    /// Start of the first thing the person said.
+    /// The start of the user's first prompt.
     pub first_prompt: Option<String>,
     pub created: i64,
     /// When something was last stored.
     pub active: i64,
     /// Bytes of the file.
     pub size: u64,
-    /// Messages of the person, on all branches.
+    /// Number of prompts, on all branches.
     pub prompts: u64,
     pub answers: u64,
     pub tool_calls: u64,
@@ -35,7 +35,7 @@ pub struct SessionRow {
     pub cost: f64,
     /// `PROVIDER/ID`, in the order of first use.
     pub models: Vec<String>,
-    /// Names given to entries.
+    /// Labels of entries.
     pub labels: Vec<String>,
     /// Id of the session it was forked from.
     pub parent: Option<String>,
@@ -44,14 +44,14 @@ pub struct SessionRow {
 }
 
 impl SessionRow {
-    /// What it is called: its name, else how it began.
+    /// The title: the name, else the first prompt.
     pub fn title(&self) -> &str {
         let named = self.name.as_deref().filter(|name| !name.is_empty());
         named.or(self.first_prompt.as_deref()).unwrap_or("(empty)")
     }
 }
 
-/// What one model was used for.
+/// The usage of one model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]

@@ -1,8 +1,8 @@
-//! Finding sessions by what was said in them.
+//! Full-text search in sessions.
 //!
-//! The index names spans that may hold what is sought, the newest first; each is read in its file, and only
-//! what is really there counts. A session counts once, with its best place among those that were read.
-//! How much is read is bounded: whoever looks for something that is everywhere gets the newest of it.
+//! The index returns spans that may match, newest first; each is read from its file, and only real matches
+//! count. A session is returned once, with its best match. The number of spans is limited, so a search for a
+//! very common word returns the newest matches.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -24,46 +24,46 @@ use osier_store::Entry;
 /// Spans that are read for one search, and bytes of them.
 const SPANS: usize = 1_500;
 const BYTES: u64 = 48 << 20;
-/// Spans that are looked through for their session alone.
+/// Maximum number of spans that are grouped by session.
 const CANDIDATES: usize = 200_000;
-/// Spans that are read when the index cannot say which.
+/// Maximum number of spans that are read when the index cannot select any.
 const NEWEST: usize = 400;
 /// Bytes of an excerpt before and after the first match.
 const BEFORE: usize = 40;
 const AFTER: usize = 140;
 
-/// What a search has found.
+/// The result of a search.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Hits {
     /// The best first.
     pub hits: Vec<Hit>,
-    /// There may be more.
+    /// There may be more matches.
     pub cut: bool,
     /// Whether there is an index.
     pub ready: bool,
 }
 
-/// A session with what was sought.
+/// A session with a match.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Hit {
     pub session: SessionRow,
     pub source: Source,
-    /// The entry it stands in; not set for names and labels.
+    /// The entry with the match; not set for names and labels.
     pub entry_id: Option<String>,
     pub text: HitText,
 }
 
-/// A line of text with what was sought in it.
+/// A line of text with matches.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HitText {
     pub text: String,
-    /// Bytes of `text` at which matches begin and end, in order.
+    /// Byte ranges of the matches in `text`, in order.
     pub marks: Vec<(usize, usize)>,
 }
 
-/// A match before its session is known well.
+/// A match before its session is loaded.
 struct Match {
     session: i64,
     source: Source,
@@ -72,8 +72,8 @@ struct Match {
 }
 
 impl Library {
-    /// At most `limit` sessions of `filter` in which every word of `query` stands close together, or is in the
-    /// name. `"several words"` are one; a word without capitals finds them too.
+    /// At most `limit` sessions of `filter` in which every word of `query` occurs close together, or in the
+    /// name. `"several words"` are a phrase; words in lower case match any case.
     pub fn search(
         &self,
         query: &str,
@@ -156,7 +156,7 @@ struct Search<'a> {
     index: &'a Index,
     terms: Terms,
     limit: usize,
-    /// Sessions that may be found; all when not set.
+    /// Sessions that can match; all when not set.
     allowed: Option<HashSet<i64>>,
     found: Vec<Match>,
     /// Sessions that are in `found`.
@@ -205,7 +205,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// What was said. Whether there may be more than was found.
+    /// Searches the messages. Returns whether there may be more matches.
     fn look_at_words(&mut self, cancel: &CancellationToken) -> Result<bool, LibraryError> {
         let expression = self.terms.expression();
         let sql = match &expression {
@@ -251,7 +251,7 @@ impl Search<'_> {
             spans += 1;
             bytes += finish - start;
             let mut text = vec![0; finish.saturating_sub(start) as usize];
-            // A file that has changed meanwhile is indexed anew; it is no hit now.
+            // A file that has changed is indexed again; it does not match now.
             if file.read_exact_at(&mut text, start).is_ok() && self.look_at_span(session, &text) {
                 words += 1;
             }
@@ -259,7 +259,7 @@ impl Search<'_> {
         Ok(false)
     }
 
-    /// Reads a span; true when everything sought stands in it.
+    /// Reads a span; true when it contains all words.
     fn look_at_span(&mut self, session: i64, bytes: &[u8]) -> bool {
         let mut missing: Vec<bool> = vec![true; self.terms.len()];
         let mut best: Option<(Source, usize, String, String)> = None;
@@ -279,7 +279,7 @@ impl Search<'_> {
                         terms += 1;
                     }
                 }
-                // Most of what is sought, then the better source, then the later one.
+                // More matched words, then the better source, then the later match.
                 let better = best.as_ref().is_none_or(|(other, others, ..)| {
                     terms > *others || (terms == *others && source <= *other)
                 });
@@ -295,7 +295,7 @@ impl Search<'_> {
         true
     }
 
-    /// What stands around the first match.
+    /// The text around the first match.
     fn excerpt(&self, text: &str) -> String {
         let found = self.terms.needles().filter_map(|needle| needle.find(text));
         let Some(first) = found.min_by_key(|range| range.start) else {
@@ -322,7 +322,7 @@ impl Search<'_> {
             .map(|range| (range.start, range.end))
             .collect();
         marks.sort_unstable();
-        // Matches of two terms may overlap.
+        // Matches of two words can overlap.
         marks.dedup_by(|later, earlier| {
             let overlap = later.0 < earlier.1;
             if overlap {

@@ -94,7 +94,7 @@ fn event(frame: &[u8]) -> Result<SseEvent, FrameError> {
     }
     let headers = number(&content[4..]) as usize;
     let (headers, payload) = content[PRELUDE..].split_at(headers);
-    let reason = "a header is not whole";
+    let reason = "a header is incomplete";
     let name = name(headers).ok_or(FrameError::Broken { reason })?;
     Ok(SseEvent {
         event: (!name.is_empty()).then_some(name),

@@ -20,7 +20,7 @@ const ID_LENGTH: usize = 64;
 /// Length of ids on servers that demand short ones.
 const SHORT_ID_LENGTH: usize = 9;
 const NO_RESULT: &str = "no result: the call was interrupted before it gave one";
-const NO_IMAGE: &str = "[image left out: this model reads text only]";
+const NO_IMAGE: &str = "[image omitted: this model accepts only text]";
 
 /// The conversation as `model` may see it.
 pub fn prepare(messages: &[Message], model: &Model) -> Vec<Message> {

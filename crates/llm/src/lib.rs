@@ -1,5 +1,12 @@
-//! One model call: what goes in (`Request`), what comes out (`StreamEvent`), and how each vendor's
-//! wire format is spoken. Knows nothing of tools, files, sessions or terminals.
+//! A single model call: requests, the stream of events that answers them, and the wire formats of the vendors.
+//!
+//! Start at [`Request`], the input of a call; [`StreamEvent`], its output; and [`Catalogue`], the known
+//! providers and models. [`HttpProvider`] calls models over HTTP, [`auth`] manages keys and sign-ins, and
+//! [`ScriptedProvider`] replays scripts in tests.
+//!
+//! Differences between vendors are data in the catalogue, not conditions in the code.
+//!
+//! The crate does not know tools, files, sessions or terminals.
 
 pub mod auth;
 pub mod aws_events;

@@ -1,9 +1,11 @@
-//! Markdown that streams in: finished top-level blocks are parsed once and laid out once per width, only
-//! the open block is laid out again, and only when it is asked for.
+//! Layout of Markdown that is still streaming: finished top-level blocks are parsed once and laid out once per
+//! width; only the open block is laid out again, on demand.
 //!
-//! `Markdown` owns the source, sanitized line by line as it arrives, and the rows of every block. The
-//! cost of a delta does not depend on the length of the document. However the text was cut into
-//! deltas, the finished document is the same.
+//! Start at [`Markdown`], which owns the source and the rows of every block. The source is sanitized line by
+//! line as it arrives. The cost of a delta does not depend on the length of the document, and the final result
+//! does not depend on how the text was split into deltas.
+//!
+//! The crate does not know agents or sessions.
 
 mod code;
 mod coloured;

@@ -1,5 +1,9 @@
-//! LaTeX math as text: what has a sign in Unicode is shown by it. A formula with anything else in it is not
-//! touched at all, so that nothing is ever half told.
+//! LaTeX math as Unicode text. A formula with an unsupported command stays unchanged, so that the result is
+//! never partial.
+//!
+//! Start at [`lines`], which converts one formula, and [`with_dollars`], which converts the formulas of a text.
+//!
+//! The crate does not know Markdown or the screen.
 
 mod signs;
 

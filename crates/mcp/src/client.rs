@@ -1,8 +1,8 @@
-//! Our side of a connection: what a server may ask of us and tell us.
+//! The client side of a connection: handles requests and notifications of the server.
 
 #![expect(
     deprecated,
-    reason = "servers of the versions before 2026-07-28 still ask for roots and sampling, and send logs"
+    reason = "servers of versions before 2026-07-28 still request roots and sampling, and send logs"
 )]
 
 use std::collections::HashMap;
@@ -26,7 +26,7 @@ use super::log::ServerLog;
 use osier_base::percent;
 use osier_protocol::questions::Questions;
 
-/// A list of the server that has changed.
+/// A list of the server that changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Changed {
     Tools,
@@ -34,7 +34,7 @@ pub(super) enum Changed {
     Resources,
 }
 
-/// How far a request is.
+/// The progress of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Progress {
     pub done: f64,
@@ -42,11 +42,11 @@ pub(super) struct Progress {
     pub message: Option<String>,
 }
 
-/// Requests whose progress somebody follows. A request is sent while this is locked, so that its first
-/// notice cannot come before it is entered.
+/// Requests whose progress is reported. It is locked while a request is sent, so that the first notification
+/// cannot arrive before the request is registered.
 pub(super) type Followed = Arc<Mutex<HashMap<ProgressToken, mpsc::UnboundedSender<Progress>>>>;
 
-/// Questions that wait for the person.
+/// Counts the questions that wait for the user.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Asking(Arc<AtomicUsize>);
 
@@ -55,14 +55,14 @@ impl Asking {
         self.0.load(Ordering::Relaxed) > 0
     }
 
-    /// Counts one until the guard goes.
+    /// Counts one question until the guard is dropped.
     fn begin(&self) -> AskingGuard {
         self.0.fetch_add(1, Ordering::Relaxed);
         AskingGuard(Arc::clone(&self.0))
     }
 }
 
-/// One question that waits.
+/// A question that waits.
 #[derive(Debug)]
 struct AskingGuard(Arc<AtomicUsize>);
 
@@ -79,7 +79,7 @@ pub(super) struct Client {
     pub cwd: PathBuf,
     pub questions: Questions,
     pub changed: mpsc::UnboundedSender<Changed>,
-    /// Told when a request is refused for want of a sign-in: what the server says of it.
+    /// Receives the server's challenge when a request fails because it requires a sign-in.
     pub refused: mpsc::UnboundedSender<String>,
     pub followed: Followed,
     pub asking: Asking,
@@ -87,7 +87,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// The directory we work in.
+    /// The working directory.
     pub(super) fn roots(&self) -> ListRootsResult {
         let name = self.cwd.file_name().unwrap_or(self.cwd.as_os_str());
         let mut root = Root::new(file_uri(&self.cwd));
@@ -105,12 +105,12 @@ impl Client {
     }
 
     fn note(&self, changed: Changed) {
-        // Whoever keeps the lists may have ended.
+        // The receiver may have ended.
         let _ = self.changed.send(changed);
     }
 }
 
-/// `file:///path`, with what an address cannot hold written as `%20`.
+/// `file:///path`, percent-encoded.
 fn file_uri(path: &std::path::Path) -> String {
     use std::os::unix::ffi::OsStrExt as _;
     format!("file://{}", percent::path(path.as_os_str().as_bytes()))
@@ -133,7 +133,7 @@ impl ClientHandler for Client {
         _params: CreateMessageRequestParams,
         _context: RequestContext<RoleClient>,
     ) -> Result<CreateMessageResult, ErrorData> {
-        let message = "this client lends its model to no server: sampling is not offered";
+        let message = "sampling is not supported";
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None))
     }
 
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_becomes_an_address() {
+    fn a_directory_becomes_a_file_url() {
         let uri = file_uri(std::path::Path::new("/a b/ä"));
         assert_eq!(uri, "file:///a%20b/%C3%A4");
     }

@@ -1,6 +1,5 @@
-//! `mcp.json`: which servers there are and how each is reached. Three files are read, the nearest last:
-//! the user's, the project's `.mcp.json`, the project's `.osier/mcp.json`. Whatever is wrong costs only
-//! the server it is in.
+//! `mcp.json`: the configured servers. Three files are read: the user's, the project's `.mcp.json` and the
+//! project's `.osier/mcp.json`; later files override earlier ones. An error affects only its own server.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,14 +11,14 @@ use serde_json::{Map, Value};
 use super::expand::expand;
 use osier_base::problem::{Problem, nearest};
 
-/// Time a request may take without a sign of life when the file says nothing.
+/// Default time without progress after which a request fails.
 const REQUEST_TIMEOUT: Duration = Duration::from_mins(1);
-/// Time a server has to answer its first request. `npx` may have to fetch the program first.
+/// Time for the answer to the first request. `npx` may have to download the program first.
 const START_TIMEOUT: Duration = Duration::from_mins(1);
-/// Largest file that is read.
+/// Maximum size of a file.
 const FILE_LIMIT: u64 = 4 * 1024 * 1024;
 
-/// What a server's entry may say.
+/// The keys of a server entry.
 const KEYS: &[&str] = &[
     "type",
     "command",
@@ -39,24 +38,24 @@ const KEYS: &[&str] = &[
     "description",
 ];
 
-/// One server.
+/// A configured server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerConfig {
     pub name: String,
-    /// The file that names it.
+    /// The file that configures it.
     pub file: PathBuf,
     pub launch: Launch,
-    /// The command or address as the file writes it, variables and all: what people are shown.
+    /// The command or URL as written in the file, for display.
     pub shown: String,
     pub disabled: bool,
-    /// Longest silence of a request.
+    /// Time without progress after which a request fails.
     pub timeout: Duration,
     pub start_timeout: Duration,
     pub tools: ToolFilter,
 }
 
 impl ServerConfig {
-    /// A server that no file names: whoever drives osier has handed it over for a session.
+    /// A server that the client passed for a session, instead of a file.
     pub fn given(name: &str, launch: Launch) -> Self {
         let shown = match &launch {
             Launch::Command { program, args, .. } => {
@@ -78,7 +77,7 @@ impl ServerConfig {
     }
 }
 
-/// How a server is reached.
+/// How a server is started or reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Launch {
     Command {
@@ -90,7 +89,7 @@ pub enum Launch {
     Url {
         url: String,
         headers: BTreeMap<String, String>,
-        /// Client id for servers that know their clients beforehand.
+        /// Client id for servers with registered clients.
         client_id: Option<String>,
         client_secret: Option<String>,
         scopes: Vec<String>,
@@ -103,13 +102,13 @@ impl Launch {
     }
 }
 
-/// Which tools of a server are offered: patterns over its own names.
+/// The tools of a server that are offered: patterns over the server's names.
 #[derive(Debug, Clone, Default)]
 pub struct ToolFilter {
-    /// All when not set.
+    /// All tools when not set.
     allow: Option<GlobSet>,
     deny: GlobSet,
-    /// What both were made of.
+    /// The source patterns of both.
     patterns: (Option<Vec<String>>, Vec<String>),
 }
 
@@ -136,7 +135,7 @@ impl ToolFilter {
         allowed && !self.deny.is_match(tool)
     }
 
-    /// Whether the person has chosen the tools by name.
+    /// Whether the user selected tools by name.
     pub fn is_chosen(&self) -> bool {
         self.allow.is_some()
     }
@@ -150,7 +149,7 @@ fn glob_set(patterns: &[String]) -> Result<GlobSet, String> {
     builder.build().map_err(|error| error.to_string())
 }
 
-/// Everything the files say.
+/// The servers of all files.
 #[derive(Debug, Default)]
 pub struct Servers {
     /// By name.
@@ -158,8 +157,8 @@ pub struct Servers {
     pub problems: Vec<Problem>,
 }
 
-/// Reads the files at `paths`; of two entries with one name that of the later file counts. Files that
-/// are not there are no problem. Blocks.
+/// Reads the files at `paths`. Later entries override earlier ones of the same name. A missing file is not an
+/// error. Blocks.
 pub fn load(paths: &[PathBuf], environment: &BTreeMap<String, String>) -> Servers {
     let mut all = Servers::default();
     for path in paths {
@@ -167,7 +166,7 @@ pub fn load(paths: &[PathBuf], environment: &BTreeMap<String, String>) -> Server
             Ok(Some(text)) => text,
             Ok(None) => continue,
             Err(message) => {
-                let hint = "its servers are left out";
+                let hint = "its servers are ignored";
                 all.problems.push(Problem::of_file(path, message, hint));
                 continue;
             }
@@ -182,7 +181,7 @@ pub fn load(paths: &[PathBuf], environment: &BTreeMap<String, String>) -> Server
 fn read(path: &Path) -> Result<Option<String>, String> {
     match std::fs::metadata(path) {
         Ok(metadata) if metadata.len() > FILE_LIMIT => {
-            return Err(format!("has {} bytes, which is too much", metadata.len()));
+            return Err(format!("has {} bytes, which is too large", metadata.len()));
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         _ => {}
@@ -192,24 +191,24 @@ fn read(path: &Path) -> Result<Option<String>, String> {
         .map_err(|error| format!("cannot be read: {error}"))
 }
 
-/// Reads `text`, which stands at `path`.
+/// Parses `text`, the content of `path`.
 pub fn parse(path: &Path, text: &str, environment: &BTreeMap<String, String>) -> Servers {
     let mut all = Servers::default();
     let root = match serde_json::from_str::<Value>(text) {
         Ok(root) => root,
         Err(error) => {
-            let hint = "its servers are left out until it is mended";
+            let hint = "its servers are ignored until it is fixed";
             let mut problem = Problem::of_file(path, message_of(&error), hint);
             (problem.line, problem.column) = (Some(error.line()), Some(error.column()));
             all.problems.push(problem);
             return all;
         }
     };
-    // Some write the servers without the object around them.
+    // Some files list the servers at the top level.
     let servers = root.get("mcpServers").or_else(|| root.get("servers"));
     let Some(servers) = servers.and_then(Value::as_object) else {
         let hint = "write {\"mcpServers\": {\"NAME\": {\"command\": …}}}";
-        let problem = Problem::of_file(path, "`mcpServers` is no object", hint);
+        let problem = Problem::of_file(path, "`mcpServers` is not an object", hint);
         all.problems.push(problem.at(text, 0));
         return all;
     };
@@ -228,7 +227,7 @@ pub fn parse(path: &Path, text: &str, environment: &BTreeMap<String, String>) ->
     all
 }
 
-/// `npx -y server`, or the address, as the entry has it.
+/// `npx -y server`, or the URL, as in the entry.
 fn shown(entry: &Map<String, Value>) -> String {
     let words = ["url", "command", "args"]
         .into_iter()
@@ -240,14 +239,14 @@ fn shown(entry: &Map<String, Value>) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// The message without the place, which is told apart.
+/// The message without its position, which is reported separately.
 fn message_of(error: &serde_json::Error) -> String {
     let message = error.to_string();
     let end = message.find(" at line ").unwrap_or(message.len());
     message[..end].to_owned()
 }
 
-/// Reads the entry of one server.
+/// Parses the entry of one server.
 struct Reader<'a> {
     path: &'a Path,
     text: &'a str,
@@ -261,7 +260,7 @@ impl Reader<'_> {
         let Some(entry) = entry.as_object() else {
             self.fault(
                 None,
-                "is no object",
+                "is not an object",
                 "write {\"command\": …} or {\"url\": …}",
             );
             return None;
@@ -269,17 +268,17 @@ impl Reader<'_> {
         if self.name.is_empty() || self.name.contains(char::is_whitespace) {
             self.fault(
                 None,
-                "has a name with spaces or none",
-                "name it in one word",
+                "has an empty name or a name with spaces",
+                "use a name without spaces",
             );
             return None;
         }
         for key in entry.keys().filter(|key| !KEYS.contains(&key.as_str())) {
             let hint = match nearest(key, KEYS.iter().copied()) {
                 Some(known) => format!("did you mean `{known}`?"),
-                None => format!("known are {}", KEYS.join(", ")),
+                None => format!("expected one of {}", KEYS.join(", ")),
             };
-            self.fault(Some(key), &format!("has an unknown key `{key}`"), &hint);
+            self.fault(Some(key), &format!("has the unknown key `{key}`"), &hint);
         }
         let launch = self.launch(entry)?;
         let disabled = entry.get("disabled").and_then(Value::as_bool) == Some(true)
@@ -300,12 +299,12 @@ impl Reader<'_> {
         let kind = entry.get("type").and_then(Value::as_str);
         match (entry.contains_key("command"), entry.contains_key("url")) {
             (true, true) => {
-                let hint = "keep the one that is meant";
-                self.fault(Some("url"), "has a `command` and a `url`", hint);
+                let hint = "remove one of them";
+                self.fault(Some("url"), "has both `command` and `url`", hint);
                 None
             }
             (false, false) => {
-                let hint = "give the program to start, or the address";
+                let hint = "set the program to start, or the URL";
                 self.fault(None, "has neither `command` nor `url`", hint);
                 None
             }
@@ -323,8 +322,8 @@ impl Reader<'_> {
                 })
             }
             (false, true) if kind == Some("sse") => {
-                let hint = "servers of the HTTP+SSE protocol of 2024 are not spoken to: use the streamable HTTP address, often `/mcp`";
-                self.fault(Some("type"), "is of the type `sse`", hint);
+                let hint = "the HTTP+SSE protocol of 2024 is not supported: use the streamable HTTP URL, often `/mcp`";
+                self.fault(Some("type"), "has the type `sse`", hint);
                 None
             }
             (false, true) => self.url(entry),
@@ -334,8 +333,8 @@ impl Reader<'_> {
     fn url(&mut self, entry: &Map<String, Value>) -> Option<Launch> {
         let url = self.text(entry, "url")?;
         if !url.starts_with("https://") && !url.starts_with("http://") {
-            let hint = "it begins with https:// or http://";
-            self.fault(Some("url"), &format!("has the address `{url}`"), hint);
+            let hint = "a URL starts with https:// or http://";
+            self.fault(Some("url"), &format!("has the invalid URL `{url}`"), hint);
             return None;
         }
         let oauth = entry.get("oauth").and_then(Value::as_object);
@@ -363,14 +362,14 @@ impl Reader<'_> {
         match ToolFilter::new(allow.as_deref(), &deny) {
             Ok(filter) => filter,
             Err(error) => {
-                let hint = "all its tools are offered until it is mended";
+                let hint = "all its tools are offered until it is fixed";
                 self.fault(Some("tools"), &error, hint);
                 ToolFilter::default()
             }
         }
     }
 
-    /// Seconds; as milliseconds when the number is that large, as others write it.
+    /// Seconds. A large number is milliseconds, as other programs write it.
     fn seconds(&mut self, entry: &Map<String, Value>, key: &str, default: Duration) -> Duration {
         match entry.get(key) {
             None => default,
@@ -378,8 +377,8 @@ impl Reader<'_> {
                 Some(number) if number >= 1000.0 => Duration::from_secs_f64(number / 1000.0),
                 Some(number) if number > 0.0 => Duration::from_secs_f64(number),
                 _ => {
-                    let hint = "it is a number of seconds";
-                    self.fault(Some(key), &format!("has the {key} `{value}`"), hint);
+                    let hint = "expected a number of seconds";
+                    self.fault(Some(key), &format!("has the invalid {key} `{value}`"), hint);
                     default
                 }
             },
@@ -392,16 +391,16 @@ impl Reader<'_> {
             _ => {
                 self.fault(
                     Some(key),
-                    &format!("has no text in `{key}`"),
-                    "it is left out",
+                    &format!("has no string in `{key}`"),
+                    "it is ignored",
                 );
                 None
             }
         }
     }
 
-    /// `None` is a fault that was told; `Some(None)` a list that is not there.
-    #[expect(clippy::option_option, reason = "a fault and an absence differ")]
+    /// `None` after a reported error; `Some(None)` when there is no list.
+    #[expect(clippy::option_option, reason = "an error and an absence differ")]
     fn texts(&mut self, entry: &Map<String, Value>, key: &str) -> Option<Option<Vec<String>>> {
         let Some(value) = entry.get(key) else {
             return Some(None);
@@ -410,8 +409,12 @@ impl Reader<'_> {
             .as_array()
             .and_then(|values| values.iter().map(Value::as_str).collect());
         let Some(texts) = texts else {
-            let hint = "it is left out";
-            self.fault(Some(key), &format!("has no list of texts in `{key}`"), hint);
+            let hint = "it is ignored";
+            self.fault(
+                Some(key),
+                &format!("has no list of strings in `{key}`"),
+                hint,
+            );
             return None;
         };
         let texts: Option<Vec<String>> = texts
@@ -426,7 +429,7 @@ impl Reader<'_> {
             return Some(BTreeMap::new());
         };
         let Some(table) = value.as_object() else {
-            let hint = "it is left out";
+            let hint = "it is ignored";
             self.fault(Some(key), &format!("has no object in `{key}`"), hint);
             return None;
         };
@@ -436,8 +439,8 @@ impl Reader<'_> {
                 Value::String(text) => self.expanded(name, text)?,
                 Value::Number(_) | Value::Bool(_) => value.to_string(),
                 _ => {
-                    let message = format!("has no text in `{key}.{name}`");
-                    self.fault(Some(name), &message, "it is left out");
+                    let message = format!("has no string in `{key}.{name}`");
+                    self.fault(Some(name), &message, "it is ignored");
                     return None;
                 }
             };
@@ -450,15 +453,15 @@ impl Reader<'_> {
         match expand(text, self.environment) {
             Ok(text) => Some(text),
             Err(missing) => {
-                let message = format!("needs the variable `{missing}`, which is not set");
-                let hint = "set it, or write ${NAME:-default}; until then it is left out";
+                let message = format!("uses the variable `{missing}`, which is not set");
+                let hint = "set it, or write ${NAME:-default}; until then the server is ignored";
                 self.fault(Some(key), &message, hint);
                 None
             }
         }
     }
 
-    /// Notes a fault at the entry, or at a key of it.
+    /// Reports an error at the entry, or at one of its keys.
     fn fault(&mut self, key: Option<&str>, message: &str, hint: &str) {
         let entry = place_of(self.text, self.name, 0);
         let place = key.map_or(entry, |key| place_of(self.text, key, entry).max(entry));
@@ -468,7 +471,7 @@ impl Reader<'_> {
     }
 }
 
-/// Where the key `name` stands in `text`, from byte `from` on.
+/// The offset of the key `name` in `text`, from byte `from` on.
 fn place_of(text: &str, name: &str, from: usize) -> usize {
     let quoted = Value::from(name).to_string();
     let mut places = text[from..].match_indices(&quoted).map(|(at, _)| from + at);
@@ -488,7 +491,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_are_read_as_everyone_writes_them() {
+    fn common_forms_of_server_entries_are_read() {
         let (servers, problems) = read(
             r#"{"mcpServers": {
   "files": {"command": "npx", "args": ["-y", "x"], "env": {"A": "${TOKEN}", "N": 1}, "timeout": 5,
@@ -522,7 +525,7 @@ mod tests {
     }
 
     #[test]
-    fn each_fault_is_one_line_with_its_place_and_the_rest_works() {
+    fn each_error_is_one_line_with_its_position_and_the_rest_works() {
         let (servers, problems) = read(
             r#"{"mcpServers": {
   "good": {"command": "x"},
@@ -540,30 +543,30 @@ mod tests {
         assert_eq!(
             problems,
             [
-                "mcp.json:3:27: the server `odd` has an unknown key `arg`; did you mean `args`?",
-                "mcp.json:4:3: the server `none` has neither `command` nor `url`; give the program to start, or the address",
-                "mcp.json:5:28: the server `both` has a `command` and a `url`; keep the one that is meant",
-                "mcp.json:6:11: the server `old` is of the type `sse`; servers of the HTTP+SSE protocol of 2024 are not spoken to: use the streamable HTTP address, often `/mcp`",
-                "mcp.json:7:37: the server `unset` needs the variable `NOT_SET`, which is not set; set it, or write ${NAME:-default}; until then it is left out",
-                "mcp.json:8:29: the server `shape` has no list of texts in `args`; it is left out",
-                "mcp.json:9:3: the server `list` is no object; write {\"command\": …} or {\"url\": …}",
+                "mcp.json:3:27: the server `odd` has the unknown key `arg`; did you mean `args`?",
+                "mcp.json:4:3: the server `none` has neither `command` nor `url`; set the program to start, or the URL",
+                "mcp.json:5:28: the server `both` has both `command` and `url`; remove one of them",
+                "mcp.json:6:11: the server `old` has the type `sse`; the HTTP+SSE protocol of 2024 is not supported: use the streamable HTTP URL, often `/mcp`",
+                "mcp.json:7:37: the server `unset` uses the variable `NOT_SET`, which is not set; set it, or write ${NAME:-default}; until then the server is ignored",
+                "mcp.json:8:29: the server `shape` has no list of strings in `args`; it is ignored",
+                "mcp.json:9:3: the server `list` is not an object; write {\"command\": …} or {\"url\": …}",
             ]
         );
     }
 
     #[test]
-    fn a_broken_file_is_one_line() {
+    fn an_invalid_file_is_one_line() {
         let (servers, problems) = read("{\"mcpServers\": {\n  \"a\": {\"command\": }\n}}");
         assert!(servers.servers.is_empty());
         assert_eq!(
             problems,
-            ["mcp.json:2:20: expected value; its servers are left out until it is mended"]
+            ["mcp.json:2:20: expected value; its servers are ignored until it is fixed"]
         );
         let (_, problems) = read("[]");
         assert_eq!(
             problems,
             [
-                "mcp.json:1:1: `mcpServers` is no object; write {\"mcpServers\": {\"NAME\": {\"command\": …}}}"
+                "mcp.json:1:1: `mcpServers` is not an object; write {\"mcpServers\": {\"NAME\": {\"command\": …}}}"
             ]
         );
     }

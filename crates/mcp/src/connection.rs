@@ -1,5 +1,5 @@
-//! One connection to one server, in whichever of the two eras it speaks: requests that can be given up,
-//! that tell how far they are, and that may ask the person something before they are answered.
+//! A connection to a server, in both generations of the protocol: requests that can be cancelled, report
+//! progress, and ask the user questions before they are answered.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -32,34 +32,34 @@ use super::stdio::StdioTransport;
 use osier_agent::{ToolUpdate, UpdateSink};
 use osier_base::process::Invocation;
 
-/// Rounds of questions one request may make.
+/// Maximum rounds of questions per request.
 const ROUNDS: usize = 10;
-/// A request that tells of progress may take this many times as long as a silent one.
+/// A request that reports progress can take this many times as long as a silent one.
 const PATIENCE: u32 = 30;
 
-/// What is running.
+/// The running service.
 pub(super) type Service = RunningService<RoleClient, Client>;
 
-/// Why a server cannot be used.
+/// Why a server is unavailable.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ConnectError {
-    #[error("`{program}` cannot be started: {source}")]
+    #[error("cannot start `{program}`: {source}")]
     Spawn {
         program: String,
         source: std::io::Error,
     },
-    #[error("it gave no answer within {} s", limit.as_secs())]
+    #[error("it did not answer within {} s", limit.as_secs())]
     Late { limit: Duration },
-    #[error("it wants a sign-in")]
+    #[error("it requires a sign-in")]
     Login,
-    #[error("the header `{name}` cannot be sent")]
+    #[error("the header `{name}` is invalid")]
     Header { name: String },
     #[error("{0}")]
     Failed(String),
 }
 
 impl ConnectError {
-    /// Whether trying again by itself may help.
+    /// Whether a retry may help.
     pub(super) fn is_passing(&self) -> bool {
         matches!(self, Self::Late { .. } | Self::Failed(_))
     }
@@ -79,11 +79,12 @@ pub(super) async fn connect(
     let both = async {
         let first = start(config, client, modern, (logins, trace)).await;
         match first {
-            // Some answer the question of the new era with nonsense or by dying.
+            // Some servers answer the new handshake with an invalid message or exit.
             Err(ConnectError::Failed(message)) => {
-                client
-                    .log
-                    .line("osier", &format!("asked anew, as before 2026: {message}"));
+                client.log.line(
+                    "osier",
+                    &format!("retrying with the protocol before 2026: {message}"),
+                );
                 start(
                     config,
                     client,
@@ -143,14 +144,14 @@ fn failure(error: &ClientInitializeError) -> ConnectError {
     let message = match error {
         ClientInitializeError::ConnectionClosed(_) => "it closed the connection".to_owned(),
         ClientInitializeError::JsonRpcError(error) => error.message.to_string(),
-        ClientInitializeError::TransportError { error, .. } => whole(error.error.as_ref()),
+        ClientInitializeError::TransportError { error, .. } => with_causes(error.error.as_ref()),
         error => error.to_string(),
     };
     ConnectError::Failed(message)
 }
 
-/// An error with what caused it: the cause says what is wrong.
-fn whole(error: &(dyn std::error::Error + 'static)) -> String {
+/// The error with its causes, which contain the details.
+fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
@@ -196,7 +197,7 @@ fn header_map(
     headers.iter().map(header).collect()
 }
 
-/// Why a request has no answer.
+/// Why a request failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CallError {
     #[error("interrupted")]
@@ -205,7 +206,7 @@ pub(super) enum CallError {
     Late { after: Duration },
     #[error("{0}")]
     Closed(String),
-    /// What the server says.
+    /// The server's error.
     #[error("{0}")]
     Server(String),
 }
@@ -215,25 +216,25 @@ impl From<ServiceError> for CallError {
         match error {
             ServiceError::McpError(error) => Self::Server(error.message.to_string()),
             ServiceError::TransportClosed => Self::Closed("the connection was closed".to_owned()),
-            ServiceError::TransportSend(error) => Self::Closed(whole(error.error.as_ref())),
+            ServiceError::TransportSend(error) => Self::Closed(with_causes(error.error.as_ref())),
             ServiceError::UnexpectedResponse => {
-                Self::Server("the server gave an answer of another kind".to_owned())
+                Self::Server("the server sent an unexpected kind of answer".to_owned())
             }
             error => Self::Server(error.to_string()),
         }
     }
 }
 
-/// How a request is waited for.
+/// How a request waits for its answer.
 #[derive(Debug, Clone)]
 pub(super) struct Wait {
     pub cancel: CancellationToken,
-    /// Longest silence.
+    /// Time without progress after which it fails.
     pub timeout: Duration,
     pub updates: UpdateSink,
 }
 
-/// The way to a server that answers. Cheap to clone.
+/// The connection to a running server. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(super) struct Connection {
     peer: Peer<RoleClient>,
@@ -323,8 +324,8 @@ impl Connection {
         Err(too_many_rounds())
     }
 
-    /// Sends one request and waits for its answer. A request that is given up is taken back at the
-    /// server.
+    /// Sends a request and waits for its answer. A request that times out or is interrupted is cancelled at
+    /// the server.
     async fn send(&self, request: ClientRequest, wait: &Wait) -> Result<ServerResult, CallError> {
         let followed: &Followed = &self.client.followed;
         let (told, mut progress) = mpsc::unbounded_channel();
@@ -340,23 +341,23 @@ impl Connection {
         followed.lock().await.remove(&handle.progress_token);
         if matches!(ended, Err(CallError::Cancelled | CallError::Late { .. })) {
             let reason = ended.as_ref().err().map(ToString::to_string);
-            // A server that is gone needs no word.
+            // A server that has ended needs no notification.
             let taken_back = handle.cancel(reason);
             let _ = tokio::time::timeout(Duration::from_secs(1), taken_back).await;
         }
         ended
     }
 
-    /// Why a request has no answer. That a sign-in is wanted is told to whoever keeps the server.
+    /// The error of a failed request. A required sign-in is reported to the server's task.
     fn fault(&self, error: ServiceError) -> CallError {
         let Some(header) = challenge(&error) else {
             return error.into();
         };
-        // Whoever keeps the server may have ended.
+        // The server's task may have ended.
         let _ = self.client.refused.send(header.to_owned());
         let server = &self.client.server;
         CallError::Closed(format!(
-            "it wants a sign-in that allows this: the user can do `/mcp login {server}`"
+            "it requires a sign-in with more permissions: the user can run `/mcp login {server}`"
         ))
     }
 
@@ -383,7 +384,7 @@ impl Connection {
                     deadline = (Instant::now() + wait.timeout).min(longest);
                 }
                 () = tokio::time::sleep_until(deadline) => {
-                    // A person may take as long as they like.
+                    // The user can take any time to answer.
                     if !self.client.asking.is_any() {
                         return Err(CallError::Late { after: began.elapsed() });
                     }
@@ -393,7 +394,7 @@ impl Connection {
         }
     }
 
-    /// The answers to what a server of 2026 has to know before it goes on.
+    /// The answers to the questions of a 2026 server.
     async fn answers(
         &self,
         result: InputRequiredResult,
@@ -404,7 +405,7 @@ impl Connection {
             if result.request_state.is_none() {
                 return Err(ServiceError::UnexpectedResponse.into());
             }
-            // It only wants to be asked again.
+            // The server only requests a retry.
             tokio::select! {
                 () = wait.cancel.cancelled() => return Err(CallError::Cancelled),
                 () = tokio::time::sleep(Duration::from_millis(500)) => {}
@@ -433,7 +434,7 @@ impl Connection {
             }
             InputRequest::ListRoots(_) => serde_json::to_value(self.client.roots()),
             _ => {
-                let message = "the server wanted to use the model, which is not offered";
+                let message = "the server requested sampling, which is not supported";
                 return Err(CallError::Server(message.to_owned()));
             }
         };
@@ -441,7 +442,7 @@ impl Connection {
     }
 }
 
-/// What a server said that refused a request for want of a sign-in: its `WWW-Authenticate`.
+/// The `WWW-Authenticate` header of a server that requires a sign-in.
 pub(super) fn challenge(error: &ServiceError) -> Option<&str> {
     let ServiceError::TransportSend(failed) = error else {
         return None;
@@ -461,7 +462,9 @@ pub(super) fn challenge(error: &ServiceError) -> Option<&str> {
 }
 
 fn too_many_rounds() -> CallError {
-    CallError::Server(format!("the server asked more than {ROUNDS} times"))
+    CallError::Server(format!(
+        "the server asked more than {ROUNDS} rounds of questions"
+    ))
 }
 
 /// `3/10 copying`.

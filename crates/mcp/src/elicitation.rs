@@ -1,5 +1,4 @@
-//! What a server asks the person: a form, or to go to an address. It becomes a question; what it says
-//! is untrusted.
+//! Questions of a server to the user: a form, or a URL to open. The text is untrusted.
 
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Map, Value};
@@ -8,10 +7,10 @@ use tokio_util::sync::CancellationToken;
 use osier_base::text;
 use osier_protocol::questions::{Answer, Question, QuestionKind, Questions};
 
-/// Longest message that is shown.
+/// Maximum length of a message.
 const MESSAGE_LIMIT: usize = 2000;
 
-/// Asks the person on behalf of `server`.
+/// Asks the user on behalf of `server`.
 pub(super) async fn ask(
     questions: &Questions,
     server: &str,
@@ -56,7 +55,7 @@ pub(super) async fn ask(
     }
 }
 
-/// Fields the person left alone get the default that the schema gives them.
+/// Empty fields get the default of the schema.
 fn with_defaults(mut values: Map<String, Value>, schema: &Value) -> Map<String, Value> {
     let fields = schema.get("properties").and_then(Value::as_object);
     for (name, field) in fields.into_iter().flatten() {
@@ -106,7 +105,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_form_is_asked_and_its_defaults_are_filled_in() {
+    async fn a_form_is_shown_and_its_defaults_are_filled_in() {
         let values = json!({"count": 2}).as_object().unwrap().clone();
         let (question, result) = answered(form(), Answer::Values { values }).await;
         assert_eq!(question.origin, "the MCP server `shop`");
@@ -125,7 +124,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_address_is_visited_when_it_is_one() {
+    async fn only_a_valid_url_is_opened() {
         let url =
             |url: &str| json!({"mode": "url", "message": "Pay", "url": url, "elicitationId": "1"});
         let (question, result) = answered(url("https://pay"), Answer::Yes).await;

@@ -1,4 +1,4 @@
-//! One server as its session keeps it: what is known of it, and which of its tools are offered.
+//! A server of the session: its state, and the tools that it offers.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::status::{ServerInfo, ServerState};
 use super::tools::{Link, ServerTool, TOOL_LIMIT};
 use osier_agent::{Severity, Tool};
 
-/// A word for the person.
+/// A notice for the user.
 type Notice = Option<(Severity, String)>;
 
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub(super) struct Entry {
     commands: mpsc::UnboundedSender<Command>,
     _task: AbortOnDropHandle<()>,
     tools: Vec<Arc<ServerTool>>,
-    /// It was there once, so that its end is news.
+    /// The server was ready before, so its end is reported.
     was_ready: bool,
 }
 
@@ -84,8 +84,7 @@ impl Entry {
         }
     }
 
-    /// The tools the agent gets. Those of a server that is being started again stay, so that the list
-    /// changes as seldom as can be.
+    /// The tools for the agent. The tools of a restarting server stay, so that the list changes rarely.
     pub(super) fn offered(&self) -> Vec<Arc<dyn Tool>> {
         let gone = matches!(
             self.info.state,
@@ -107,22 +106,25 @@ impl Entry {
         let log = &self.info.log;
         let notice = match state {
             ServerState::Failed => {
-                let text = format!("the MCP server `{name}` is not there: {why}; its log is {log}");
+                let text =
+                    format!("the MCP server `{name}` is unavailable: {why}; see its log {log}");
                 Some((Severity::Warning, text))
             }
             ServerState::NeedsLogin if before != state => {
-                let text = format!("the MCP server `{name}` wants a sign-in: `/mcp login {name}`");
+                let text =
+                    format!("the MCP server `{name}` requires a sign-in: run `/mcp login {name}`");
                 Some((Severity::Warning, text))
             }
             ServerState::Waiting { .. } if self.was_ready => {
-                let text =
-                    format!("the MCP server `{name}` ended and is started again; its log is {log}");
+                let text = format!(
+                    "the MCP server `{name}` ended and is being restarted; see its log {log}"
+                );
                 Some((Severity::Warning, text))
             }
             _ => None,
         };
         match state {
-            // What went wrong last stays readable while it is tried again.
+            // The last error stays visible during a restart.
             ServerState::Starting => {}
             _ => self.info.error = error,
         }
@@ -158,7 +160,7 @@ impl Entry {
         if !chosen {
             tools.truncate(TOOL_LIMIT);
         }
-        // One that has not changed stays the same, so that nothing that depends on it is made anew.
+        // An unchanged tool keeps its object, so that nothing that depends on it is rebuilt.
         let known = std::mem::take(&mut self.tools);
         for tool in &mut tools {
             let same = |known: &&Arc<ServerTool>| {
@@ -179,7 +181,7 @@ impl Entry {
         self.tools = tools;
         if surplus > 0 && !chosen {
             let text = format!(
-                "the MCP server `{name}` lists {total} tools, and the first {TOOL_LIMIT} are offered: name those you want under `tools` in {}",
+                "the MCP server `{name}` has {total} tools; only the first {TOOL_LIMIT} are offered: select tools with `tools` in {}",
                 self.info.file
             );
             return Some((Severity::Warning, text));
@@ -191,7 +193,7 @@ impl Entry {
             all => format!(" and {} more", all - 3),
         };
         let text = format!(
-            "tools of the MCP server `{name}` are too long and are offered shorter: {few}{more}"
+            "tool definitions of the MCP server `{name}` are too long and were shortened: {few}{more}"
         );
         Some((Severity::Warning, text))
     }

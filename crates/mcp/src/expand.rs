@@ -1,4 +1,4 @@
-//! `${NAME}` and `${NAME:-default}` in the texts of a server's entry.
+//! Expands `${NAME}` and `${NAME:-default}` in the strings of a server's entry.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub(super) fn expand(text: &str, environment: &BTreeMap<String, String>) -> Resu
             Some((name, default)) => (name, Some(default)),
             None => (inner, None),
         };
-        // `${env:NAME}` is how some editors write it.
+        // Some editors write `${env:NAME}`.
         let name = name.strip_prefix("env:").unwrap_or(name);
         let value = environment.get(name).map(String::as_str);
         let value = value.filter(|value| default.is_none() || !value.is_empty());

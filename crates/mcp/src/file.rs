@@ -1,4 +1,4 @@
-//! Changing `mcp.json`: one server comes or goes, everything else in the file stays as it is.
+//! Edits `mcp.json`: adds or removes one server and leaves everything else unchanged.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use osier_base::atomic_file;
 use osier_base::atomic_file::WriteError;
 
-/// A server to write down.
+/// A server to add.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NewServer {
     pub name: String,
@@ -23,7 +23,7 @@ pub struct NewServer {
 /// Why the file was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    #[error("`{}` cannot be read: {source}", path.display())]
+    #[error("cannot read `{}`: {source}", path.display())]
     Read { path: PathBuf, source: io::Error },
     #[error("{}:{line}:{column}: not valid JSON", path.display())]
     Syntax {
@@ -31,11 +31,11 @@ pub enum FileError {
         line: usize,
         column: usize,
     },
-    #[error("`{}` holds no object of servers", path.display())]
+    #[error("`{}` does not contain an object of servers", path.display())]
     Shape { path: PathBuf },
-    #[error("there is already a server `{name}` in `{}`", path.display())]
+    #[error("the server `{name}` already exists in `{}`", path.display())]
     Taken { name: String, path: PathBuf },
-    #[error("there is no server `{name}` in `{}`", path.display())]
+    #[error("no server `{name}` in `{}`", path.display())]
     Unknown { name: String, path: PathBuf },
     #[error(transparent)]
     Write(#[from] WriteError),
@@ -44,10 +44,10 @@ pub enum FileError {
 impl FileError {
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::Read { .. } => "see its permissions",
-            Self::Syntax { .. } | Self::Shape { .. } => "mend it first",
-            Self::Taken { .. } => "remove it first, or give `--force`",
-            Self::Unknown { .. } => "`osier mcp list` shows them",
+            Self::Read { .. } => "check its permissions",
+            Self::Syntax { .. } | Self::Shape { .. } => "fix it first",
+            Self::Taken { .. } => "remove it first, or use `--force`",
+            Self::Unknown { .. } => "list the servers with `osier mcp list`",
             Self::Write(error) => error.hint(),
         }
     }
@@ -73,7 +73,7 @@ impl NewServer {
     }
 }
 
-/// Adds `server` to the file at `path`, which is made when it is not there. Blocks.
+/// Adds `server` to the file at `path`, which is created if needed. Blocks.
 pub fn add(path: &Path, server: &NewServer, force: bool) -> Result<(), FileError> {
     let mut file = read(path)?;
     let servers = file.servers(path)?;
@@ -95,7 +95,7 @@ pub fn remove(path: &Path, name: &str) -> Result<(), FileError> {
     file.write(path)
 }
 
-/// The file's content and how it is indented.
+/// The content of the file and its indentation.
 struct File {
     root: Value,
     indent: String,
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_comes_and_goes_and_the_rest_stays() {
+    fn a_server_is_added_and_removed_and_the_rest_stays() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("deep/mcp.json");
         let server = NewServer {
@@ -179,7 +179,7 @@ mod tests {
         assert!(
             error
                 .to_string()
-                .starts_with("there is already a server `git`")
+                .starts_with("the server `git` already exists")
         );
         let tabbed =
             "{\n\t\"other\": 1,\n\t\"mcpServers\": {\n\t\t\"z\": {\"command\": \"z\"}\n\t}\n}\n";
@@ -195,6 +195,6 @@ mod tests {
         let expected = "{\n\t\"other\": 1,\n\t\"mcpServers\": {\n\t\t\"web\": {\n\t\t\t\"type\": \"http\",\n\t\t\t\"url\": \"https://h/mcp\"\n\t\t}\n\t}\n}\n";
         assert_eq!(text, expected);
         let error = remove(&path, "z").unwrap_err();
-        assert!(error.to_string().starts_with("there is no server `z`"));
+        assert!(error.to_string().starts_with("no server `z`"));
     }
 }

@@ -1,11 +1,27 @@
-//! The client of the Model Context Protocol: servers that give the agent tools, and the person resources
-//! and prompts.
+//! The Model Context Protocol client: servers provide tools to the agent, and resources and prompts to the user.
 //!
-//! A session has its own servers, each a task (`server`) that starts it, lists what it has, and starts
-//! it again when it dies. [`Mcp`] keeps them and is the agent's source of their tools. Nothing waits for
-//! a server but what asked for it: a server that is not there answers a call at once with an error, and
-//! its tools join the request after the one during which it came up. What servers say is untrusted: it
-//! is bounded and cleaned before anyone sees it.
+//! Start at [`Mcp`], the servers of a session and the agent's source of their tools; [`config`], which reads
+//! `mcp.json`; and [`Mentions`], which resolves `@server:uri` and `/mcp__server__prompt` in prompts.
+//!
+//! Every server has a task that starts it, lists what it offers and restarts it when it dies. Only a call to a
+//! server waits for it: a call to an unavailable server fails immediately, and its tools are part of the
+//! next request after it is ready. Data from servers is untrusted: it is limited and sanitized.
+//!
+//! The crate does not know permissions, sessions or the screen.
+//!
+//! ```
+//! use std::collections::BTreeMap;
+//!
+//! use osier_mcp::{Launch, config};
+//!
+//! let text = r#"{"mcpServers": {"git": {"url": "https://example.org/${PART:-mcp}"}}}"#;
+//! let parsed = config::parse("mcp.json".as_ref(), text, &BTreeMap::new());
+//! let Launch::Url { url, .. } = &parsed.servers["git"].launch else {
+//!     unreachable!("the entry has a url");
+//! };
+//! assert_eq!(url, "https://example.org/mcp");
+//! assert_eq!(osier_mcp::tool_name("git", "log"), "git__log");
+//! ```
 
 mod client;
 pub mod config;

@@ -1,4 +1,4 @@
-//! What a server has to offer, as it was listed last.
+//! The latest lists of a server: tools, resources and prompts.
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use super::status::{PromptArgumentInfo, PromptInfo, ResourceInfo};
 use super::tools::ServerTool;
 use osier_base::text;
 
-/// Bytes of a description that are kept for lists.
+/// Maximum bytes of a description in lists.
 const DESCRIPTION_LIMIT: usize = 300;
-/// Resources and prompts that are kept.
+/// Maximum number of resources and prompts.
 const ENTRY_LIMIT: usize = 5000;
 
 /// The parts that were listed.

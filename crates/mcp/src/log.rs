@@ -1,5 +1,5 @@
-//! The log of one server: what it wrote to its standard error, what it said that was no message, and
-//! with `--trace-mcp` every message both ways. Bounded: a full file becomes the old one.
+//! The log of a server: its standard error, invalid messages, and with `--trace-mcp` every message in both
+//! directions. When the file is full, it is renamed and a new one starts.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
@@ -9,12 +9,12 @@ use std::sync::{Mutex, PoisonError};
 
 use osier_base::text;
 
-/// Bytes after which a new file is begun.
+/// Size after which a new file starts.
 const LIMIT: u64 = 5 * 1024 * 1024;
-/// Bytes of one line.
+/// Maximum bytes of one line.
 const LINE_LIMIT: usize = 16 * 1024;
 
-/// A log. Failing to write never fails the server.
+/// A log. A failed write never fails the server.
 #[derive(Debug)]
 pub(super) struct ServerLog {
     path: PathBuf,
@@ -28,7 +28,7 @@ struct Open {
 }
 
 impl ServerLog {
-    /// The log of `server` in `folder`. The file is made with its first line.
+    /// The log of `server` in `folder`. The file is created with its first line.
     pub(super) fn new(folder: &Path, server: &str) -> Self {
         let allowed = |char: char| char.is_alphanumeric() || matches!(char, '-' | '_' | '.');
         let name = server
@@ -45,7 +45,7 @@ impl ServerLog {
         &self.path
     }
 
-    /// Writes one line: `2026-11-21T10:00:00Z stderr: text`.
+    /// Writes a line: `2026-11-21T10:00:00Z stderr: text`.
     pub(super) fn line(&self, kind: &str, text: &str) {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.as_ref().is_none_or(|open| open.length > LIMIT) {

@@ -1,5 +1,5 @@
-//! Sign-ins of servers over HTTP: OAuth with PKCE, found by what the server says of itself, its tokens in
-//! the credential store beside the keys. They are renewed under the store's lock.
+//! Sign-ins to servers over HTTP: OAuth with PKCE and metadata discovery. The credential store contains the
+//! tokens next to the keys; they are refreshed under the store's lock.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,15 +15,15 @@ use serde_json::json;
 use super::config::{Launch, ServerConfig};
 use osier_llm::auth::{CredentialFile, FileError, LockedFile, Loopback, Page, Store};
 
-/// Where the browser comes back to.
+/// The path that the browser is redirected to.
 const CALLBACK: &str = "/callback";
 
-/// What a server said when it refused.
+/// The challenge of a server that denied a request.
 #[derive(Debug, Clone, Default)]
 struct Challenge {
-    /// Its newest `WWW-Authenticate`.
+    /// Its newest `WWW-Authenticate` header.
     header: String,
-    /// What it has asked for until now.
+    /// The scopes that it has requested so far.
     scopes: Vec<String>,
 }
 
@@ -31,7 +31,7 @@ struct Challenge {
 #[derive(Debug, Clone)]
 pub struct Logins {
     file: CredentialFile,
-    /// What servers said when they refused, by address: where a sign-in begins, and what it has to allow.
+    /// The challenges of servers, by URL: they determine where a sign-in starts and its scopes.
     challenges: Arc<Mutex<HashMap<String, Challenge>>>,
 }
 
@@ -43,7 +43,8 @@ impl Logins {
         }
     }
 
-    /// The server at `url` wants a sign-in, or one that allows more; `header` is its `WWW-Authenticate`.
+    /// Records that the server at `url` requires a sign-in, or more scopes; `header` is its
+    /// `WWW-Authenticate`.
     pub(super) fn challenged(&self, url: &str, header: &str) {
         let Ok(base) = url.parse() else { return };
         let scope = WWWAuthenticateParams::parse(header, &base).scope;
@@ -70,18 +71,18 @@ impl Logins {
         }
     }
 
-    /// A client that signs its requests with the tokens of the server, when there are any.
+    /// A client that authenticates with the stored tokens of the server, if there are any.
     pub(super) async fn client(
         &self,
         config: &ServerConfig,
     ) -> Result<AuthClient<reqwest::Client>, String> {
         let Launch::Url { url, .. } = &config.launch else {
-            return Err("it has no address".to_owned());
+            return Err("it has no URL".to_owned());
         };
         let mut manager = self.manager(url).await?;
-        // Without a sign-in nothing is asked of the network here.
+        // Without a sign-in, this makes no network request.
         let known = manager.initialize_from_store().await;
-        known.map_err(|error| format!("its sign-in cannot be used: {error}"))?;
+        known.map_err(|error| format!("cannot use its sign-in: {error}"))?;
         let client = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .connect_timeout(std::time::Duration::from_secs(10))
@@ -98,10 +99,10 @@ impl Logins {
         Ok(manager)
     }
 
-    /// Begins a sign-in to the server of `config`.
+    /// Starts a sign-in to the server of `config`.
     ///
     /// # Errors
-    /// One sentence that says why there can be none.
+    /// A message that says why a sign-in is not possible.
     pub async fn begin(&self, config: &ServerConfig) -> Result<Login, String> {
         let Launch::Url {
             url,
@@ -112,7 +113,7 @@ impl Logins {
         } = &config.launch
         else {
             return Err(format!(
-                "`{}` is started here and needs no sign-in",
+                "`{}` is a local server and needs no sign-in",
                 config.name
             ));
         };
@@ -149,8 +150,8 @@ impl Logins {
         Ok(Login { session, loopback })
     }
 
-    /// What a sign-in has to allow by what the server said: as much as the one before, and what was
-    /// missing. Empty when it named nothing.
+    /// The scopes for a sign-in: the earlier ones and those of the challenge. Empty when the server named
+    /// none.
     fn wider(&self, url: &str, challenge: &Challenge) -> Vec<String> {
         if challenge.scopes.is_empty() {
             return Vec::new();
@@ -161,7 +162,7 @@ impl Logins {
         scopes
     }
 
-    /// Forgets the sign-in; false when there was none.
+    /// Deletes the sign-in; false when there was none.
     pub async fn forget(&self, config: &ServerConfig) -> Result<bool, String> {
         let Launch::Url { url, .. } = &config.launch else {
             return Ok(false);
@@ -172,7 +173,7 @@ impl Logins {
     }
 }
 
-/// Adds what is not there yet.
+/// Adds missing scopes.
 fn add<'a>(scopes: &mut Vec<String>, more: impl Iterator<Item = &'a str>) {
     for scope in more {
         if !scopes.iter().any(|known| known == scope) {
@@ -181,19 +182,19 @@ fn add<'a>(scopes: &mut Vec<String>, more: impl Iterator<Item = &'a str>) {
     }
 }
 
-/// A sign-in that waits for its person.
+/// A sign-in that waits for the user.
 pub struct Login {
     session: AuthorizationSession,
     loopback: Loopback,
 }
 
 impl Login {
-    /// Where the person has to go.
+    /// The URL to open.
     pub fn url(&self) -> &str {
         self.session.get_authorization_url()
     }
 
-    /// Waits until the browser comes back, and keeps the tokens.
+    /// Waits for the browser's redirect, and stores the tokens.
     pub async fn finish(self) -> Result<(), String> {
         let base = format!("http://127.0.0.1:{}{CALLBACK}", self.loopback.port());
         let judge = |query: &str| {
@@ -201,20 +202,20 @@ impl Login {
             match AuthorizationCallback::from_redirect_url(&format!("{base}?{query}")) {
                 Ok(_) => (Page::done(), Some(Ok(format!("{base}?{query}")))),
                 Err(_) if query.contains("error=") => {
-                    let text = "The sign-in was refused. Close this page.";
+                    let text = "The sign-in was denied. Close this page.";
                     (
                         Page::refused(text),
-                        Some(Err("the sign-in was refused".to_owned())),
+                        Some(Err("the sign-in was denied".to_owned())),
                     )
                 }
-                Err(_) => refused("This is not the answer that is awaited."),
+                Err(_) => refused("This is not the expected answer."),
             }
         };
         let address = self.loopback.wait(CALLBACK, judge).await?;
         self.redeem(&address).await
     }
 
-    /// Takes the address that the browser ended at.
+    /// Completes the sign-in with the URL that the browser was redirected to.
     pub async fn redeem(&self, address: &str) -> Result<(), String> {
         let tokens = self.session.handle_callback_url(address.trim()).await;
         tokens.map(drop).map_err(|error| error.to_string())
@@ -232,7 +233,7 @@ impl std::fmt::Debug for Login {
 struct TokenFile {
     file: CredentialFile,
     entry: String,
-    /// The lock, while tokens are renewed under it.
+    /// The lock during a token refresh.
     held: Arc<Mutex<Option<LockedFile>>>,
 }
 
@@ -241,7 +242,7 @@ impl TokenFile {
         let store = self.file.read()?;
         let entry = store.other(&self.entry);
         let credentials = entry.and_then(|entry| entry.get("credentials")).cloned();
-        // One that cannot be read is as good as none: the person signs in again.
+        // Unreadable tokens count as none: the user signs in again.
         Ok(credentials.and_then(|credentials| serde_json::from_value(credentials).ok()))
     }
 
@@ -258,7 +259,7 @@ impl TokenFile {
     }
 }
 
-/// Gives the lock up.
+/// Releases the lock.
 struct Release(Arc<Mutex<Option<LockedFile>>>);
 
 impl Drop for Release {
@@ -271,7 +272,7 @@ fn fault(error: &FileError) -> AuthError {
     AuthError::CredentialStoreError(error.to_string())
 }
 
-// The trait is written with `async_trait`; these are its signatures without that macro.
+// The trait uses `async_trait`; these are its signatures without the macro.
 impl CredentialStore for TokenFile {
     fn load<'life, 'future>(
         &'life self,

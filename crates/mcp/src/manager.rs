@@ -1,6 +1,6 @@
-//! The servers of one session: which there are, how each is doing, and the tools they give to the agent.
-//! One task owns them. It starts when it is told to, beside everything else, so that no prompt waits for
-//! a server; dropping the handle ends every server.
+//! The servers of one session: their configuration, their state, and the tools for the agent. One task owns
+//! them. It starts on demand and in the background, so that no prompt waits for a server; dropping the handle
+//! ends all servers.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -24,39 +24,39 @@ use osier_base::problem::Problem;
 use osier_protocol::questions::{Answer, Question, QuestionKind, Questions};
 use osier_tools::Workspace;
 
-/// Time all servers together have to end.
+/// Time for all servers together to end.
 const END_TIME: Duration = Duration::from_secs(4);
-/// Time a person has to sign in.
+/// Time for the user to sign in.
 const LOGIN_TIME: Duration = Duration::from_mins(15);
 
-/// What the servers of a session start with.
+/// The configuration of a session's servers.
 #[derive(Debug, Clone)]
 pub struct McpSetup {
-    /// The files that name them, the nearest last.
+    /// The configuration files, in order of increasing priority.
     pub files: Vec<PathBuf>,
-    /// Servers that no file names; they count before those of the files.
+    /// Servers that no file configures; they come before those of the files.
     pub given: Vec<config::ServerConfig>,
     pub environment: Arc<BTreeMap<String, String>>,
     pub cwd: PathBuf,
-    /// Folder of the logs.
+    /// The directory for logs.
     pub logs: PathBuf,
     pub logins: Logins,
     pub questions: Questions,
     pub workspace: Arc<Workspace>,
-    /// Which tools are wanted, by their names here; all when not set.
+    /// The tools to offer, by their full names; all when not set.
     pub wanted: Option<GlobSet>,
-    /// Only the server of this name, when set.
+    /// Only this server, when set.
     pub only: Option<String>,
-    /// Keep every message in the logs.
+    /// Write every message to the logs.
     pub trace: bool,
 }
 
-/// What the servers tell their session.
+/// Events of the servers for their session.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Told {
-    /// How they are.
+    /// The states of the servers.
     Servers(Vec<ServerInfo>),
-    /// Their tools changed: the agent should be asked to look.
+    /// The tools changed: the agent must reload them.
     Tools,
     Notice {
         severity: Severity,
@@ -64,7 +64,7 @@ pub enum Told {
     },
 }
 
-/// The servers of one session. Cheap to clone; when the last handle goes they end.
+/// The servers of one session. Cheap to clone; dropping the last handle ends them.
 #[derive(Debug, Clone)]
 pub struct Mcp {
     shared: Arc<Shared>,
@@ -73,7 +73,7 @@ pub struct Mcp {
     _task: Arc<AbortOnDropHandle<()>>,
 }
 
-/// What others read at any time.
+/// State that other tasks can read at any time.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     tools: Mutex<ToolSet>,
@@ -81,7 +81,7 @@ pub(super) struct Shared {
     pub(super) known: Mutex<BTreeMap<String, Known>>,
 }
 
-/// What mentions need of a server.
+/// The data of a server that mentions need.
 #[derive(Debug, Clone)]
 pub(super) struct Known {
     pub link: Arc<Link>,
@@ -99,13 +99,13 @@ enum Order {
 }
 
 impl Mcp {
-    /// Starts every server of the files, in parallel, and goes on at once.
+    /// Starts all configured servers in parallel and returns immediately.
     pub fn start(setup: McpSetup, told: mpsc::UnboundedSender<Told>) -> Self {
         let shared = Arc::new(Shared::default());
         let (orders, ordered) = mpsc::unbounded_channel();
         let (settle, settled) = watch::channel(false);
         let (say, said) = mpsc::unbounded_channel();
-        let keeper = Keeper {
+        let keeper = Manager {
             setup,
             shared: Arc::clone(&shared),
             entries: Vec::new(),
@@ -123,31 +123,31 @@ impl Mcp {
         }
     }
 
-    /// Does something with the server `name`; a name that is none's is told as a notice.
+    /// Performs `action` on the server `name`; an unknown name is reported as a notice.
     pub fn act(&self, name: &str, action: ServerAction) {
         // The task lives as long as a handle.
         let _ = self.orders.send(Order::Act(name.to_owned(), action));
     }
 
-    /// Answered by `Told::Servers`.
+    /// The answer is `Told::Servers`.
     pub fn list(&self) {
         let _ = self.orders.send(Order::List);
     }
 
-    /// Reads `files` in place of those read before. A server that is new starts, one that is configured
-    /// otherwise starts anew, one that is gone ends.
+    /// Reads `files` instead of the earlier ones. New servers start, changed servers restart, removed servers
+    /// end.
     pub fn load(&self, files: Vec<PathBuf>) {
         let _ = self.orders.send(Order::Load(files));
     }
 
-    /// Waits until no server is starting any more, at most `limit`.
+    /// Waits until no server is starting, at most `limit`.
     pub async fn settled(&self, limit: Duration) {
         let mut settled = self.settled.clone();
         let over = settled.wait_for(|settled| *settled);
         let _ = tokio::time::timeout(limit, over).await;
     }
 
-    /// Ends every server, politely.
+    /// Ends all servers gracefully.
     pub async fn end(&self) {
         let (done, ended) = oneshot::channel();
         if self.orders.send(Order::End(done)).is_ok() {
@@ -159,7 +159,7 @@ impl Mcp {
         &self.shared
     }
 
-    /// How the servers are now.
+    /// The current states of the servers.
     pub fn servers(&self) -> Vec<ServerInfo> {
         let known = self.shared.known.lock();
         let known = known.unwrap_or_else(PoisonError::into_inner);
@@ -174,8 +174,8 @@ impl ToolSource for Mcp {
     }
 }
 
-/// The task's state.
-struct Keeper {
+/// The state of the task.
+struct Manager {
     setup: McpSetup,
     shared: Arc<Shared>,
     /// By name.
@@ -186,7 +186,7 @@ struct Keeper {
     settle: watch::Sender<bool>,
 }
 
-impl Keeper {
+impl Manager {
     async fn run(
         mut self,
         mut orders: mpsc::UnboundedReceiver<Order>,
@@ -213,7 +213,7 @@ impl Keeper {
         }
     }
 
-    /// Makes the servers those of the files.
+    /// Applies the configuration of the files.
     async fn load(&mut self) {
         let (files, environment) = (
             self.setup.files.clone(),
@@ -294,7 +294,7 @@ impl Keeper {
                     self.act(&name, ServerAction::Restart);
                 }
                 Err(error) => {
-                    let text = format!("no sign-in to the MCP server `{name}`: {error}");
+                    let text = format!("cannot sign in to the MCP server `{name}`: {error}");
                     self.notice(Severity::Error, text);
                 }
             },
@@ -310,9 +310,9 @@ impl Keeper {
                 .map(|entry| entry.info.name.as_str())
                 .collect();
             let text = match names.as_slice() {
-                [] => format!("there is no MCP server `{name}`: none is configured"),
+                [] => format!("unknown MCP server `{name}`: no server is configured"),
                 names => format!(
-                    "there is no MCP server `{name}`: there are {}",
+                    "unknown MCP server `{name}`; expected one of {}",
                     names.join(", ")
                 ),
             };
@@ -333,7 +333,7 @@ impl Keeper {
                         ),
                         Ok(false) => (
                             Severity::Warning,
-                            format!("nothing is stored for the MCP server `{}`", config.name),
+                            format!("there is no sign-in to the MCP server `{}`", config.name),
                         ),
                         Err(error) => (Severity::Error, error),
                     };
@@ -344,7 +344,7 @@ impl Keeper {
         }
     }
 
-    /// Signs in beside everything else: the person is asked to go to the address, and comes back by it.
+    /// Signs in without blocking the task: the user opens the URL, and the browser is redirected back.
     fn log_in(&self, entry: &Entry) {
         let (logins, config) = (self.setup.logins.clone(), Arc::clone(&entry.config));
         let (questions, orders) = (self.setup.questions.clone(), self.orders.clone());
@@ -352,7 +352,7 @@ impl Keeper {
             let outcome = tokio::time::timeout(LOGIN_TIME, sign_in(&logins, &config, &questions));
             let outcome = outcome
                 .await
-                .unwrap_or_else(|_| Err("nobody came back".to_owned()));
+                .unwrap_or_else(|_| Err("the sign-in was not completed in time".to_owned()));
             if let Some(orders) = orders.upgrade() {
                 let _ = orders.send(Order::SignedIn(config.name.clone(), outcome));
             }
@@ -377,7 +377,7 @@ impl Keeper {
         self.publish();
     }
 
-    /// Puts what others read in its place, and tells of what changed.
+    /// Publishes the state for other tasks, and reports changes.
     fn publish(&mut self) {
         let tools: ToolSet = self.entries.iter().flat_map(Entry::offered).collect();
         let changed = {
@@ -450,7 +450,7 @@ async fn sign_in(
     let question = Question {
         id: String::new(),
         origin: format!("the MCP server `{}`", config.name),
-        title: "Sign in with a browser; this closes by itself when it is done".to_owned(),
+        title: "Sign in with a browser; this dialog closes when you are done".to_owned(),
         subject: None,
         kind: QuestionKind::Visit {
             url: login.url().to_owned(),
@@ -462,9 +462,9 @@ async fn sign_in(
     tokio::select! {
         outcome = &mut finish => outcome,
         answer = questions.ask(question, &cancel) => match answer {
-            // The person has gone there: the browser comes back.
+            // The user opened the URL: wait for the redirect.
             Answer::Yes => finish.await,
-            _ => Err("the sign-in was given up".to_owned()),
+            _ => Err("the sign-in was cancelled".to_owned()),
         },
     }
 }

@@ -1,6 +1,6 @@
-//! What a person writes of servers in a prompt: `@server:uri` brings a resource along as an attachment,
-//! `/mcp__server__prompt arguments` becomes the text of the server's prompt. Both happen when the prompt
-//! enters the conversation, whichever mode it came from.
+//! References to servers in a prompt: `@server:uri` attaches a resource, and `/mcp__server__prompt arguments`
+//! inserts the text of the server's prompt. Both are resolved when the prompt enters the conversation, in
+//! every mode.
 
 use std::sync::{Arc, PoisonError};
 
@@ -20,20 +20,20 @@ use osier_llm::ContentBlock;
 use osier_tools::Workspace;
 use osier_tools::image;
 
-/// Bytes of text one resource may bring along.
+/// Maximum bytes of text of a resource.
 const TEXT_LIMIT: usize = 1024 * 1024;
 
-/// How a prompt of a server is called: `/mcp__git__review`.
+/// Prefix of prompt commands: `/mcp__git__review`.
 pub const PROMPT_PREFIX: &str = "/mcp__";
 
-/// Resolves mentions.
+/// Resolves references.
 #[derive(Debug)]
 pub struct Mentions {
     shared: Arc<Shared>,
     workspace: Arc<Workspace>,
 }
 
-/// What is written for the prompt `prompt` of `server`.
+/// The command for the prompt `prompt` of `server`.
 pub fn prompt_command(server: &str, prompt: &str) -> String {
     format!("{PROMPT_PREFIX}{server}__{prompt}")
 }
@@ -61,7 +61,7 @@ impl Mentions {
         for (server, uri) in mentions(&message.text, &known) {
             let resource = self.read(server, &uri).await;
             let resource = resource.map_err(|error| StopRun {
-                message: format!("`@{}:{uri}` cannot be read: {error}", server.info.name),
+                message: format!("cannot read `@{}:{uri}`: {error}", server.info.name),
             })?;
             message.attachments.extend(resource);
         }
@@ -76,7 +76,7 @@ impl Mentions {
         };
         let Some((server, prompt)) = prompt_of(known, command) else {
             return Err(stop(format!(
-                "no MCP server has the prompt `{command}`: `/mcp` shows what there is"
+                "no MCP server has the prompt `{command}`: list the prompts with `/mcp`"
             )));
         };
         let arguments = arguments(prompt, rest).map_err(stop)?;
@@ -109,7 +109,7 @@ impl Mentions {
     }
 }
 
-/// The prompt that is called `command`, and whose it is.
+/// The prompt of the command `command`, and its server.
 fn prompt_of<'a>(known: &'a [Known], command: &str) -> Option<(&'a Known, &'a PromptInfo)> {
     for server in known {
         let mut prompts = server.info.prompts.iter();
@@ -185,11 +185,11 @@ fn attachment(contents: ResourceContents) -> Result<Attachment, String> {
                 fitted.mime_type.to_owned(),
             ))
         }
-        _ => Err("it is of a kind that is not known".to_owned()),
+        _ => Err("its type is not supported".to_owned()),
     }
 }
 
-/// The mentions of resources of `known` servers in `text`, each once.
+/// The resources of `known` servers that `text` mentions, each once.
 fn mentions<'a>(text: &str, known: &'a [Known]) -> Vec<(&'a Known, String)> {
     let mut found: Vec<(&Known, String)> = Vec::new();
     for word in text.split_whitespace() {
@@ -212,7 +212,7 @@ fn mentions<'a>(text: &str, known: &'a [Known]) -> Vec<(&'a Known, String)> {
     found
 }
 
-/// `uri` without the full stop or comma of the sentence it stands in, unless it is listed so.
+/// `uri` without the punctuation of the sentence, unless the server lists it with it.
 fn resource_uri(info: &ServerInfo, uri: &str) -> String {
     let listed = info.resources.iter().any(|resource| resource.uri == uri);
     let uri = if listed {
@@ -223,7 +223,7 @@ fn resource_uri(info: &ServerInfo, uri: &str) -> String {
     uri.to_owned()
 }
 
-/// The arguments of a prompt as typed: `name=value`, or values in order, the last taking the rest.
+/// The arguments of a prompt as typed: `name=value`, or values in order; the last takes the rest.
 fn arguments(prompt: &PromptInfo, typed: &str) -> Result<JsonObject, String> {
     let mut arguments = JsonObject::new();
     let mut words = words(typed).into_iter().peekable();
@@ -273,7 +273,7 @@ fn arguments(prompt: &PromptInfo, typed: &str) -> Result<JsonObject, String> {
     }
 }
 
-/// Words, kept together by quotes.
+/// Splits into words; quotes group words.
 fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let (mut word, mut quote, mut open) = (String::new(), None, false);

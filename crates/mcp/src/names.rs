@@ -1,11 +1,11 @@
-//! What a server's tool is called here: `server__tool`, in the letters every model API takes, at most 64
+//! The full name of a server's tool: `server__tool`, in characters that every model API accepts, at most 64
 //! of them, and the same in every session.
 
-/// Longest name that every model API takes.
+/// Maximum length of a name that every model API accepts.
 const LIMIT: usize = 64;
 
-/// The name of `tool` of `server`. A name that had to be changed or cut ends in a sum of both, so that
-/// two different tools keep two different names.
+/// The name of `tool` of `server`. A name that was changed or cut ends in a hash of both, so that different
+/// tools have different names.
 pub fn tool_name(server: &str, tool: &str) -> String {
     let plain = format!("{}__{}", plain(server), plain(tool));
     let is_clear = !server.contains("__") && plain == format!("{server}__{tool}");
@@ -17,7 +17,7 @@ pub fn tool_name(server: &str, tool: &str) -> String {
     format!("{kept}_{sum:08x}")
 }
 
-/// Letters, digits, `_` and `-`; everything else becomes `_`.
+/// Letters, digits, `_` and `-`; all other characters become `_`.
 fn plain(text: &str) -> String {
     let allowed = |char: char| char.is_ascii_alphanumeric() || matches!(char, '_' | '-');
     let plain = text
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_fit_every_api_and_stay_apart() {
+    fn names_are_valid_for_every_api_and_unique() {
         assert_eq!(tool_name("git", "git_log"), "git__git_log");
         let odd = tool_name("my.server", "get/one");
         assert_eq!(odd, "my_server__get_one_1ab688e4");

@@ -1,5 +1,5 @@
-//! What a server's tool gave, as a model and the interface get it: texts bounded, images made to fit,
-//! everything else kept in a file that is named.
+//! The result of a server's tool, for the model and the interface: texts are limited, images are resized, and
+//! everything else is stored in a file.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -12,12 +12,12 @@ use osier_llm::ContentBlock;
 use osier_tools::Workspace;
 use osier_tools::image;
 
-/// Images of one result that a model gets.
+/// Maximum number of images per result.
 const IMAGE_LIMIT: usize = 10;
-/// Bytes of structured content that the interface keeps.
+/// Maximum bytes of structured content for the interface.
 const STRUCTURED_LIMIT: usize = 64 * 1024;
 
-/// Texts and images of a server, in their order.
+/// The texts and images of a server, in order.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
     pub text: String,
@@ -43,7 +43,7 @@ impl Parts {
                 let kind = kind.unwrap_or_default();
                 self.say(&format!("[resource `{}`: {}{kind}]", link.name, link.uri));
             }
-            _ => self.say("[content of a kind that is not known]"),
+            _ => self.say("[content of an unsupported type]"),
         }
     }
 
@@ -86,10 +86,10 @@ impl Parts {
         let size = bytes.len();
         match osier_tools::keep(workspace, &bytes).await {
             Ok(path) => self.say(&format!(
-                "[{kind}, {size} bytes: kept in {}]",
+                "[{kind}, {size} bytes: stored in {}]",
                 path.display()
             )),
-            Err(error) => self.say(&format!("[{kind}, {size} bytes: not kept: {error}]")),
+            Err(error) => self.say(&format!("[{kind}, {size} bytes: not stored: {error}]")),
         }
     }
 }
@@ -104,7 +104,7 @@ pub(super) async fn output(
     for block in result.content {
         parts.add(block, workspace).await;
     }
-    // A server gives the same as text; one that does not is still understood.
+    // Servers send the same content as text; this handles those that do not.
     if let Some(structured) = &result.structured_content
         && parts.text.is_empty()
     {
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn texts_links_and_structured_content_are_told() {
+    async fn texts_links_and_structured_content_are_reported() {
         let output = shown(json!({"content": [
             {"type": "text", "text": "one"},
             {"type": "resource_link", "uri": "a://b", "name": "b", "mimeType": "text/plain"},
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn long_texts_and_other_data_are_kept_in_files() {
+    async fn long_texts_and_other_data_are_stored_in_files() {
         let workspace = Workspace::new("/");
         let long = "line\n".repeat(100_000);
         let result = serde_json::from_value(json!({"content": [{"type": "text", "text": long}]}));
@@ -197,7 +197,7 @@ mod tests {
             .await;
         let path = parts
             .text
-            .split("kept in ")
+            .split("stored in ")
             .nth(1)
             .unwrap()
             .trim_end_matches(']');

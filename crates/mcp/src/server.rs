@@ -1,5 +1,5 @@
-//! The life of one server: started, listed, watched, started again when it dies, less and less eagerly.
-//! One task owns it; what others see of it is published.
+//! The lifecycle of a server: start, list, watch, and restart with increasing delays. One task owns it and
+//! publishes its state.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use super::status::ServerState;
 use super::tools::{Link, ServerTool};
 use osier_tools::Workspace;
 
-/// Waits between one end and the next start; after the last the server is left alone.
+/// Delays before a restart; after the last, the server is not restarted.
 const BACK_OFF: [Duration; 5] = [
     Duration::from_secs(1),
     Duration::from_secs(2),
@@ -29,25 +29,25 @@ const BACK_OFF: [Duration; 5] = [
     Duration::from_secs(15),
     Duration::from_mins(1),
 ];
-/// A server that lived this long starts anew with the shortest wait.
+/// A server that ran this long restarts with the shortest delay.
 const STABLE: Duration = Duration::from_mins(2);
-/// Pages of one list that are read.
+/// Maximum pages of a list.
 const PAGE_LIMIT: usize = 200;
-/// Time the end of a server may take.
+/// Time for a server to end.
 const END_TIME: Duration = Duration::from_secs(5);
-/// Notices of changes in this time are one.
+/// Change notifications within this time are combined.
 const SETTLE: Duration = Duration::from_millis(100);
 
-/// What its owner tells the task.
+/// Commands of the owner.
 #[derive(Debug)]
 pub(super) enum Command {
     Start,
     Stop,
-    /// Ends for good; answered when the process is gone.
+    /// Ends the server permanently; answered when the process is gone.
     End(oneshot::Sender<()>),
 }
 
-/// What the task tells its owner.
+/// Events for the owner.
 #[derive(Debug)]
 pub(super) enum Said {
     State {
@@ -57,7 +57,7 @@ pub(super) enum Said {
     Lists(Box<Lists>),
 }
 
-/// Everything the task needs.
+/// The inputs of the task.
 #[derive(Debug)]
 pub(super) struct ServerTask {
     pub config: Arc<ServerConfig>,
@@ -72,13 +72,13 @@ pub(super) struct ServerTask {
     pub said: mpsc::UnboundedSender<(String, Said)>,
 }
 
-/// Why a phase of the server's life is over.
+/// Why a phase of the lifecycle ended.
 enum Ended {
-    /// By itself, or it never began.
+    /// The connection was lost, or never established.
     Lost(ConnectError),
     Told(Command),
-    /// Its owner is gone.
-    Alone,
+    /// The owner is gone.
+    Orphaned,
 }
 
 impl ServerTask {
@@ -120,12 +120,12 @@ impl ServerTask {
                     let _ = done.send(());
                     return;
                 }
-                Ended::Alone => return,
+                Ended::Orphaned => return,
             }
         }
     }
 
-    /// Waits before the next start, or for the word to start.
+    /// Waits for the next start, or for a command.
     async fn rest(&mut self, error: &ConnectError, attempts: &mut usize) -> Ended {
         let message = error.to_string();
         self.client.log.line("osier", &message);
@@ -146,7 +146,7 @@ impl ServerTask {
             }
         };
         tokio::select! {
-            command = self.commands.recv() => command.map_or(Ended::Alone, Ended::Told),
+            command = self.commands.recv() => command.map_or(Ended::Orphaned, Ended::Told),
             () = over => Ended::Lost(ConnectError::Failed(message)),
         }
     }
@@ -161,7 +161,7 @@ impl ServerTask {
         let _ = self.said.send((self.config.name.clone(), said));
     }
 
-    /// From one start to the next end.
+    /// From a start to the next end.
     async fn live(&mut self) -> Ended {
         self.down(ServerState::Starting, None, "it is starting");
         let (config, client) = (Arc::clone(&self.config), self.client.clone());
@@ -169,7 +169,7 @@ impl ServerTask {
         let connected = tokio::select! {
             connected = connect(&config, &client, (&logins, trace)) => connected,
             command = self.commands.recv() => {
-                return command.map_or(Ended::Alone, Ended::Told);
+                return command.map_or(Ended::Orphaned, Ended::Told);
             }
         };
         let service = match connected {
@@ -183,13 +183,13 @@ impl ServerTask {
         let ended = self.serve(&connection, over.as_mut()).await;
         if !matches!(ended, Ended::Lost(_)) {
             stop.cancel();
-            // A process that does not go is killed when its handle is dropped.
+            // Dropping the handle kills a process that does not exit.
             let _ = tokio::time::timeout(END_TIME, over).await;
         }
         ended
     }
 
-    /// While the connection lasts.
+    /// Handles events while the connection is open.
     async fn serve(
         &mut self,
         connection: &Connection,
@@ -198,7 +198,7 @@ impl ServerTask {
         >,
     ) -> Ended {
         let lost = || Ended::Lost(ConnectError::Failed("it ended".to_owned()));
-        // What was refused to the connection before is settled by this one.
+        // Earlier denials do not apply to this connection.
         while self.refusals.try_recv().is_ok() {}
         let listing = self.list(connection, None);
         tokio::select! {
@@ -213,7 +213,7 @@ impl ServerTask {
                     if let Some(header) = challenge(&error) {
                         return self.refused(header);
                     }
-                    let message = format!("its tools cannot be listed: {error}");
+                    let message = format!("cannot list its tools: {error}");
                     return Ended::Lost(ConnectError::Failed(message));
                 }
             },
@@ -225,7 +225,7 @@ impl ServerTask {
             tokio::select! {
                 _ = &mut over => return lost(),
                 command = self.commands.recv() => {
-                    return command.map_or(Ended::Alone, Ended::Told);
+                    return command.map_or(Ended::Orphaned, Ended::Told);
                 }
                 Some(header) = self.refusals.recv() => return self.refused(&header),
                 Some(changed) = self.changed.recv() => {
@@ -247,7 +247,7 @@ impl ServerTask {
         }
     }
 
-    /// Keeps what the server said of the sign-in it wants.
+    /// Stores the challenge for a sign-in.
     fn refused(&self, header: &str) -> Ended {
         if let Launch::Url { url, .. } = &self.config.launch {
             self.logins.challenged(url, header);
@@ -255,7 +255,7 @@ impl ServerTask {
         Ended::Lost(ConnectError::Login)
     }
 
-    /// What the server has; only what changed, when that is known.
+    /// Lists what the server offers; only `changed`, if set.
     async fn list(
         &self,
         connection: &Connection,
@@ -272,7 +272,7 @@ impl ServerTask {
             let named = info.server_info.as_ref();
             lists.version = named.map(|named| format!("{} {}", named.name, named.version));
         }
-        // Some have tools and do not say so.
+        // Some servers have tools, but do not declare the capability.
         let says_nothing = capabilities.resources.is_none() && capabilities.prompts.is_none();
         if wanted(Changed::Tools) && (capabilities.tools.is_some() || says_nothing) {
             lists.tools = Some(self.tools(peer).await?);
@@ -310,7 +310,7 @@ impl ServerTask {
     }
 }
 
-/// Asks a server of 2026 to tell of changes; older ones do by themselves.
+/// Subscribes to changes of a 2026 server; older servers send them without a request.
 async fn subscribe(connection: Connection, client: Client, stop: CancellationToken) {
     let Some(info) = connection.info() else {
         return;

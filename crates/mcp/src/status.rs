@@ -1,37 +1,37 @@
-//! What the interface shows of servers.
+//! The state of servers, for the interface.
 
 use serde::{Deserialize, Serialize};
 
-/// One server.
+/// The state of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ServerInfo {
     pub name: String,
     pub state: ServerState,
-    /// The command or the address, as the file has it.
+    /// The command or URL as written in the file.
     pub shown: String,
-    /// The file that names it.
+    /// The file that configures it.
     pub file: String,
-    /// It is reached over HTTP.
+    /// The server is reached over HTTP.
     pub remote: bool,
-    /// Why it is not there, or what went wrong last.
+    /// Why the server is unavailable, or the last error.
     pub error: Option<String>,
-    /// Where what it writes is kept.
+    /// The path of its log.
     pub log: String,
-    /// Name and version, as the server gives them.
+    /// Name and version that the server reports.
     pub version: Option<String>,
-    /// Version of the protocol that is spoken.
+    /// Version of the protocol.
     pub protocol: Option<String>,
-    /// Names of the tools it offers here, as a model calls them.
+    /// Full names of the offered tools.
     pub tools: Vec<String>,
-    /// Tools it has that are not offered.
+    /// Number of tools that are not offered.
     pub hidden_tools: usize,
     pub resources: Vec<ResourceInfo>,
     pub prompts: Vec<PromptInfo>,
 }
 
-/// Where a server is in its life.
+/// The lifecycle state of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(
@@ -40,17 +40,17 @@ pub struct ServerInfo {
     rename_all_fields = "camelCase"
 )]
 pub enum ServerState {
-    /// Not to be started.
+    /// Disabled in the configuration or for the session.
     Disabled,
     Starting,
     Ready,
-    /// It ended, and is started again after `delay_ms`.
+    /// The server ended and restarts after `delay_ms`.
     Waiting {
         delay_ms: u64,
     },
-    /// It wants a sign-in first.
+    /// The server requires a sign-in.
     NeedsLogin,
-    /// It is not tried again by itself.
+    /// The server is not restarted automatically.
     Failed,
 }
 
@@ -67,13 +67,13 @@ impl ServerState {
         }
     }
 
-    /// Whether it will not change by itself soon.
+    /// Whether the state does not change soon on its own.
     pub fn is_settled(self) -> bool {
         !matches!(self, Self::Starting)
     }
 }
 
-/// Something to read.
+/// A resource that can be attached.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -83,7 +83,7 @@ pub struct ResourceInfo {
     pub description: String,
 }
 
-/// A prompt to fill in.
+/// A prompt template.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -93,7 +93,7 @@ pub struct PromptInfo {
     pub arguments: Vec<PromptArgumentInfo>,
 }
 
-/// One argument of a prompt.
+/// An argument of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -103,7 +103,7 @@ pub struct PromptArgumentInfo {
     pub required: bool,
 }
 
-/// What a person can do with a server.
+/// An action on a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -113,8 +113,8 @@ pub enum ServerAction {
     Enable,
     /// For this session.
     Disable,
-    /// Signs in with a browser.
+    /// Sign in with a browser.
     Login,
-    /// Forgets the sign-in.
+    /// Delete the sign-in.
     Logout,
 }

@@ -1,6 +1,6 @@
-//! Messages over the standard streams of a child, one a line. A line that is no message is kept in the
-//! log and passed over; a line that is too long is answered as an error of the request it answers, so
-//! that its caller need not wait, and is never held in memory.
+//! Messages over the standard streams of a child process, one per line. A line that is not a message goes to
+//! the log. A line that is too long is discarded and becomes an error for the request that it answers, so
+//! that the caller does not wait.
 
 use std::io;
 use std::sync::Arc;
@@ -15,12 +15,12 @@ use tokio::sync::Mutex;
 use super::log::ServerLog;
 use osier_base::process::{Invocation, Piped, Pipes, spawn_piped};
 
-/// Longest message that is taken.
+/// Maximum length of a message.
 const MESSAGE_LIMIT: usize = 32 * 1024 * 1024;
-/// Bytes of the start and of the end of a longer one that are looked at for its id.
+/// Bytes at the start and the end of a longer message that are searched for its id.
 const EDGE: usize = 256;
 
-/// A child that is spoken to.
+/// A connection to a child process.
 #[derive(Debug)]
 pub(super) struct StdioTransport {
     child: Option<Piped>,
@@ -52,7 +52,7 @@ impl StdioTransport {
         })
     }
 
-    /// A line as a message.
+    /// Parses a line as a message.
     fn read(&self, line: Line) -> Option<RxJsonRpcMessage<RoleClient>> {
         let bytes = match line {
             Line::Whole(bytes) => bytes,
@@ -74,7 +74,7 @@ impl StdioTransport {
         }
         let message = serde_json::from_str(&text).ok();
         if message.is_none() {
-            self.log.line("stdout, which is no message", &text);
+            self.log.line("stdout, not a message", &text);
         }
         message
     }
@@ -113,7 +113,7 @@ impl Transport<RoleClient> for StdioTransport {
     }
 
     async fn close(&mut self) -> io::Result<()> {
-        // A write that hangs must not keep the child alive.
+        // A blocked write must not keep the child process alive.
         if let Ok(mut stdin) = self.stdin.try_lock() {
             stdin.take();
         }
@@ -140,7 +140,7 @@ async fn keep_errors(stderr: ChildStderr, log: Arc<ServerLog>) {
     }
 }
 
-/// One line of output.
+/// A line of output.
 #[derive(Debug)]
 enum Line {
     Whole(Vec<u8>),
@@ -150,12 +150,12 @@ enum Line {
     },
 }
 
-/// Lines of bounded length. Nothing is lost when `next` is dropped half-way.
+/// Reads lines of limited length. Cancelling `next` loses nothing.
 #[derive(Debug)]
 struct LineReader<R = ChildStdout> {
     input: BufReader<R>,
     line: Vec<u8>,
-    /// Length of a line that is too long, once it is; `line` holds its edges.
+    /// The length of a line that is too long; `line` contains its edges.
     skipped: Option<usize>,
 }
 
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_line_that_is_too_long_is_told_by_its_id() {
+    async fn a_too_long_line_is_identified_by_its_id() {
         let filling = "x".repeat(MESSAGE_LIMIT);
         let first = format!("{{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":\"{filling}\"}}");
         let last = format!("{{\"result\":\"{filling}\",\"jsonrpc\":\"2.0\",\"id\": 8}}");

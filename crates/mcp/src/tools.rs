@@ -16,14 +16,14 @@ use osier_base::text;
 use osier_llm::ToolSpec;
 use osier_tools::Workspace;
 
-/// Tools of one server that are offered unless the person has chosen them by name.
+/// Maximum number of tools per server, unless the user selected tools by name.
 pub(super) const TOOL_LIMIT: usize = 128;
-/// Bytes of a description.
+/// Maximum bytes of a description.
 const DESCRIPTION_LIMIT: usize = 4096;
-/// Bytes of an argument schema.
+/// Maximum bytes of an argument schema.
 const SCHEMA_LIMIT: usize = 32 * 1024;
 
-/// The way from a tool to its server: the connection while there is one, else why there is none.
+/// The connection of a tool's server, or why there is none.
 #[derive(Debug)]
 pub(super) struct Link(Mutex<Result<Connection, String>>);
 
@@ -44,18 +44,18 @@ impl Link {
     }
 }
 
-/// One tool.
+/// A tool of a server.
 #[derive(Debug)]
 pub(super) struct ServerTool {
     spec: ToolSpec,
     pub server: String,
-    /// As the server calls it.
+    /// The server's name for it.
     pub tool: String,
     hints: ToolHints,
     timeout: Duration,
     link: Arc<Link>,
     workspace: Arc<Workspace>,
-    /// What was left out of its definition.
+    /// The parts of its definition that were omitted.
     pub cut: Option<&'static str>,
 }
 
@@ -72,7 +72,7 @@ impl ServerTool {
         let description = text::head_bytes(&description, DESCRIPTION_LIMIT).to_owned();
         let mut parameters = Value::Object((*listed.input_schema).clone());
         if size(&parameters) > SCHEMA_LIMIT {
-            cut = Some("what its schema explains");
+            cut = Some("the descriptions in its schema");
             strip(&mut parameters);
         }
         if size(&parameters) > SCHEMA_LIMIT {
@@ -109,7 +109,7 @@ impl ServerTool {
             Ok(connection) => connection,
             Err(message) => {
                 let text = format!(
-                    "The MCP server `{server}` is not there: {message}. Go on without it, or try again later."
+                    "The MCP server `{server}` is unavailable: {message}. Continue without it, or try again later."
                 );
                 return ToolOutput::failed(ToolStatus::ConnectionError { server, message }, text);
             }
@@ -138,17 +138,17 @@ fn failure(server: String, error: &CallError) -> ToolOutput {
         CallError::Cancelled => (ToolStatus::Aborted, "interrupted".to_owned()),
         CallError::Late { after } => {
             let timeout_ms = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
-            let text = format!("The MCP server `{server}` gave {message}.");
+            let text = format!("The MCP server `{server}` failed: {message}.");
             (ToolStatus::Timeout { timeout_ms }, text)
         }
         CallError::Closed(_) => {
             let text = format!(
-                "The MCP server `{server}` was lost during the call: {message}. It is started again; whether the call had an effect is not known."
+                "The connection to the MCP server `{server}` was lost during the call: {message}. It is being restarted; the call may or may not have had an effect."
             );
             (ToolStatus::ConnectionError { server, message }, text)
         }
         CallError::Server(_) => {
-            let text = format!("The MCP server `{server}` answered with an error: {message}");
+            let text = format!("The MCP server `{server}` returned an error: {message}");
             (ToolStatus::McpServerError { server, message }, text)
         }
     };
@@ -180,7 +180,7 @@ fn size(schema: &Value) -> usize {
     serde_json::to_string(schema).map_or(usize::MAX, |json| json.len())
 }
 
-/// Takes away what a schema only explains.
+/// Removes the parts of a schema that are only documentation.
 fn strip(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_huge_schema_loses_what_explains_and_then_all() {
+    fn a_huge_schema_loses_descriptions_and_then_everything() {
         let field = |length: usize| json!({"type": "string", "description": "x".repeat(length)});
         let explained = tool(json!({"name": "a", "inputSchema": {
             "type": "object", "properties": {"description": field(100_000)}
@@ -241,7 +241,7 @@ mod tests {
             explained.spec().parameters,
             json!({"type": "object", "properties": {"description": {"type": "string"}}})
         );
-        assert_eq!(explained.cut, Some("what its schema explains"));
+        assert_eq!(explained.cut, Some("the descriptions in its schema"));
         let names: serde_json::Map<String, Value> = (0..5000)
             .map(|place| (format!("f{place}"), field(1)))
             .collect();
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_call_of_a_server_that_is_not_there_ends_at_once() {
+    async fn a_call_of_an_unavailable_server_fails_immediately() {
         let tool = tool(json!({"name": "a", "inputSchema": {"type": "object"}}));
         let cx = ToolContext {
             call_id: String::new(),

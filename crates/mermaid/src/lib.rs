@@ -1,5 +1,9 @@
-//! Mermaid as text: a flowchart as a tree of arrows, a sequence as lifelines. What holds anything else, or
-//! does not fit, stays the code it is.
+//! Mermaid diagrams as text: a flowchart as a tree of arrows, a sequence diagram with lifelines. Unsupported
+//! diagrams, and diagrams that do not fit the width, stay source code.
+//!
+//! Start at [`diagram`].
+//!
+//! The crate does not know Markdown or the screen.
 
 mod flow;
 mod sequence;

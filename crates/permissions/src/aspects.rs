@@ -1,4 +1,4 @@
-//! What a call does, in the terms that rules speak of: the commands it runs, the files it touches.
+//! What a call does, in the terms of the rules: the commands it runs and the files it touches.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use super::rule::{Rule, literal};
 use super::shell::{self, Part, Word, is_assignment, is_unclear};
 use osier_base::path;
 
-/// Programs that run what is named in their arguments.
+/// Programs that run a command given in their arguments.
 const WRAPPERS: &[&str] = &[
     "sudo",
     "doas",
@@ -47,18 +47,18 @@ const WRAPPERS: &[&str] = &[
 ];
 /// Programs that run the text of an argument as a command.
 const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "fish", "eval", "su"];
-/// Files that take everything and keep nothing.
+/// Files that accept any output and store nothing.
 const SINKS: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
-/// Shells inside shells that are followed.
+/// Depth up to which nested shells are parsed.
 const DEPTH: usize = 4;
 
-/// A call as rules see it.
+/// What a call does, for the rules.
 #[derive(Debug, Default)]
 pub(super) struct Aspects {
     pub list: Vec<Aspect>,
-    /// What it does is not surely known.
+    /// The call could not be fully parsed.
     pub unclear: bool,
-    /// The whole command, for `bash`.
+    /// The complete command line, for `bash`.
     pub command: Option<String>,
 }
 
@@ -71,14 +71,14 @@ pub(super) struct Aspect {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum What {
-    /// Its text, and others that would do the same.
+    /// The text, and equivalent texts.
     Text(String, Vec<String>),
-    /// As it was written, and the file that is really meant.
+    /// The path as given, and the path after symbolic links are resolved.
     File(PathBuf, PathBuf),
 }
 
 impl Aspect {
-    /// Whether `rule`, which allows, covers it.
+    /// Whether the allow rule `rule` covers it.
     pub(super) fn is_covered(&self, rule: &Rule, cwd: &Path) -> bool {
         if !rule.is_about(&self.tool) {
             return false;
@@ -89,7 +89,7 @@ impl Aspect {
         }
     }
 
-    /// Whether `rule`, which denies or asks, touches it.
+    /// Whether the deny or ask rule `rule` applies to it.
     pub(super) fn is_touched(&self, rule: &Rule, cwd: &Path) -> bool {
         if self.is_covered(rule, cwd) {
             return true;
@@ -162,7 +162,7 @@ impl Aspects {
         }
     }
 
-    /// Rules that "always" could remember for the call of `tool`, the narrowest first.
+    /// Rules that the user can save for the call of `tool`, the narrowest first.
     pub(super) fn patterns(&self, tool: &str, cwd: &Path) -> Vec<String> {
         let mut patterns = Vec::new();
         if let Some(command) = &self.command {
@@ -180,7 +180,7 @@ impl Aspects {
                 let words: Vec<&str> = text.split(' ').collect();
                 for count in (1..words.len().min(3)).rev() {
                     let start = words[..count].join(" ");
-                    // A prefix of an option or of a path says little.
+                    // A prefix that ends in an option or a path is too specific to be useful.
                     if !words[count - 1].starts_with('-') && !words[count - 1].contains('/') {
                         patterns.push(format!("bash({} *)", literal(&start)));
                     }
@@ -216,8 +216,8 @@ fn join(words: &[Word]) -> String {
     texts.join(" ")
 }
 
-/// Other texts that say what `words` run: without assignments, folders and wrappers, and what a shell in
-/// a shell would run. `None` when that is not surely known.
+/// Equivalent texts of `words`: without assignments, directories and wrappers, and the commands of a nested
+/// shell. `None` when they cannot be determined.
 fn hidden(words: &[Word], depth: usize, others: &mut Vec<String>) -> Option<()> {
     let start = words.iter().position(|word| !is_assignment(&word.text));
     let Some(words) = start.map(|start| &words[start..]) else {
@@ -234,7 +234,7 @@ fn hidden(words: &[Word], depth: usize, others: &mut Vec<String>) -> Option<()> 
         return None;
     }
     if SHELLS.contains(&name) {
-        // Which word is the command depends on the options: each may be.
+        // The position of the command depends on the options, so every argument is a candidate.
         let whole = (name == "eval").then(|| join(&words[1..]));
         let scripts = words[1..]
             .iter()
@@ -254,7 +254,7 @@ fn hidden(words: &[Word], depth: usize, others: &mut Vec<String>) -> Option<()> 
     if WRAPPERS.contains(&name) {
         for place in 1..words.len() {
             let rest = &words[place..];
-            // An option cannot be what runs.
+            // An option cannot be a command.
             if !rest[0].text.starts_with('-') && !is_assignment(&rest[0].text) {
                 hidden_name(rest, depth, others)?;
             }
@@ -263,7 +263,7 @@ fn hidden(words: &[Word], depth: usize, others: &mut Vec<String>) -> Option<()> 
     Some(())
 }
 
-/// `hidden` for what a wrapper may run: an argument with a glob is most likely no command.
+/// `hidden` for the argument of a wrapper. An argument with a glob is most likely no command.
 fn hidden_name(words: &[Word], depth: usize, others: &mut Vec<String>) -> Option<()> {
     let head = &words[0];
     if head.dynamic {

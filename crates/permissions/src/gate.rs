@@ -1,5 +1,5 @@
-//! Asks the rules before every call, and a person where they say so. Stands behind everything that may
-//! change a call's arguments, so that what was allowed is what runs.
+//! Checks every call against the rules and asks the user where they require it. Runs after every interceptor
+//! that can change the arguments, so that the checked call is the one that runs.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -16,28 +16,28 @@ use osier_llm::{ContentBlock, ToolCall};
 use osier_protocol::questions::{Answer, Grant, Question, QuestionKind, Questions};
 use osier_tools::Workspace;
 
-/// Most of a changed call that is told with its result.
-const TOLD_LIMIT: usize = 4 * 1024;
+/// Bytes of an edited call that its result shows.
+const SHOWN_LIMIT: usize = 4 * 1024;
 
-/// The interceptor.
+/// The interceptor that checks calls.
 #[derive(Debug)]
 pub struct Gate {
     permissions: Arc<Permissions>,
     questions: Questions,
     workspace: Arc<Workspace>,
-    /// Somebody is there to be asked.
-    answered: bool,
-    /// What hooks thought of calls that are about to be decided, by their id.
+    /// A client can answer questions.
+    interactive: bool,
+    /// Hints of hooks for calls without a decision yet, by call id.
     hints: Arc<Hints>,
-    /// Asked before the person is.
+    /// Consulted before the user.
     advisor: Option<Arc<dyn Advisor>>,
-    /// Calls that the person changed, by their id, until they have run.
+    /// Ids of calls that the user edited and that have not run yet.
     changed: Mutex<HashSet<String>>,
 }
 
-/// Somebody who may answer in the person's place: hooks.
+/// Answers permission questions instead of the user: hooks.
 pub trait Advisor: fmt::Debug + Send + Sync {
-    /// The answer, if there is one. `patterns` are the rules that could be remembered.
+    /// The answer, or `None` to ask the user. `patterns` are the rules that can be saved.
     fn advise<'a>(
         &'a self,
         call: &'a ToolCall,
@@ -46,16 +46,16 @@ pub trait Advisor: fmt::Debug + Send + Sync {
     ) -> BoxFuture<'a, Option<Advised>>;
 }
 
-/// An answer in the person's place.
+/// An answer that replaces the user's.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Advised {
-    /// Once; with other arguments when there are any.
+    /// Allow once, with changed arguments if there are any.
     Allow(Option<Value>),
-    /// The model gets the reason.
+    /// The model receives the reason.
     Deny(String),
 }
 
-/// What hooks leave for the gate.
+/// Hints that hooks set for the gate.
 #[derive(Debug, Default)]
 pub struct Hints(Mutex<HashMap<String, Hint>>);
 
@@ -76,27 +76,27 @@ impl Gate {
         permissions: Arc<Permissions>,
         questions: Questions,
         workspace: Arc<Workspace>,
-        answered: bool,
+        interactive: bool,
     ) -> Self {
         Self {
             permissions,
             questions,
             workspace,
-            answered,
+            interactive,
             hints: Arc::default(),
             advisor: None,
             changed: Mutex::default(),
         }
     }
 
-    /// Asks `advisor` before the person.
+    /// Consults `advisor` before the user.
     #[must_use]
     pub fn advised_by(mut self, advisor: Arc<dyn Advisor>) -> Self {
         self.advisor = Some(advisor);
         self
     }
 
-    /// Where hooks leave what they think.
+    /// The hints that hooks can set.
     pub fn hints(&self) -> Arc<Hints> {
         Arc::clone(&self.hints)
     }
@@ -113,15 +113,15 @@ impl Gate {
             Verdict::Deny(reason) => ToolDecision::Deny { reason },
             Verdict::Ask { why, patterns } => match self.advised(call, &patterns, cancel).await {
                 Some(decision) => decision,
-                None if !self.answered => ToolDecision::Deny {
-                    reason: nobody(tool, &why),
+                None if !self.interactive => ToolDecision::Deny {
+                    reason: non_interactive(tool, &why),
                 },
                 None => self.ask(call, (why, patterns), cancel).await,
             },
         }
     }
 
-    /// What is decided in the person's place.
+    /// The answer of the advisor.
     async fn advised(
         &self,
         call: &ToolCall,
@@ -185,7 +185,7 @@ impl Gate {
         self.changed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a command can be kept from writing, as plan mode has to.
+    /// Whether the sandbox can prevent `tool` from writing, which plan mode requires.
     async fn confines(&self, tool: &str) -> bool {
         tool == "bash"
             && self.permissions.mode() == Mode::Plan
@@ -196,12 +196,12 @@ impl Gate {
         let deny = |reason: String| ToolDecision::Deny { reason };
         match answer {
             Answer::Allow { grant, arguments } => {
-                // What cannot be kept still holds for this session.
+                // A grant that cannot be saved still applies to this session.
                 let _ = self.permissions.grant(&grant);
                 let Some(arguments) = arguments else {
                     return ToolDecision::Allow;
                 };
-                // Deny wins, also over what a person wrote.
+                // Deny rules also apply to arguments that the user edited.
                 let confined = self.confines(&call.name).await;
                 let hint = Some(&Hint::Allow);
                 match self
@@ -223,14 +223,14 @@ impl Gate {
     }
 }
 
-fn nobody(tool: &str, why: &str) -> String {
+fn non_interactive(tool: &str, why: &str) -> String {
     let why = if why.is_empty() {
         String::new()
     } else {
         format!(" ({why})")
     };
     format!(
-        "`{tool}` needs a permission{why} and nobody is here to give it; the user can run osier with `--permissions yolo`, or allow it with a rule in `settings.toml`"
+        "`{tool}` needs permission{why}, and osier is running non-interactively; the user can run osier with `--permissions yolo`, or allow the tool with a rule in `settings.toml`"
     )
 }
 
@@ -243,7 +243,7 @@ impl Interceptor for Gate {
         self.decide(call, cancel).boxed()
     }
 
-    /// The model and the person have to know that another call was made than the one that stands there.
+    /// The call that ran differs from the one in the conversation, so the model and the user must see it.
     fn after_tool<'a>(
         &'a self,
         call: &'a ToolCall,
@@ -258,7 +258,7 @@ impl Interceptor for Gate {
     }
 }
 
-/// Says what was run in place of the model's own call.
+/// A note that shows the call that ran instead of the model's.
 fn changed_to(call: &ToolCall) -> String {
     let command = call.arguments.get("command").and_then(Value::as_str);
     let made = match command {
@@ -266,7 +266,7 @@ fn changed_to(call: &ToolCall) -> String {
         None => call.arguments.to_string(),
     };
     format!(
-        "[the user changed this call before it ran, to: {}]",
-        text::head_bytes(&made, TOLD_LIMIT)
+        "[the user edited this call before it ran: {}]",
+        text::head_bytes(&made, SHOWN_LIMIT)
     )
 }

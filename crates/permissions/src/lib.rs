@@ -1,8 +1,30 @@
-//! What may run without a person: modes, rules, and what was remembered. A rule is data; [`Permissions`]
-//! holds them for one host, [`Gate`] asks them before each call.
+//! Permissions: which tool calls run, which require a question, and which are denied; and trust in the files
+//! of a project.
 //!
-//! Deny wins over everything, also over what was remembered and in every mode. What is not surely
-//! understood is asked. Plan mode lets nothing write, whatever the rules say.
+//! Start at [`Permissions`], the mode and the rules of a session; [`Rule`], a tool and a pattern such as
+//! `bash(git *)`; and [`Gate`], the interceptor that checks every call and asks the user. [`trust`] decides
+//! whether a project can run code through its files.
+//!
+//! A deny rule overrides everything: other rules, granted permissions and the mode. A call that cannot be
+//! fully parsed requires a question. Plan mode is read-only, whatever the rules say.
+//!
+//! The crate does not know how questions are displayed, where settings come from, or how the sandbox works.
+//!
+//! ```
+//! use osier_permissions::{Mode, Permissions, RuleLists, Verdict};
+//! use serde_json::json;
+//!
+//! let allow = ["bash(git *)".to_owned()];
+//! let deny = ["bash(git push *)".to_owned()];
+//! let rules = RuleLists { allow: &allow, deny: &deny, ..RuleLists::default() };
+//! let store = "/nonexistent/permissions.json".into();
+//! let permissions = Permissions::new("/work".as_ref(), store, Mode::Ask, rules);
+//!
+//! let decide = |command| permissions.decide("bash", &json!({"command": command}), None, false);
+//! assert_eq!(decide("git status"), Verdict::Allow);
+//! assert!(matches!(decide("git status && git push origin"), Verdict::Deny(_)));
+//! assert!(matches!(decide("make"), Verdict::Ask { .. }));
+//! ```
 
 mod aspects;
 mod gate;
@@ -18,17 +40,17 @@ pub use gate::{Advised, Advisor, Gate, Hints};
 pub use policy::{Hint, Permissions, RuleInfo, RuleLists, RuleSource, Verdict};
 pub use rule::{Effect, Rule};
 
-/// How much is asked.
+/// The permission mode: what runs without a question.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// Everything runs that no rule stops.
+    /// Runs everything unless a rule denies it.
     #[default]
     Yolo,
-    /// What changes something or goes elsewhere is asked, unless a rule allows it.
+    /// Asks about every call that changes something or accesses the network, unless a rule allows it.
     Ask,
-    /// Nothing that writes runs.
+    /// Read-only: denies every call that writes.
     Plan,
 }
 
@@ -47,7 +69,7 @@ impl Mode {
         Self::ALL.into_iter().find(|mode| mode.name() == name)
     }
 
-    /// The one after it, and from the last back to the first.
+    /// The next mode; the last is followed by the first.
     #[must_use]
     pub fn next(self) -> Self {
         match self {

@@ -1,4 +1,4 @@
-//! The rules of a host and what they say of a call.
+//! The rules of a session, and the decision about a call.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,20 +13,20 @@ use super::rule::{Effect, Rule};
 use osier_base::atomic_file::WriteError;
 use osier_protocol::questions::Grant;
 
-/// Where a rule comes from.
+/// The origin of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RuleSource {
     /// `settings.toml`, of the user or of a trusted project.
     Settings,
-    /// Given for this project in a dialog.
+    /// Granted in a dialog, always for this project.
     Project,
-    /// Given until the session closes.
+    /// Granted in a dialog, for this session.
     Session,
 }
 
-/// A rule as it is listed.
+/// A rule, for lists.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -37,20 +37,20 @@ pub struct RuleInfo {
     pub source: RuleSource,
 }
 
-/// What happens to a call.
+/// The decision about a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     Allow,
-    /// The model gets the reason.
+    /// The model receives the reason.
     Deny(String),
-    /// `why` says what makes it ask; `patterns` are the rules that could be remembered.
+    /// `why` is the reason for the question; `patterns` are the rules that can be saved.
     Ask {
         why: String,
         patterns: Vec<String>,
     },
 }
 
-/// What a hook thinks of a call.
+/// A hook's opinion about a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hint {
     Allow,
@@ -65,7 +65,7 @@ pub struct RuleLists<'a> {
     pub deny: &'a [String],
 }
 
-/// Mode and rules. Shared by the host, which changes them, and the gate, which asks.
+/// The mode and the rules. The session changes them, the gate reads them.
 #[derive(Debug)]
 pub struct Permissions {
     cwd: PathBuf,
@@ -80,7 +80,7 @@ struct State {
 }
 
 impl Permissions {
-    /// The rules of the settings and of the project; `store` is the file of what was remembered.
+    /// Loads the rules of the settings and of the project; `store` is the file with the saved rules.
     pub fn new(cwd: &Path, store: PathBuf, mode: Mode, rules: RuleLists<'_>) -> Self {
         let permissions = Self {
             cwd: osier_base::path::canonical_key(cwd),
@@ -94,7 +94,7 @@ impl Permissions {
         permissions
     }
 
-    /// Takes the rules of changed settings; mode and session rules stay.
+    /// Replaces the rules of the settings; the mode and the session rules stay.
     pub fn reload(&self, rules: RuleLists<'_>) {
         let project = self.remembered.load();
         let project = project
@@ -127,7 +127,7 @@ impl Permissions {
         self.lock().mode = mode;
     }
 
-    /// Another session begins; whether there was anything to forget.
+    /// Removes the session rules, for a new session. True when there were any.
     pub fn forget_session(&self) -> bool {
         let mut state = self.lock();
         let before = state.rules.len();
@@ -145,7 +145,7 @@ impl Permissions {
         rules.collect()
     }
 
-    /// Remembers what a person granted.
+    /// Saves a permission that the user granted.
     pub fn grant(&self, grant: &Grant) -> Result<(), WriteError> {
         let (pattern, source) = match grant {
             Grant::Once => return Ok(()),
@@ -162,8 +162,8 @@ impl Permissions {
         }
     }
 
-    /// Forgets a rule that was given in a dialog; false when there is none. Those of the settings stand
-    /// in a file of the user's.
+    /// Removes a rule that was granted in a dialog; false when there is none. The user's settings file is
+    /// never changed.
     pub fn forget(&self, text: &str) -> Result<bool, WriteError> {
         let mut found = false;
         self.lock().rules.retain(|(rule, _, source)| {
@@ -175,7 +175,8 @@ impl Permissions {
         Ok(found)
     }
 
-    /// What happens to the call of `tool`. `confined` says that a command can be kept from writing.
+    /// The decision about a call of `tool`. `confined` means that the sandbox can prevent a command from
+    /// writing.
     pub fn decide(
         &self,
         tool: &str,
@@ -206,8 +207,8 @@ impl Permissions {
         if state.mode == Mode::Plan && !harmless {
             return match tool {
                 "bash" if confined => Verdict::Allow,
-                "bash" => Verdict::Deny("plan mode lets nothing write, and there is no sandbox here to hold a command to that: use the read-only tools, or ask the user to leave plan mode".to_owned()),
-                _ => Verdict::Deny("plan mode lets nothing write: say what you would do, or ask the user to leave plan mode".to_owned()),
+                "bash" => Verdict::Deny("plan mode is read-only, and no sandbox is available to prevent this command from writing: use the read-only tools, or ask the user to leave plan mode".to_owned()),
+                _ => Verdict::Deny("plan mode is read-only: describe the change instead, or ask the user to leave plan mode".to_owned()),
             };
         }
         if state.allows(
@@ -221,7 +222,7 @@ impl Permissions {
             return ask(why.clone());
         }
         if let Some((rule, _, _)) = touching(Effect::Ask) {
-            return ask(format!("the rule `{}` asks", rule.text));
+            return ask(format!("the rule `{}` requires permission", rule.text));
         }
         let allowed = harmless
             || hint == Some(&Hint::Allow)
@@ -229,14 +230,14 @@ impl Permissions {
         match state.mode {
             _ if allowed => Verdict::Allow,
             Mode::Yolo if aspects.unclear && state.rules.iter().any(guarded) => {
-                ask("it cannot be told whether a rule forbids it".to_owned())
+                ask("osier cannot determine whether a rule denies it".to_owned())
             }
             Mode::Yolo => Verdict::Allow,
             Mode::Ask | Mode::Plan => ask(String::new()),
         }
     }
 
-    /// Whether `rule` is about this call, or a part of it.
+    /// Whether `rule` applies to this call, or to a part of it.
     pub fn concerns(&self, rule: &Rule, tool: &str, arguments: &Value) -> bool {
         self.touches(rule, tool, &Aspects::of(tool, arguments, &self.cwd))
     }
@@ -262,7 +263,7 @@ impl Permissions {
 }
 
 impl State {
-    /// Whether rules of these sources cover all that a call does.
+    /// Whether the rules of these sources allow everything that a call does.
     fn allows(&self, aspects: &Aspects, cwd: &Path, sources: &[RuleSource]) -> bool {
         let rules: Vec<&Rule> = self
             .rules
@@ -287,13 +288,13 @@ impl State {
     }
 }
 
-/// Whether the call changes nothing and goes nowhere.
+/// Whether the call changes nothing and does not use the network.
 fn is_harmless(tool: &str, arguments: &Value) -> bool {
     match osier_tools::find(tool) {
         Some(known) if known.read_only => true,
-        // The calls that a sub-agent makes are decided one by one.
+        // Each tool call of the subagent is checked separately.
         None if tool == osier_tools::SUBAGENT => true,
-        // Jobs that run already are only listed, read or ended.
+        // Without a command, `bash` only lists, reads or kills running jobs.
         Some(known) if known.name == "bash" => arguments.get("command").is_none(),
         _ => false,
     }
@@ -305,17 +306,17 @@ mod tests {
 
     use super::*;
 
-    struct Place {
+    struct Fixture {
         folder: tempfile::TempDir,
         allow: Vec<String>,
         ask: Vec<String>,
         deny: Vec<String>,
     }
 
-    fn place(allow: &[&str], ask: &[&str], deny: &[&str]) -> Place {
+    fn place(allow: &[&str], ask: &[&str], deny: &[&str]) -> Fixture {
         let folder = tempfile::tempdir().unwrap();
         let owned = |rules: &[&str]| rules.iter().map(|rule| (*rule).to_owned()).collect();
-        Place {
+        Fixture {
             folder,
             allow: owned(allow),
             ask: owned(ask),
@@ -323,7 +324,7 @@ mod tests {
         }
     }
 
-    impl Place {
+    impl Fixture {
         fn permissions(&self, mode: Mode) -> Permissions {
             let store = self.folder.path().join("permissions.json");
             let rules = RuleLists {
@@ -349,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn every_part_of_a_command_has_to_be_allowed() {
+    fn every_part_of_a_command_must_be_allowed() {
         let place = place(&["bash(git *)", "bash(ls)", "write(out/**)"], &[], &[]);
         let permissions = place.permissions(Mode::Ask);
         for (command, expected) in [
@@ -379,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn deny_wins_in_every_mode_and_over_what_was_remembered() {
+    fn deny_overrides_every_mode_and_saved_rule() {
         let place = place(
             &["bash"],
             &[],
@@ -418,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn yolo_asks_only_where_a_rule_says_so_or_cannot_be_checked() {
+    fn yolo_asks_only_when_a_rule_asks_or_could_apply() {
         let bare = place(&[], &[], &[]);
         let bare = bare.permissions(Mode::Yolo);
         assert_eq!(bash(&bare, "$X 'unfinished"), "allow");
@@ -431,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn plan_lets_nothing_write_whatever_the_rules_say() {
+    fn plan_mode_denies_writes_despite_rules() {
         let place = place(&["bash", "write", "edit", "mcp__x__y"], &[], &[]);
         let permissions = place.permissions(Mode::Plan);
         let pattern = "write".to_owned();
@@ -451,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn ask_asks_what_changes_something_or_goes_elsewhere() {
+    fn ask_mode_asks_about_changes_and_network() {
         let place = place(&["edit(src/**)"], &[], &[]);
         let permissions = place.permissions(Mode::Ask);
         let decide = |tool: &str, path: &str| {
@@ -462,7 +463,7 @@ mod tests {
         assert_eq!(decide("edit", "src/a.rs"), "allow");
         assert_eq!(decide("edit", "src/../other.rs"), "ask");
         assert_eq!(decide("mcp__x__y", "x"), "ask");
-        // A link out of the folder leads where it leads.
+        // The target of the link counts.
         let root = place.folder.path();
         std::fs::create_dir_all(root.join("src")).unwrap();
         std::fs::create_dir_all(root.join("out")).unwrap();
@@ -471,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_granted_covers_the_next_call_as_long_as_it_holds() {
+    fn grant_covers_later_calls_for_its_duration() {
         let place = place(&[], &["bash(git push *)"], &[]);
         let permissions = place.permissions(Mode::Ask);
         let asked = |command: &str| {
@@ -495,7 +496,7 @@ mod tests {
         assert_eq!(bash(&permissions, "git push origin main; rm x"), "ask");
         assert!(permissions.forget_session());
         assert_eq!(bash(&permissions, "git push origin main"), "ask");
-        // A compound command can be remembered as it is.
+        // A compound command can be saved as it is.
         let command = "cd x && make *";
         let pattern = asked(command)[0].clone();
         let grant = Grant::Project { pattern };
@@ -511,7 +512,34 @@ mod tests {
     }
 
     #[test]
-    fn a_hook_may_allow_or_ask_but_not_undo_a_rule() {
+    fn rules_accept_the_mcp_prefix() {
+        let place = place(
+            &["mcp__github__get_*"],
+            &["mcp__github__create_*"],
+            &["mcp__github__delete_*"],
+        );
+        for (mode, tool, expected) in [
+            (Mode::Ask, "github__get_issue", "allow"),
+            (Mode::Ask, "gitlab__get_issue", "ask"),
+            (Mode::Yolo, "github__create_issue", "ask"),
+            (Mode::Yolo, "github__delete_issue", "deny"),
+            (Mode::Yolo, "gitlab__delete_issue", "allow"),
+        ] {
+            let verdict = place
+                .permissions(mode)
+                .decide(tool, &json!({}), None, false);
+            assert_eq!(word(&verdict), expected, "{tool}");
+        }
+        // The `if` condition of a hook.
+        let rule = Rule::parse("mcp__github__*").unwrap();
+        let permissions = place.permissions(Mode::Yolo);
+        let concerns = |tool| permissions.concerns(&rule, tool, &json!({}));
+        assert!(concerns("github__get_issue"));
+        assert!(!concerns("bash"));
+    }
+
+    #[test]
+    fn hook_can_allow_or_ask_but_not_override_a_rule() {
         let place = place(&[], &["bash(git push *)"], &["bash(rm *)"]);
         let permissions = place.permissions(Mode::Ask);
         let decide = |command: &str, hint: &Hint| {

@@ -1,5 +1,5 @@
-//! Rules that a person gave for a project "from now on". They stand in the user's own data folder: a
-//! repository cannot allow itself anything.
+//! Rules that the user granted "always in this project". They are stored in the user's data directory, so a
+//! repository cannot grant itself anything.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use crate::trust::project_root;
 use osier_base::atomic_file;
 use osier_base::atomic_file::{Options, WriteError};
 
-/// The file and the project that is meant.
+/// The rules of one project in the file of all projects.
 #[derive(Debug, Clone)]
 pub(super) struct Remembered {
     path: PathBuf,
@@ -36,7 +36,7 @@ impl Remembered {
         }
     }
 
-    /// What is allowed in this project. A file that cannot be read allows nothing.
+    /// The allow rules of this project. An unreadable file allows nothing.
     pub(super) fn load(&self) -> Vec<String> {
         let mut stored = self.parse().unwrap_or_default();
         stored
@@ -60,7 +60,7 @@ impl Remembered {
 
     fn change(&self, change: impl FnOnce(&mut Vec<String>)) -> Result<(), WriteError> {
         let mut stored = self.parse().unwrap_or_else(|_| {
-            // Somebody has edited it by hand: what stands in it is theirs to mend.
+            // The user broke the file by editing it: keep a copy.
             let _ = fs::rename(&self.path, self.path.with_extension("json.broken"));
             Stored::default()
         });
@@ -77,7 +77,7 @@ impl Remembered {
         atomic_file::write_with(&self.path, &text, options)
     }
 
-    /// A file that is not there has nothing in it.
+    /// A missing file is empty.
     fn parse(&self) -> serde_json::Result<Stored> {
         match fs::read(&self.path) {
             Ok(text) => serde_json::from_slice(&text),
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_was_broken_by_hand_is_kept_aside() {
+    fn a_damaged_file_is_renamed_and_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("permissions.json");
         atomic_file::write(&path, b"{\"projects\": {").unwrap();

@@ -1,8 +1,8 @@
-//! One rule: a tool and what of it. `bash(git *)`, `edit(src/**)`, `mcp__github__*`, `read(.env)`.
+//! A permission rule: a tool and a pattern. `bash(git *)`, `edit(src/**)`, `mcp__github__*`, `read(.env)`.
 //!
-//! A pattern for `bash` is compared with each simple command, a pattern for a file with the path that is
-//! really meant; for other tools with the argument that says most. `*` stands for anything, `\*` for
-//! itself; in paths `*` stops at a slash and `**` does not.
+//! A pattern is compared with each simple command of `bash`, with the resolved path of file tools, and with
+//! the main argument of other tools. `*` matches anything, `\*` a literal `*`. In paths, `*` stops at a slash
+//! and `**` does not.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use globset::{GlobBuilder, GlobMatcher};
 
 use osier_base::path;
 
-/// What a rule does with the calls that fit.
+/// The effect of a rule on matching calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -23,14 +23,14 @@ pub enum Effect {
 /// A tool and a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
-    /// As it was written.
+    /// The source text.
     pub text: String,
     tool: String,
     pattern: Option<String>,
 }
 
 impl Rule {
-    /// Reads `tool` or `tool(pattern)`; `None` when it is neither.
+    /// Parses `tool` or `tool(pattern)`; `None` for anything else.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let (tool, pattern) = match text.split_once('(') {
@@ -51,22 +51,24 @@ impl Rule {
         })
     }
 
-    /// Whether it is about `tool` at all.
+    /// Whether the rule applies to `tool`. An MCP tool, `server__tool`, also has the name that other agents
+    /// use for it: `mcp__server__tool`.
     pub fn is_about(&self, tool: &str) -> bool {
         wildcard(&self.tool, tool)
+            || (tool.contains("__") && wildcard(&self.tool, &format!("mcp__{tool}")))
     }
 
-    /// Whether it is about every call of its tool.
+    /// Whether the rule applies to every call of its tool.
     pub fn is_general(&self) -> bool {
         self.pattern.is_none()
     }
 
-    /// Whether `text`, a command or an argument, fits.
+    /// Whether the pattern matches `text`, a command or an argument.
     pub fn fits_text(&self, text: &str) -> bool {
         let Some(pattern) = &self.pattern else {
             return true;
         };
-        // `git:*` is how others write `git *`; both mean `git` alone too.
+        // `git:*` is the same as `git *` in other agents; both also match `git` alone.
         let start = pattern
             .strip_suffix(":*")
             .or_else(|| pattern.strip_suffix(" *"));
@@ -76,23 +78,23 @@ impl Rule {
         }
     }
 
-    /// Whether the file at `file` fits, for work in `cwd`.
+    /// Whether the pattern matches the path `file`, for work in `cwd`.
     pub fn fits_path(&self, file: &Path, cwd: &Path) -> bool {
         let Some(pattern) = &self.pattern else {
             return true;
         };
         let rooted = path::resolve(cwd, pattern.trim_start_matches("./"));
-        // A bare name means a file of that name anywhere below.
-        let meant = if pattern.contains('/') {
+        // A file name without a slash matches anywhere below.
+        let full = if pattern.contains('/') {
             rooted
         } else {
             cwd.join("**").join(pattern)
         };
-        glob(&meant.to_string_lossy()).is_some_and(|glob| glob.is_match(file))
+        glob(&full.to_string_lossy()).is_some_and(|glob| glob.is_match(file))
     }
 }
 
-/// `Bash` and `bash` are one tool; so are the names other agents use.
+/// Maps the tool names of other agents to osier's.
 fn internal_name(tool: &str) -> String {
     const NAMES: [(&str, &str); 10] = [
         ("Bash", "bash"),
@@ -118,7 +120,7 @@ fn glob(pattern: &str) -> Option<GlobMatcher> {
     Some(built.compile_matcher())
 }
 
-/// Whether `text` fits `pattern`, in which `*` stands for anything and `\*` for itself.
+/// Whether `text` matches `pattern`; `*` matches anything, `\*` a literal `*`.
 fn wildcard(pattern: &str, text: &str) -> bool {
     let mut pieces = vec![String::new()];
     let mut rest = pattern.chars();
@@ -146,7 +148,7 @@ fn wildcard(pattern: &str, text: &str) -> bool {
     rest.ends_with(pieces[last].as_str())
 }
 
-/// `text` as a pattern that fits it alone.
+/// `text` as a pattern that matches only itself.
 pub(super) fn literal(text: &str) -> String {
     text.replace('\\', "\\\\").replace('*', "\\*")
 }
@@ -160,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_fit_commands_whole() {
+    fn patterns_match_complete_commands() {
         for (pattern, text, expected) in [
             ("bash(git status)", "git status", true),
             ("bash(git status)", "git status --short", false),
@@ -182,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_fit_paths_from_the_working_directory() {
+    fn patterns_match_paths_from_the_working_directory() {
         let cwd = Path::new("/work");
         for (pattern, file, expected) in [
             ("edit(src/**)", "/work/src/a/b.rs", true),
@@ -201,10 +203,20 @@ mod tests {
     }
 
     #[test]
-    fn tools_are_named_by_either_name_and_by_pattern() {
+    fn rules_accept_alternative_tool_names_and_wildcards() {
         assert!(rule("Bash(x)").is_about("bash"));
         assert!(rule("mcp__github__*").is_about("mcp__github__search"));
         assert!(!rule("mcp__github__*").is_about("mcp__gitlab__search"));
+        for (text, tool, expected) in [
+            ("github__*", "github__search", true),
+            ("mcp__github__*", "github__search", true),
+            ("mcp__github__search", "github__search", true),
+            ("mcp__github__*", "gitlab__search", false),
+            ("mcp__*", "github__search", true),
+            ("mcp__*", "bash", false),
+        ] {
+            assert_eq!(rule(text).is_about(tool), expected, "{text} {tool}");
+        }
         assert!(rule("*").is_about("anything"));
         for wrong in ["", "(x)", "bash(x", "a b", "bash)x("] {
             assert_eq!(Rule::parse(wrong), None, "{wrong}");

@@ -1,21 +1,21 @@
-//! What a shell command would run: every simple command of it, also those in pipes, substitutions and
-//! groups, with its words as the shell would hand them over.
+//! Splits a shell command into its simple commands, including those in pipes, substitutions and groups, with
+//! their words after quote removal.
 //!
-//! This decides what may run without asking, so it errs to one side: whatever is not surely understood
-//! is `None`, and then a person is asked.
+//! The result decides what runs without a question, so the parser is conservative: it returns `None` for
+//! everything that it does not fully understand, and osier asks.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// Substitutions inside substitutions that are followed.
+/// Maximum depth of nested substitutions.
 const DEPTH: usize = 8;
 
-/// One thing a command does.
+/// A part of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
     /// A program with its arguments.
     Run(Vec<Word>),
-    /// Output that goes to a file.
+    /// Output to a file.
     WriteTo(Word),
 }
 
@@ -23,18 +23,18 @@ pub enum Part {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Word {
     pub text: String,
-    /// A variable or a substitution decides what it really is.
+    /// Contains a variable or a substitution, so its value is unknown.
     pub dynamic: bool,
 }
 
-/// Words that may stand where a command begins and are none.
+/// Keywords that can precede a command.
 const KEYWORDS: &[&str] = &[
     "if", "then", "elif", "else", "fi", "while", "until", "do", "done", "{", "}", "!",
 ];
-/// Constructs that are not followed.
+/// Constructs that are not parsed.
 const UNKNOWN: &[&str] = &["case", "esac", "function", "select", "coproc"];
 
-/// The parts of `command`; `None` when it is not surely understood.
+/// The parts of `command`; `None` when it cannot be fully parsed.
 pub fn parts(command: &str) -> Option<Vec<Part>> {
     let mut parts = Vec::new();
     Scanner::new(command, 0)?.list(None, &mut parts)?;
@@ -44,15 +44,15 @@ pub fn parts(command: &str) -> Option<Vec<Part>> {
 struct Scanner<'a> {
     rest: Peekable<Chars<'a>>,
     depth: usize,
-    /// Here-documents whose text follows at the next line: its end, and whether it is taken literally.
+    /// Here-documents that start at the next line: the delimiter, and whether the text is literal.
     documents: Vec<(String, bool)>,
-    /// The words are the head of a `for`: a name and values, no command.
+    /// The words are the head of a `for` loop: a name and values, no command.
     is_head: bool,
 }
 
 impl<'a> Scanner<'a> {
     fn new(text: &'a str, depth: usize) -> Option<Self> {
-        // Control characters other than blanks have no place in a command.
+        // Control characters other than blanks are not valid in a command.
         let odd = |char: char| char.is_control() && !matches!(char, '\n' | '\t');
         (depth <= DEPTH && !text.contains(odd)).then(|| Self {
             rest: text.chars().peekable(),
@@ -62,7 +62,7 @@ impl<'a> Scanner<'a> {
         })
     }
 
-    /// Reads commands up to `close`, or to the end. What stands around them is not changed by it.
+    /// Parses commands up to `close` or the end, and restores the state of the surrounding list.
     fn list(&mut self, close: Option<char>, parts: &mut Vec<Part>) -> Option<()> {
         let around = std::mem::take(&mut self.is_head);
         let read = self.commands(close, parts);
@@ -108,7 +108,7 @@ impl<'a> Scanner<'a> {
                     }
                     self.list(Some(')'), parts)?;
                 }
-                // A function, an array, a glob of the extended kind.
+                // A function, an array or an extended glob.
                 '(' => return None,
                 '<' | '>' => self.redirect(parts)?,
                 '#' => {
@@ -140,7 +140,7 @@ impl<'a> Scanner<'a> {
     fn plain_word(&mut self, words: &mut Vec<Word>, parts: &mut Vec<Part>) -> Option<()> {
         let (word, quoted) = self.word(parts)?;
         let digits = !quoted && word.text.bytes().all(|byte| byte.is_ascii_digit());
-        // The number of a stream stands right before its redirection.
+        // A file descriptor number directly precedes its redirection.
         if digits && matches!(self.rest.peek(), Some('<' | '>')) {
             return self.redirect(parts);
         }
@@ -174,7 +174,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// One word, and whether any of it was quoted. Stands at its first character.
+    /// Parses one word from its first character; the flag says whether any of it was quoted.
     fn word(&mut self, parts: &mut Vec<Part>) -> Option<(Word, bool)> {
         let mut word = Word::default();
         let mut quoted = false;
@@ -207,7 +207,7 @@ impl<'a> Scanner<'a> {
                     self.rest.next();
                     self.backticks(&mut word, parts)?;
                 }
-                // What a brace or a glob becomes is an argument; a command's name is compared as it is.
+                // Braces and globs expand to arguments; a command name is compared as written.
                 char => {
                     self.rest.next();
                     word.text.push(char);
@@ -242,13 +242,13 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// What follows a `$`.
+    /// Parses the text after a `$`.
     fn dollar(&mut self, word: &mut Word, parts: &mut Vec<Part>) -> Option<()> {
         match self.rest.peek() {
             Some('(') => {
                 self.rest.next();
                 if self.rest.peek() == Some(&'(') {
-                    // Arithmetic may hold substitutions of its own.
+                    // Arithmetic can contain substitutions.
                     return None;
                 }
                 word.dynamic = true;
@@ -263,14 +263,14 @@ impl<'a> Scanner<'a> {
             Some('{') => {
                 self.rest.next();
                 let name: String = self.take_until('}')?;
-                // `${x:-$(…)}`, `${x@P}` and `${!x}` do more than to insert.
+                // `${x:-$(…)}`, `${x@P}` and `${!x}` do more than insert a value.
                 if name.contains(['$', '`', '!', '@', '"', '\'']) {
                     return None;
                 }
                 word.dynamic = true;
                 word.text.extend(["${", name.as_str(), "}"]);
             }
-            // `$'…'` has escapes of its own, `$"…"` is translated.
+            // `$'…'` has its own escapes, and `$"…"` is translated.
             Some('\'' | '"') => return None,
             Some(char) if char.is_alphanumeric() || "_?@*#$!-".contains(*char) => {
                 word.dynamic = true;
@@ -301,7 +301,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// A redirection. Stands at its `<` or `>`.
+    /// Parses a redirection from its `<` or `>`.
     fn redirect(&mut self, parts: &mut Vec<Part>) -> Option<()> {
         let mut operator = String::new();
         while let Some(char @ ('<' | '>' | '&' | '|')) = self.rest.peek() {
@@ -309,7 +309,7 @@ impl<'a> Scanner<'a> {
             self.rest.next();
         }
         if self.rest.peek() == Some(&'(') {
-            // A process in place of a file.
+            // A process substitution.
             self.rest.next();
             return match operator.as_str() {
                 "<" | ">" => self.list(Some(')'), parts),
@@ -335,8 +335,8 @@ impl<'a> Scanner<'a> {
         Some(())
     }
 
-    /// Skips the here-documents that begin on this line. Where the shell would expand one, a
-    /// substitution in it is not followed.
+    /// Skips the here-documents that begin on this line. Fails when one contains a substitution that the
+    /// shell would expand.
     fn skip_documents(&mut self) -> Option<()> {
         for (end, literal) in std::mem::take(&mut self.documents) {
             loop {
@@ -361,7 +361,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Whether a variable, a glob or braces decide what runs, when `word` is the name of a command.
+/// Whether a variable, a glob or braces determine what runs, when `word` is a command name.
 pub fn is_unclear(word: &Word) -> bool {
     if is_assignment(&word.text) {
         return false;
@@ -370,7 +370,7 @@ pub fn is_unclear(word: &Word) -> bool {
         || (!matches!(word.text.as_str(), "[" | "[[") && word.text.contains(['{', '*', '?', '[']))
 }
 
-/// `NAME=value` in front of a command.
+/// Whether `word` is `NAME=value`.
 pub fn is_assignment(word: &str) -> bool {
     let Some((name, _)) = word.split_once('=') else {
         return false;
@@ -387,7 +387,7 @@ pub fn is_assignment(word: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// The parts, one a line: words joined, writing as `> FILE`.
+    /// The parts, one per line: words joined, output as `> FILE`.
     fn shown(command: &str) -> Option<Vec<String>> {
         let parts = parts(command)?;
         let show = |part: Part| match part {
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_surely_understood_is_nothing() {
+    fn unparsed_syntax_yields_none() {
         for command in [
             "$X y",
             "$(echo rm) x",
@@ -486,13 +486,13 @@ mod tests {
     }
 
     #[test]
-    fn nesting_has_an_end() {
+    fn nesting_is_limited() {
         let deep = format!("{}a{}", "echo $(".repeat(50), ")".repeat(50));
         assert_eq!(parts(&deep), None);
     }
 
     #[test]
-    fn assignments_are_told_from_arguments() {
+    fn assignments_are_distinguished_from_arguments() {
         for (word, expected) in [
             ("A=1", true),
             ("a_1+=x", true),

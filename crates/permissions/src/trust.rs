@@ -1,8 +1,9 @@
-//! Whether a project may run code through its files: settings that name commands, hooks, plug-ins, servers.
+//! Trust decides whether a project can run code through its files: settings with commands, hooks, plugins,
+//! servers.
 //!
-//! A folder is trusted once, with its files as they are then: their hash is kept, and a change asks
-//! again. Whoever is about to load one of [`FILES`] asks [`Trust::allows`] first; an answer of "no" is
-//! kept the same way. Trust is about loading alone, never about what a tool may do.
+//! Trust in a folder applies to the current content of its files: their hash is stored, and a change asks
+//! again. A "no" is stored the same way. Code that loads one of [`FILES`] must check [`Trust::allows`] first.
+//! Trust covers only loading, not what a tool can do.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -17,7 +18,7 @@ use osier_base::atomic_file::{Options, WriteError};
 use osier_base::folders::Folders;
 use osier_base::hex::hex;
 
-/// What a project can have that runs code, relative to its root. A folder means everything in it.
+/// Files of a project that can run code, relative to its root. For a directory, everything in it.
 pub const FILES: [&str; 7] = [
     ".osier/settings.toml",
     ".osier/hooks.json",
@@ -28,27 +29,27 @@ pub const FILES: [&str; 7] = [
     ".claude/settings.local.json",
 ];
 
-/// Bytes of one file that are hashed; a larger one is never trusted.
+/// Maximum size of a hashed file; a larger one is never trusted.
 const LARGEST: u64 = 4 * 1024 * 1024;
-/// Files in a folder that are hashed; more are never trusted.
+/// Maximum number of files in a directory; more are never trusted.
 const MOST: usize = 2000;
 
-/// The folders that were decided on.
+/// The stored decisions.
 #[derive(Debug, Clone)]
 pub struct Trust {
     path: PathBuf,
 }
 
-/// What holds for a folder.
+/// The trust state of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
-    /// There is nothing to trust.
+    /// There are no such files.
     Nothing,
     Trusted,
     Refused,
-    /// Nobody has decided; these are the files.
+    /// There is no decision yet; contains the files.
     Undecided(Vec<PathBuf>),
-    /// It was decided on, and the files are others now.
+    /// The files have changed since the decision.
     Changed(Vec<PathBuf>),
 }
 
@@ -60,7 +61,7 @@ struct Decisions {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Decision {
     trusted: bool,
-    /// Of the files at the time, in hexadecimal.
+    /// Hash of the files at the time of the decision, in hexadecimal.
     hash: String,
 }
 
@@ -71,13 +72,13 @@ impl Trust {
         }
     }
 
-    /// Whether the files of the project around `folder` may be loaded: it was trusted, and they are as
-    /// they were. True where there are none.
+    /// Whether the files of the project that contains `folder` can be loaded: it is trusted and they are
+    /// unchanged. True when there are none.
     pub fn allows(&self, folder: &Path) -> bool {
         matches!(self.standing(folder), Standing::Nothing | Standing::Trusted)
     }
 
-    /// What holds for the project around `folder`. Reads its files.
+    /// The trust state of the project that contains `folder`. Reads its files.
     pub fn standing(&self, folder: &Path) -> Standing {
         let root = project_root(folder);
         let files = files(&root);
@@ -93,7 +94,7 @@ impl Trust {
         }
     }
 
-    /// Keeps what the person decided about the project around `folder` as it is now.
+    /// Stores the user's decision about the project that contains `folder`, with the current files.
     pub fn decide(&self, folder: &Path, trusted: bool) -> Result<(), TrustError> {
         let root = project_root(folder);
         let files = files(&root);
@@ -111,31 +112,30 @@ impl Trust {
         Ok(atomic_file::write_with(&self.path, &text, options)?)
     }
 
-    /// A file that cannot be read holds no decision: nothing is trusted by mistake.
+    /// An unreadable file contains no decision, so nothing is trusted by mistake.
     fn read(&self) -> Decisions {
         let text = fs::read(&self.path).unwrap_or_default();
         serde_json::from_slice(&text).unwrap_or_default()
     }
 }
 
-/// A decision could not be kept.
+/// A decision could not be stored.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
-    #[error("the project files of `{}` cannot be read: {source}", folder.display())]
+    #[error("cannot read the project files of `{}`: {source}", folder.display())]
     Read { folder: PathBuf, source: io::Error },
     #[error(transparent)]
     Write(#[from] WriteError),
 }
 
-/// The folder whose files count for work in `folder`: that of the repository, else the folder itself.
+/// The project root for work in `folder`: the repository root, else `folder` itself.
 pub fn project_root(folder: &Path) -> PathBuf {
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let root = folder.ancestors().find(|path| path.join(".git").exists());
     root.unwrap_or(&folder).to_owned()
 }
 
-/// The files there are, in a fixed order. Links are followed by whoever loads them, so they count as what
-/// they lead to.
+/// The existing files, in a fixed order. Links are followed, because loading follows them too.
 fn files(root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for name in FILES {
@@ -159,7 +159,9 @@ fn collect(path: &Path, depth: usize, found: &mut Vec<PathBuf>) {
 /// One hash over names and contents.
 fn hash(root: &Path, files: &[PathBuf]) -> io::Result<String> {
     if files.len() > MOST {
-        return Err(io::Error::other(format!("there are more than {MOST}")));
+        return Err(io::Error::other(format!(
+            "there are more than {MOST} files"
+        )));
     }
     let mut hasher = Sha256::new();
     for path in files {
@@ -172,7 +174,7 @@ fn hash(root: &Path, files: &[PathBuf]) -> io::Result<String> {
             return Err(io::Error::other(text));
         }
         let name = path.strip_prefix(root).unwrap_or(path);
-        // Lengths keep names and contents apart.
+        // Length prefixes separate names from contents.
         for part in [name.as_os_str().as_encoded_bytes(), &bytes] {
             hasher.update((part.len() as u64).to_le_bytes());
             hasher.update(part);
@@ -201,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_without_such_files_needs_no_trust() {
+    fn a_folder_without_code_files_needs_no_trust() {
         let (_place, trust, project) = place();
         write(&project.join("AGENTS.md"), "be kind");
         assert_eq!(trust.standing(&project), Standing::Nothing);
@@ -209,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_file_asks_until_it_was_decided_and_again_when_it_changed() {
+    fn every_file_kind_requires_a_decision_and_again_after_a_change() {
         for name in FILES {
             let (_place, trust, project) = place();
             let path = match name {
@@ -231,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_added_or_taken_away_is_a_change() {
+    fn an_added_or_removed_file_is_a_change() {
         let (_place, trust, project) = place();
         let (hooks, servers) = (project.join(".osier/hooks.json"), project.join(".mcp.json"));
         write(&hooks, "{}");
@@ -245,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_kept_and_the_repository_is_the_folder() {
+    fn a_refusal_is_stored_for_the_repository() {
         let (_place, trust, project) = place();
         fs::create_dir(project.join(".git")).unwrap();
         write(&project.join(".osier/hooks.json"), "{}");

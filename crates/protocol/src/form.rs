@@ -1,7 +1,7 @@
-//! A form made of a flat JSON schema: what a server asks for with elicitation, field by field.
+//! A form, derived from the flat JSON schema of an MCP elicitation.
 //!
-//! A schema comes from somebody else: what is not understood is a field of text, never an error. The
-//! values that come out fit the types and bounds that were understood.
+//! The schema is untrusted: an unsupported field becomes a text field, never an error. The values match the
+//! supported types and limits.
 
 use serde_json::{Map, Number, Value};
 
@@ -11,21 +11,21 @@ pub struct Form {
     pub fields: Vec<Field>,
 }
 
-/// One value that is asked for.
+/// A field of the form.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Field {
     /// Its key in the answer.
     pub name: String,
-    /// As a person reads it. Untrusted.
+    /// The title for people. Untrusted.
     pub title: String,
     pub description: String,
     pub required: bool,
-    /// What it starts with, as text; empty when nothing is given.
+    /// The default as text; empty when there is none.
     pub default: String,
     pub kind: FieldKind,
 }
 
-/// What a field takes.
+/// The type of a field.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FieldKind {
     Text {
@@ -50,7 +50,7 @@ pub enum FieldKind {
 }
 
 impl Form {
-    /// The fields of `schema`. One that is no object has none.
+    /// The fields of `schema`. A schema that is not an object has none.
     pub fn new(schema: &Value) -> Self {
         let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
             return Self::default();
@@ -68,7 +68,7 @@ impl Form {
         }
     }
 
-    /// The answer that `texts` make, one a field; else what is wrong, by the field's place.
+    /// The values for `texts`, one per field; else an error message with the index of the field.
     pub fn values(&self, texts: &[String]) -> Result<Map<String, Value>, Vec<(usize, String)>> {
         let mut values = Map::new();
         let mut faults = Vec::new();
@@ -111,7 +111,7 @@ impl Field {
         }
     }
 
-    /// The value that `text` stands for; nothing when it is empty and may be.
+    /// The value for `text`; `None` when it is empty and optional.
     fn value(&self, text: &str) -> Result<Option<Value>, String> {
         if text.trim().is_empty() {
             return if self.required {
@@ -126,7 +126,7 @@ impl Field {
                 .iter()
                 .find(|(value, _)| as_text(value) == text)
                 .map(|(value, _)| Some(value.clone()))
-                .ok_or_else(|| "is none of the choices".to_owned()),
+                .ok_or_else(|| "is not one of the choices".to_owned()),
             FieldKind::Several { choices, min, max } => {
                 let marked = listed(text);
                 let chosen = choices.iter().map(|(value, _)| value);
@@ -221,7 +221,7 @@ pub fn as_text(value: &Value) -> String {
     }
 }
 
-/// What is chosen in the text of a field of several.
+/// The selected values in the text of a multiple-choice field.
 pub fn listed(text: &str) -> Vec<Value> {
     serde_json::from_str(text).unwrap_or_default()
 }
@@ -261,7 +261,7 @@ fn check_length(length: u64, min: Option<u64>, max: Option<u64>) -> Result<(), S
 fn check_count(count: u64, min: Option<u64>, max: Option<u64>) -> Result<(), String> {
     match (min, max) {
         (Some(min), _) if count < min => Err(format!("needs at least {min} of them")),
-        (_, Some(max)) if count > max => Err(format!("takes at most {max} of them")),
+        (_, Some(max)) if count > max => Err(format!("accepts at most {max} of them")),
         _ => Ok(()),
     }
 }
@@ -370,16 +370,16 @@ mod tests {
             (1, "has to be at most 150"),
             (2, "has to be a number"),
             (4, "is required"),
-            (5, "is no email"),
-            (6, "is none of the choices"),
+            (5, "is not an email address"),
+            (6, "is not one of the choices"),
             (7, "has to be a date like 2026-01-31"),
-            (8, "takes at most 1 of them"),
+            (8, "accepts at most 1 of them"),
         ];
         assert_eq!(shown, expected);
     }
 
     #[test]
-    fn a_schema_that_is_none_has_no_fields() {
+    fn an_invalid_schema_has_no_fields() {
         assert_eq!(Form::new(&json!("nonsense")), Form::default());
         assert_eq!(Form::default().values(&[]), Ok(Map::new()));
     }

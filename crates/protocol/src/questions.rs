@@ -1,16 +1,15 @@
-//! Questions to the person: what a permission, a server or a plug-in has to know before it goes on.
+//! Questions to the user: about a permission, from an MCP server or from a plugin.
 //!
-//! Whoever asks holds a [`Questions`] and waits; the host owns the questions that are open, tells every
-//! mode of them, and takes the answers. A question ends in one of three ways: it is answered, its asker
-//! gives it up, or nobody is there to answer, which is a dismissal at once. Nothing about a question is
-//! time: a person may take a day.
+//! A [`Questions`] handle sends a question and waits. The session actor owns the open questions, reports them
+//! to all clients, and receives the answers. A question ends when it is answered, when its sender cancels it,
+//! or immediately as dismissed in non-interactive runs. There is no timeout.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-/// Something a person has to decide.
+/// A question to the user.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -18,17 +17,17 @@ pub struct Question {
     /// Unique in the process; set by [`Questions::ask`].
     #[serde(default)]
     pub id: String,
-    /// Who asks, as a person calls it: ``the tool `bash` ``, ``the MCP server `github` ``.
+    /// Who asks, for people: ``the tool `bash` ``, ``the MCP server `github` ``.
     pub origin: String,
     /// One sentence. Untrusted when the origin is.
     pub title: String,
-    /// What the decision is about.
+    /// The subject of the decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<Subject>,
     pub kind: QuestionKind,
 }
 
-/// What a decision is about.
+/// The subject of a decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(
@@ -45,7 +44,7 @@ pub enum Subject {
     Text { text: String },
 }
 
-/// What kind of answer is wanted.
+/// The kind of the expected answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(
@@ -54,8 +53,7 @@ pub enum Subject {
     rename_all_fields = "camelCase"
 )]
 pub enum QuestionKind {
-    /// Whether a tool call may run. `patterns` are the rules that "always" would remember, the
-    /// narrowest first.
+    /// Whether a tool call can run. `patterns` are the rules that can be saved, the narrowest first.
     Permission {
         call_id: String,
         tool: String,
@@ -75,7 +73,7 @@ pub enum QuestionKind {
     },
     /// Several values: a flat JSON schema of an object, as elicitation has it.
     Form { schema: Value },
-    /// To go to an address and come back.
+    /// Open a URL and return.
     Visit { url: String },
 }
 
@@ -90,7 +88,7 @@ pub struct Choice {
     pub description: String,
 }
 
-/// What the person decided.
+/// The user's answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(
@@ -99,13 +97,13 @@ pub struct Choice {
     rename_all_fields = "camelCase"
 )]
 pub enum Answer {
-    /// To `Permission`: run it. Other `arguments` than asked for when the person edited them.
+    /// To `Permission`: run it, with changed `arguments` if the user edited them.
     Allow {
         grant: Grant,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         arguments: Option<Value>,
     },
-    /// To `Permission`: do not run it; to `Confirm`, `Form` and `Visit`: no. The reason goes to the model.
+    /// To `Permission`: deny it; to `Confirm`, `Form` and `Visit`: no. The model receives the reason.
     Refuse {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
@@ -116,11 +114,11 @@ pub enum Answer {
     Text { text: String },
     /// To `Form`.
     Values { values: Map<String, Value> },
-    /// To anything: the person gave no answer, or nobody is there.
+    /// To any question: there was no answer.
     Dismissed,
 }
 
-/// For how long a permission holds.
+/// The duration of a permission.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -136,18 +134,18 @@ pub enum Grant {
     },
 }
 
-/// What reaches the owner of the open questions.
+/// A message to the owner of the open questions.
 #[derive(Debug)]
 pub enum Request {
     Ask {
         question: Box<Question>,
         reply: oneshot::Sender<Answer>,
     },
-    /// The asker has given this one up.
+    /// The sender cancelled this question.
     Withdraw { id: String },
 }
 
-/// The way to the person. Cheap to clone.
+/// Sends questions to the user. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Questions(mpsc::UnboundedSender<Request>);
 
@@ -158,8 +156,8 @@ impl Questions {
         (Self(sender), receiver)
     }
 
-    /// Asks and waits. `Dismissed` when `cancel` fires first, or when nobody is left to ask. Dropping
-    /// the future withdraws the question.
+    /// Sends a question and waits for the answer. `Dismissed` when `cancel` fires first, or in a
+    /// non-interactive run. Dropping the future withdraws the question.
     pub async fn ask(&self, mut question: Question, cancel: &CancellationToken) -> Answer {
         question.id = uuid::Uuid::new_v4().simple().to_string();
         let open = Withdrawal {
@@ -181,7 +179,7 @@ impl Questions {
     }
 }
 
-/// Takes a question back when its asker goes away. Withdrawing one that was answered does nothing.
+/// Withdraws a question when its sender is dropped. Has no effect on an answered question.
 struct Withdrawal<'a> {
     id: String,
     owner: &'a mpsc::UnboundedSender<Request>,
@@ -190,7 +188,7 @@ struct Withdrawal<'a> {
 impl Drop for Withdrawal<'_> {
     fn drop(&mut self) {
         let id = std::mem::take(&mut self.id);
-        // An owner that has ended holds no question.
+        // The owner may have ended.
         let _ = self.owner.send(Request::Withdraw { id });
     }
 }
@@ -204,18 +202,18 @@ impl Waiting {
         self.0.push((question, reply));
     }
 
-    /// Gives `answer` to the question `id`; false when none of that id waits.
+    /// Answers the question `id`; false for an unknown id.
     pub fn answer(&mut self, id: &str, answer: Answer) -> bool {
         let Some(place) = self.0.iter().position(|(question, _)| question.id == id) else {
             return false;
         };
         let (_, reply) = self.0.remove(place);
-        // The asker may have gone.
+        // The sender may be gone.
         let _ = reply.send(answer);
         true
     }
 
-    /// Forgets the question `id`; false when none of that id waits.
+    /// Removes the question `id`; false for an unknown id.
     pub fn withdraw(&mut self, id: &str) -> bool {
         let before = self.0.len();
         self.0.retain(|(question, _)| question.id != id);
@@ -244,7 +242,7 @@ mod tests {
 
     async fn asked(requests: &mut mpsc::UnboundedReceiver<Request>) -> (Question, Waiting) {
         let Some(Request::Ask { question, reply }) = requests.recv().await else {
-            panic!("nothing was asked");
+            panic!("no question was sent");
         };
         let mut waiting = Waiting::default();
         waiting.add((*question).clone(), reply);
@@ -252,7 +250,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_reaches_its_asker_once() {
+    async fn an_answer_is_delivered_once() {
         let (questions, mut requests) = Questions::new();
         let cancel = CancellationToken::new();
         let asking = questions.ask(question(), &cancel);

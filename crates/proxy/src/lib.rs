@@ -1,5 +1,9 @@
-//! Model calls for other people's agents: this process holds the keys, knows who asks, and counts what each
-//! person uses. docs/proxy.md is what is kept to; `agent::AppTransport` is the other end.
+//! The LLM proxy: model calls for other agents. This process has the API keys, authenticates users, and counts
+//! the usage of each user.
+//!
+//! docs/proxy.md specifies the protocol; `agent::AppTransport` is the client.
+//!
+//! The crate does not know clients of sessions or the screen.
 
 mod calls;
 mod users;

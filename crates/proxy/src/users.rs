@@ -77,9 +77,9 @@ pub struct Spent {
 pub enum UsersError {
     #[error("there is a user `{0}` already: remove it first, or take another name")]
     Taken(String),
-    #[error("there is no user `{0}`")]
+    #[error("unknown user `{0}`")]
     Unknown(String),
-    #[error("`{0}` is no name: use letters, digits, `.`, `-`, `_` and `@`")]
+    #[error("invalid name `{0}`: use letters, digits, `.`, `-`, `_` and `@`")]
     Name(String),
     #[error("the users in `{}` cannot be used: {source}", path.display())]
     File {
@@ -88,7 +88,7 @@ pub enum UsersError {
     },
     #[error("the users cannot be used: {0}")]
     Store(#[from] rusqlite::Error),
-    #[error("the system gives no random numbers")]
+    #[error("the system provides no random numbers")]
     Random,
 }
 

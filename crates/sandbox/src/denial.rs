@@ -1,13 +1,13 @@
-//! Whether a command failed because the sandbox stopped it: a guess from what it said, since the kernel
-//! tells nobody.
+//! Whether a command failed because of the sandbox. This is a guess from its output, because the kernel does
+//! not report denials.
 
 use osier_base::process::Exit;
 use osier_base::text::tail_bytes;
 
-/// Bytes of output that are looked at.
-const LOOKED_AT: usize = 16 * 1024;
+/// Bytes of output that are searched.
+const SEARCHED: usize = 16 * 1024;
 
-/// What programs print when the kernel refuses them.
+/// What programs print when the kernel denies access.
 const WORDS: &[&str] = &[
     "read-only file system",
     "permission denied",
@@ -21,20 +21,20 @@ const WORDS: &[&str] = &[
     "erofs",
 ];
 
-/// What they print when there is no network, and else when nobody listens.
+/// What programs print without a network, but also when no server listens.
 const OFFLINE_WORDS: &[&str] = &[
     "connection refused",
     "couldn't connect to server",
     "econnrefused",
 ];
 
-/// Whether `output` of a confined command that ended with `exit` speaks of a refusal. `network` says
-/// whether it had one.
+/// Whether `output` of a sandboxed command that ended with `exit` indicates a denial. `network` says whether
+/// the sandbox allowed the network.
 pub fn is_denied(exit: Exit, output: &str, network: bool) -> bool {
     if exit.is_success() {
         return false;
     }
-    let said = tail_bytes(output, LOOKED_AT).to_lowercase();
+    let said = tail_bytes(output, SEARCHED).to_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
     says(WORDS) || (!network && says(OFFLINE_WORDS))
 }
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_told_from_other_failures() {
+    fn denials_are_distinguished_from_other_failures() {
         for (code, output, expected) in [
             (1, "touch: cannot touch '/x': Read-only file system", true),
             (1, "bash: /etc/x: Permission denied", true),

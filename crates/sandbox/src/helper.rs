@@ -1,5 +1,5 @@
-//! `osier __sandbox SPEC -- PROGRAM ARGUMENTS…`: confines itself and becomes the program. Runs before
-//! anything else of osier, in a process of one thread.
+//! `osier __sandbox SPEC -- PROGRAM ARGUMENTS…`: sandboxes itself, then executes the program. Runs before
+//! anything else of osier, while the process has one thread.
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -9,10 +9,10 @@ use super::plan::Spec;
 use super::{HELPER, landlock};
 use osier_base::process;
 
-/// As a shell has it: found, and not run.
+/// A shell's exit code for a command that was found but could not be executed.
 const NOT_RUN: u8 = 126;
 
-/// Whether these arguments are for the helper, and how it ended: it returns only when it failed.
+/// Runs the helper if `arguments` select it. Returns only when it failed, with the exit code.
 pub fn run(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     if arguments.next()? != HELPER {
         return None;
@@ -24,10 +24,10 @@ pub fn run(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
         }
         _ => "the program is missing".to_owned(),
     };
-    // Nobody reads it when standard error is closed.
+    // Nothing reads it when standard error is closed.
     let _ = writeln!(
         std::io::stderr(),
-        "osier: the command was not run: {message}"
+        "osier: the sandboxed command did not run: {message}"
     );
     Some(ExitCode::from(NOT_RUN))
 }
@@ -39,10 +39,10 @@ fn become_program(
 ) -> String {
     let spec: Spec = match serde_json::from_slice(spec.as_encoded_bytes()) {
         Ok(spec) => spec,
-        Err(error) => return format!("the sandbox was not understood: {error}"),
+        Err(error) => return format!("invalid sandbox specification: {error}"),
     };
     if let Err(error) = landlock::confine(&spec) {
-        return format!("the sandbox cannot be set up: {error}");
+        return format!("cannot set up the sandbox: {error}");
     }
     let error = process::replace(program, arguments);
     format!("`{}`: {error}", program.to_string_lossy())

@@ -1,5 +1,6 @@
-//! Confines this process and all it starts with Landlock, and with seccomp what Landlock cannot: sockets,
-//! and calls that change the system. Neither needs a privilege, and neither can be taken back.
+//! Sandboxes this process and its children with Landlock, and with seccomp for what Landlock does not cover:
+//! sockets, and system calls that change the system. Neither needs privileges, and neither can be removed
+//! again.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,7 +13,7 @@ use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, SeccompRule};
 
 use super::plan::Spec;
 
-/// The versions that are known, the newest first. Before the third a file outside could be cut to nothing.
+/// The supported versions, newest first. Before version 3, a file outside could be truncated.
 const VERSIONS: [(u32, ABI); 5] = [
     (7, ABI::V7),
     (6, ABI::V6),
@@ -21,7 +22,7 @@ const VERSIONS: [(u32, ABI); 5] = [
     (3, ABI::V3),
 ];
 
-/// Devices that programs write to and that keep nothing.
+/// Devices that programs write to and that store nothing.
 const DEVICES: [&str; 7] = [
     "/dev/null",
     "/dev/zero",
@@ -32,7 +33,7 @@ const DEVICES: [&str; 7] = [
     "/dev/ptmx",
 ];
 
-/// The newest version that this kernel has; nothing before the third.
+/// The newest supported version that this kernel has; at least 3.
 pub(super) fn version() -> Option<u32> {
     supported().map(|(version, _)| version)
 }
@@ -43,9 +44,9 @@ fn supported() -> Option<(u32, ABI)> {
         .find(|(_, abi)| ruleset(*abi, false).is_ok())
 }
 
-/// Confines this process; whatever it becomes or starts stays confined.
+/// Sandboxes this process, everything it executes and all its children.
 pub(super) fn confine(spec: &Spec) -> Result<(), String> {
-    let (_, abi) = supported().ok_or("this kernel has no Landlock of version 3 or later")?;
+    let (_, abi) = supported().ok_or("the kernel does not support Landlock version 3 or later")?;
     let said = |error: &dyn std::fmt::Display| format!("landlock: {error}");
     let mut rules = ruleset(abi, spec.network).map_err(|error| said(&error))?;
     let write = AccessFs::from_write(abi);
@@ -73,12 +74,12 @@ pub(super) fn confine(spec: &Spec) -> Result<(), String> {
     }
     let status = rules.restrict_self().map_err(|error| said(&error))?;
     if status.ruleset != RulesetStatus::FullyEnforced || !status.no_new_privs {
-        return Err("landlock: the rules hold only in part".to_owned());
+        return Err("landlock: the kernel enforces the rules only in part".to_owned());
     }
     seccompiler::apply_filter(&filter(spec.network)?).map_err(|error| format!("seccomp: {error}"))
 }
 
-/// Everything that writes is held to rules; all of `abi` or nothing.
+/// A ruleset that covers every kind of write; requires all of `abi`.
 fn ruleset(abi: ABI, network: bool) -> Result<landlock::RulesetCreated, landlock::RulesetError> {
     let mut rules = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
@@ -94,8 +95,8 @@ fn ruleset(abi: ABI, network: bool) -> Result<landlock::RulesetCreated, landlock
     rules.create()
 }
 
-/// Calls that are refused: those that change the system whoever makes them, ways around the filter, and
-/// without a network every socket: one of a daemon on this machine would do the work outside.
+/// Denied system calls: those that change the system, ways around the filter, and without network every
+/// socket, because a local daemon could do the work outside of the sandbox.
 fn filter(network: bool) -> Result<BpfProgram, String> {
     let mut refused = vec![
         libc::SYS_io_uring_setup,
@@ -121,7 +122,7 @@ fn filter(network: bool) -> Result<BpfProgram, String> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
     for call in refused {
         rules.insert(call, Vec::new());
-        // The same call by its number of the x32 interface.
+        // The same call by its x32 number.
         if cfg!(target_arch = "x86_64") {
             rules.insert(call | 0x4000_0000, Vec::new());
         }

@@ -1,9 +1,26 @@
-//! Keeps the children of tools inside the working directory: what they may write, whether they reach the
-//! network. Linux: bubblewrap where it is installed and allowed, else Landlock and seccomp; macOS:
-//! sandbox-exec.
+//! The sandbox for commands: it limits where they can write and whether they have a network.
 //!
-//! A child that was to be confined never runs otherwise: when nothing here can confine it, it does not
-//! start and the error says why.
+//! Start at [`Confinement`], the sandbox of a workspace, and [`SandboxMode`], what commands can do.
+//! `Confinement::ready` detects the backend: bubblewrap, else Landlock with seccomp on Linux; `sandbox-exec`
+//! on macOS. [`helper`] is the hidden subcommand for Landlock, and [`denial`] detects a denial in the output of
+//! a command.
+//!
+//! When a sandbox is requested and no backend works, the command does not run, and the error gives the reason.
+//!
+//! The crate does not know tools, permission rules or settings.
+//!
+//! ```
+//! use osier_sandbox::{Confinement, SandboxMode};
+//!
+//! let sandbox = Confinement::new("/work".as_ref(), None);
+//! sandbox.set(SandboxMode::Workspace, false, Vec::new());
+//! assert_eq!(sandbox.mode(), SandboxMode::Workspace);
+//! assert!(!sandbox.has_network());
+//!
+//! // Plan mode forces read-only.
+//! sandbox.set_plan(true);
+//! assert_eq!(sandbox.mode(), SandboxMode::ReadOnly);
+//! ```
 
 pub mod denial;
 #[cfg(target_os = "linux")]
@@ -18,19 +35,19 @@ use serde::{Deserialize, Serialize};
 
 pub use plan::{Backend, Confinement, SandboxError};
 
-/// The hidden subcommand that confines itself and becomes the command.
+/// The hidden subcommand that sandboxes itself and then executes the command.
 pub const HELPER: &str = "__sandbox";
 
-/// What children may do.
+/// What child processes can do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SandboxMode {
     #[default]
     Off,
-    /// Write below the working directory and in temporary folders.
+    /// Writes below the working directory and in temporary directories.
     Workspace,
-    /// Write in a temporary folder of their own.
+    /// Writes only in its own temporary directory.
     ReadOnly,
 }
 

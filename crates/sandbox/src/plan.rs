@@ -1,4 +1,4 @@
-//! What holds for the children of one workspace, and how a command is dressed so that it does.
+//! The sandbox of a workspace, and how a command is wrapped for it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -13,15 +13,15 @@ use super::{HELPER, SandboxMode};
 use osier_base::process::{Invocation, run_quietly};
 use osier_protocol::questions::{Answer, Question, QuestionKind, Questions, Subject};
 
-/// How long it may take to find out what there is.
+/// Timeout for the check of a backend.
 const PROBE: Duration = Duration::from_secs(10);
 
-/// What confines.
+/// The mechanism that enforces the sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Backend {
     /// The path of `bwrap`.
     Bubblewrap(PathBuf),
-    /// Of this version of the kernel's interface.
+    /// With this version of Landlock.
     Landlock(u32),
     SandboxExec,
 }
@@ -36,29 +36,29 @@ impl Backend {
     }
 }
 
-/// A command that was to be confined cannot be.
+/// The sandbox was requested, but cannot be set up.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the sandbox cannot be set up here: {reason}; nothing was run. Install bubblewrap, or use `--sandbox off`"
+    "cannot set up the sandbox: {reason}; the command did not run. Install bubblewrap, or use `--sandbox off`"
 )]
 pub struct SandboxError {
     pub reason: String,
 }
 
-/// What the helper confines itself to.
+/// What the helper enforces.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Spec {
     pub writable: Vec<PathBuf>,
     pub network: bool,
 }
 
-/// The confinement of a workspace: who asks for it, and how it is done here.
+/// The sandbox of a workspace: what was requested, and how it is enforced.
 #[derive(Debug)]
 pub struct Confinement {
     cwd: PathBuf,
-    /// The program whose hidden subcommand confines.
+    /// The program with the hidden subcommand.
     helper: Option<PathBuf>,
-    /// Shared with the confinements of other directories.
+    /// Shared with the sandboxes of other directories.
     wanted: Arc<Mutex<Wanted>>,
     backend: Arc<OnceLock<Result<Backend, SandboxError>>>,
     temporary: OnceLock<Option<TempDir>>,
@@ -67,17 +67,17 @@ pub struct Confinement {
 #[derive(Debug, Clone, Default)]
 struct Wanted {
     mode: SandboxMode,
-    /// Plan mode holds everything to reading.
+    /// Plan mode forces read-only.
     plan: bool,
     network: bool,
     writable: Vec<PathBuf>,
-    /// The way to a person who can let a command run outside.
+    /// Asks the user whether a command can run outside of the sandbox.
     asker: Option<Questions>,
     without_bubblewrap: bool,
 }
 
 impl Confinement {
-    /// Nothing is confined until `set` says so.
+    /// Creates a sandbox that is off until `set` is called.
     pub fn new(cwd: &Path, helper: Option<PathBuf>) -> Self {
         Self {
             cwd: cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned()),
@@ -88,7 +88,7 @@ impl Confinement {
         }
     }
 
-    /// The same for another directory: what is said of one holds for both.
+    /// The same sandbox for another directory: changes apply to both.
     pub fn at(self: &Arc<Self>, cwd: &Path) -> Arc<Self> {
         let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
         if cwd == self.cwd {
@@ -103,7 +103,7 @@ impl Confinement {
         })
     }
 
-    /// What children may do from now on; `writable` are folders beside the working directory.
+    /// Sets what child processes can do; `writable` are directories besides the working directory.
     pub fn set(&self, mode: SandboxMode, network: bool, writable: Vec<PathBuf>) {
         let mut wanted = self.lock();
         wanted.mode = mode;
@@ -115,32 +115,32 @@ impl Confinement {
         self.lock().plan = plan;
     }
 
-    /// A person can be asked to let a command run outside.
+    /// Enables the question whether a command can run outside of the sandbox.
     pub fn set_asker(&self, questions: Questions) {
         self.lock().asker = Some(questions);
     }
 
-    /// What holds now.
+    /// The effective mode.
     pub fn mode(&self) -> SandboxMode {
         self.lock().effective()
     }
 
-    /// Whether children have a network when they are confined.
+    /// Whether sandboxed processes have a network.
     pub fn has_network(&self) -> bool {
         self.lock().has_network()
     }
 
-    /// Whether plan mode made it what it is: then nothing may run outside.
+    /// Whether plan mode forces the sandbox: then nothing can run outside of it.
     pub fn is_plan(&self) -> bool {
         self.lock().plan
     }
 
-    /// Leaves bubblewrap aside unless it is wanted: tests try each way.
+    /// Whether bubblewrap is tried first: tests cover both backends.
     pub fn prefer(&self, bubblewrap: bool) {
         self.lock().without_bubblewrap = !bubblewrap;
     }
 
-    /// Finds out, once, what confines here.
+    /// Detects the backend, once.
     pub async fn ready(&self) -> Result<Backend, SandboxError> {
         if let Some(known) = self.backend.get() {
             return known.clone();
@@ -149,7 +149,7 @@ impl Confinement {
         self.backend.get_or_init(|| found).clone()
     }
 
-    /// `ready`, when anything holds.
+    /// Like `ready`, but only when the sandbox is on.
     pub async fn prepare(&self) -> Result<(), SandboxError> {
         match self.mode() {
             SandboxMode::Off => Ok(()),
@@ -157,8 +157,8 @@ impl Confinement {
         }
     }
 
-    /// Whether a person lets `command`, which the sandbox has stopped, run outside of it. Never in plan
-    /// mode, and never where nobody can be asked.
+    /// Whether the user lets `command`, which the sandbox denied, run outside of it. Always false in plan
+    /// mode and in non-interactive runs.
     pub async fn may_leave(&self, command: &str, cancel: &CancellationToken) -> bool {
         let asker = self.lock().asker.clone();
         let Some(questions) = asker.filter(|_| !self.is_plan()) else {
@@ -167,7 +167,7 @@ impl Confinement {
         let question = Question {
             id: String::new(),
             origin: "the sandbox".to_owned(),
-            title: "It stopped this command. Run it again without the sandbox?".to_owned(),
+            title: "The sandbox denied this command. Run it again without the sandbox?".to_owned(),
             subject: Some(Subject::Command {
                 command: command.to_owned(),
                 cwd: self.cwd.display().to_string(),
@@ -177,15 +177,14 @@ impl Confinement {
         questions.ask(question, cancel).await == Answer::Yes
     }
 
-    /// `invocation` as it has to be started so that what holds now holds for it. `ready` must have been
-    /// awaited before when something holds.
+    /// Wraps `invocation` in the sandbox. When the sandbox is on, `ready` must have been awaited before.
     pub fn dress(&self, invocation: Invocation) -> Result<Invocation, SandboxError> {
         let wanted = self.lock().clone();
         if wanted.effective() == SandboxMode::Off {
             return Ok(invocation);
         }
         let unknown = || SandboxError {
-            reason: "it was not looked for".to_owned(),
+            reason: "the backend was not detected yet".to_owned(),
         };
         let backend = self.backend.get().ok_or_else(unknown)?.clone()?;
         let temporary = self.temporary()?;
@@ -216,7 +215,7 @@ impl Confinement {
                 Ok(output) if output.exit.is_success() => return Ok(Backend::Bubblewrap(program)),
                 Ok(output) => {
                     let said = String::from_utf8_lossy(&output.stderr);
-                    reason = format!("bubblewrap says `{}`", said.trim());
+                    reason = format!("bubblewrap failed with `{}`", said.trim());
                 }
                 Err(error) => reason = error.to_string(),
             }
@@ -225,13 +224,15 @@ impl Confinement {
         match super::landlock::version() {
             Some(version) => return Ok(Backend::Landlock(version)),
             None => {
-                reason = format!("{reason}, and this kernel has no Landlock of version 3 or later");
+                reason = format!(
+                    "{reason}, and the kernel does not support Landlock version 3 or later"
+                );
             }
         }
         Err(SandboxError { reason })
     }
 
-    /// A private temporary folder, kept as long as the workspace.
+    /// A private temporary directory that lives as long as the workspace.
     fn temporary(&self) -> Result<PathBuf, SandboxError> {
         let made = self.temporary.get_or_init(|| {
             let mut builder = tempfile::Builder::new();
@@ -239,14 +240,14 @@ impl Confinement {
         });
         let made = made.as_ref().map(|folder| folder.path().to_owned());
         made.ok_or_else(|| SandboxError {
-            reason: "no temporary folder can be made".to_owned(),
+            reason: "cannot create a temporary directory".to_owned(),
         })
     }
 
     fn spec(&self, wanted: &Wanted, temporary: &Path) -> Spec {
         let mut writable = vec![temporary.to_owned()];
         if wanted.effective() == SandboxMode::Workspace {
-            // The widest first: a mount hides those that were made before it.
+            // The widest first: a mount hides earlier mounts below it.
             writable = vec!["/tmp".into(), "/var/tmp".into()];
             writable.push(temporary.to_owned());
             writable.extend(wanted.writable.iter().cloned());
@@ -262,7 +263,7 @@ impl Confinement {
     fn in_bubblewrap(&self, program: &Path, spec: &Spec, invocation: Invocation) -> Invocation {
         let mut args = base_arguments();
         if !spec.network {
-            // Sockets of daemons that would do the work outside.
+            // Hides the sockets of daemons that could do the work outside.
             args.extend(["--unshare-net", "--tmpfs", "/run"].map(OsString::from));
         }
         for path in &spec.writable {
@@ -279,7 +280,7 @@ impl Confinement {
 
     fn in_helper(&self, spec: &Spec, invocation: Invocation) -> Result<Invocation, SandboxError> {
         let helper = self.helper.clone().ok_or_else(|| SandboxError {
-            reason: "the program's own path is not known".to_owned(),
+            reason: "the path of the osier executable is unknown".to_owned(),
         })?;
         let spec = serde_json::to_string(spec).unwrap_or_default();
         let args = vec![HELPER.into(), spec.into(), "--".into()];
@@ -334,7 +335,7 @@ fn wrap(program: OsString, mut args: Vec<OsString>, invocation: Invocation) -> I
     }
 }
 
-/// What stays as it is inside the working directory: the repository's own files, from which code is run
+/// Paths inside the working directory that stay read-only: the repository's own files, which can run code
 /// later, and the project's settings.
 fn protected(cwd: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = [".git", ".osier", ".claude", ".mcp.json"]
@@ -342,7 +343,7 @@ fn protected(cwd: &Path) -> Vec<PathBuf> {
         .into_iter()
         .filter(|path| path.exists())
         .collect();
-    // A worktree's `.git` is a file that names the real folder.
+    // The `.git` of a worktree is a file that names the real directory.
     let pointed = std::fs::read_to_string(cwd.join(".git")).ok();
     let folder = pointed
         .as_deref()

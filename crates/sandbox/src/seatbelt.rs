@@ -1,24 +1,24 @@
-//! The same for macOS, through `sandbox-exec`. Written from the documentation of its profiles and not
-//! tested there.
+//! The macOS backend, with `sandbox-exec`. Written from the documentation of its profiles and not tested on a
+//! Mac.
 
 use std::fmt::Write as _;
 
 use super::plan::Spec;
 use osier_base::process::Invocation;
 
-/// The one place it is: a `PATH` may lead elsewhere.
+/// An absolute path: a lookup in `PATH` could find another program.
 const PROGRAM: &str = "/usr/bin/sandbox-exec";
 
-/// What stays as it is inside a folder that may be written.
+/// Stays read-only inside a writable directory.
 const PROTECTED: &str = r#"(deny file-write* (regex #"/\.(git|osier|claude)(/|$)"))"#;
 
-/// `invocation` under the profile that `spec` makes.
+/// Wraps `invocation` in the profile for `spec`.
 pub(super) fn wrap(spec: &Spec, invocation: Invocation) -> Invocation {
     let mut profile = String::from("(version 1)\n(allow default)\n(deny file-write*)\n");
     let mut args = vec!["-p".into()];
     let mut parameters = Vec::new();
     for (place, path) in spec.writable.iter().enumerate() {
-        // A path is a parameter, never a part of the profile's text.
+        // Paths are parameters, never part of the profile's text.
         let _ = writeln!(
             profile,
             "(allow file-write* (subpath (param \"W{place}\")))"

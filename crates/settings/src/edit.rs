@@ -1,4 +1,4 @@
-//! Writes one setting into `settings.toml`. Every other byte of the file stays: comments, order, spaces.
+//! Writes one setting to `settings.toml`. All other bytes of the file stay: comments, order, spaces.
 
 use std::path::Path;
 
@@ -6,27 +6,27 @@ use toml::de::DeTable;
 
 use osier_base::atomic_file;
 
-/// A text as TOML writes it.
+/// A string in TOML syntax.
 pub fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 
-/// Writes `name = value` into the file at `path`, made when it does not exist; without a value the setting is
-/// taken out.
+/// Writes `name = value` to the file at `path`, which is created if needed; without a value, the setting is
+/// removed.
 ///
 /// # Errors
-/// Why the file could not be changed, as a line for the user.
+/// Why the file was not changed, as a line for the user.
 pub fn write(path: &Path, name: &str, value: Option<&str>) -> Result<(), String> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(format!("{} cannot be read: {error}", path.display())),
+        Err(error) => return Err(format!("cannot read {}: {error}", path.display())),
     };
     let changed = set(&text, name, value)
-        .map_err(|error| format!("{}: {error}; mend the file first", path.display()))?;
+        .map_err(|error| format!("{}: {error}; fix the file first", path.display()))?;
     if let Some(folder) = path.parent() {
         let made = std::fs::create_dir_all(folder);
-        made.map_err(|error| format!("{} cannot be made: {error}", folder.display()))?;
+        made.map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
     }
     atomic_file::write(path, changed.as_bytes()).map_err(|error| error.to_string())
 }
@@ -34,7 +34,7 @@ pub fn write(path: &Path, name: &str, value: Option<&str>) -> Result<(), String>
 /// The text of a settings file with one setting changed.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// The syntax error in `text`.
 pub fn set(text: &str, name: &str, value: Option<&str>) -> Result<String, String> {
     let table = DeTable::parse(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
@@ -53,7 +53,7 @@ pub fn set(text: &str, name: &str, value: Option<&str>) -> Result<String, String
             changed.replace_range(start..end, "");
         }
         (None, Some(value)) => {
-            // Behind a heading it would belong to that.
+            // After a heading, it would belong to that table.
             let headings = table.iter().filter(|(_, value)| value.get_ref().is_table());
             let at = headings.map(|(key, _)| key.span().start).min();
             let at = at.map_or(text.len(), |at| {

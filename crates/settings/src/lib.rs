@@ -1,5 +1,20 @@
-//! `settings.toml`: what the user prefers. One table describes every setting; reading, checking and
-//! the documentation come from it. A wrong line is reported and skipped, the rest still counts.
+//! The settings in `settings.toml`.
+//!
+//! Start at [`Settings`], the resolved values; [`SETTINGS`], the table from which parsing, checks and the
+//! documentation are derived; and [`list`], which returns every value with its source.
+//!
+//! An invalid line is reported and skipped; all other lines apply. The settings of a trusted project override
+//! the user's, but cannot weaken permissions or change where secrets are sent.
+//!
+//! The crate does not know sessions or the screen.
+//!
+//! ```
+//! use osier_settings::Settings;
+//!
+//! let (settings, problems) = Settings::parse("settings.toml".as_ref(), "theme = \"dark\"\nmouse = 3\n");
+//! assert_eq!(settings.theme, "dark");
+//! assert_eq!(problems.len(), 1);
+//! ```
 
 mod edit;
 mod list;
@@ -23,16 +38,16 @@ pub use edit::{quoted, set, write};
 pub use list::{SettingInfo, Source, list, literal};
 pub use screen::{ExitOutput, FooterPart, Images, READING, wants_reading};
 
-/// Every setting, resolved.
+/// All settings, resolved.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// `PROVIDER/ID[:LEVEL]`, or any part of a name that finds one.
+    /// `PROVIDER/ID[:LEVEL]`, or a part of a model name.
     pub model: Option<String>,
-    /// The models that cycling walks; patterns with `*` allowed. Empty: every model with a key.
+    /// The models for switching with a key; patterns with `*` are allowed. Empty: every model with a key.
     pub models: Vec<String>,
-    /// Models to fall back to when a call fails, in order.
+    /// Fallback models for failed calls, in order.
     pub fallback: Vec<String>,
-    /// Models that lists show first, and that cycling walks where `models` is empty.
+    /// Models that lists show first, and that switching uses when `models` is empty.
     pub favourites: Vec<String>,
     /// The models of the roles.
     pub plan_model: Option<String>,
@@ -45,46 +60,46 @@ pub struct Settings {
     pub exit_output: ExitOutput,
     pub show_thinking: bool,
     pub reduced_motion: bool,
-    /// Whether the screen is laid out to be read aloud.
+    /// Whether the screen is laid out for screen readers.
     pub screen_reader: bool,
-    /// How pictures are shown.
+    /// How images are shown.
     pub images: Images,
     pub notifications: bool,
-    /// Whether the title of the terminal says what is shown and how it stands.
+    /// Whether the terminal title shows the session and its state.
     pub title: bool,
-    /// The last line, from its ends.
+    /// The parts of the footer, from both ends.
     pub footer_left: Vec<FooterPart>,
     pub footer_right: Vec<FooterPart>,
     pub max_retries: u32,
-    /// Whether a window that is nearly full is compacted without being asked.
+    /// Whether a nearly full context window is compacted automatically.
     pub auto_compact: bool,
     pub discover_local_models: bool,
-    /// Whether the files of a project are recorded, so that they can be brought back.
+    /// Whether checkpoints of the project's files are recorded.
     pub checkpoints: bool,
-    /// Whether the model can give tasks to sub-agents.
+    /// Whether the model can start subagents.
     pub subagents: bool,
-    /// MB that recorded files may have after `osier checkpoints prune`; any number when not set.
+    /// Size limit of checkpoints in MB for `osier checkpoints prune`; no limit when not set.
     pub checkpoints_limit: Option<u64>,
     /// Whether credentials go into the system's keyring.
     pub keyring: bool,
-    /// The osier server that calls go through.
+    /// The osier server that proxies model calls.
     pub proxy: Option<String>,
-    /// Certificates of authorities to trust besides the system's; relative to the file.
+    /// Additional certificate authorities; the path is relative to the file.
     pub ca_file: Option<PathBuf>,
-    /// Where newly published models are asked for once a day; not at all when not set.
+    /// The URL that is checked for new models once a day; no check when not set.
     pub refresh_models: Option<String>,
-    /// How much is asked before tools run.
+    /// The permission mode.
     pub permissions: Mode,
-    /// Rules: what runs without being asked for, what is always asked, what never runs.
+    /// The permission rules.
     pub allow: Vec<String>,
     pub ask: Vec<String>,
     pub deny: Vec<String>,
-    /// Whether the user's hooks of Claude Code run here too.
+    /// Whether the user's Claude Code hooks run in osier.
     pub claude_hooks: bool,
-    /// What commands may do.
+    /// What commands can do.
     pub sandbox: SandboxMode,
     pub sandbox_network: bool,
-    /// Folders that confined commands may write beside the working directory.
+    /// Additional folders that sandboxed commands can write to.
     pub sandbox_write: Vec<String>,
 }
 
@@ -132,18 +147,18 @@ impl Default for Settings {
     }
 }
 
-/// One setting: its key, what it accepts, what it does, and how it is taken.
+/// A setting: its key, its values, its description and how it is parsed.
 #[derive(Debug, Clone, Copy)]
 pub struct Setting {
     pub name: &'static str,
-    /// As it would be written; empty when there is none.
+    /// The default as it would be written; empty when there is none.
     pub default: &'static str,
     pub accepts: &'static str,
     pub description: &'static str,
     take: fn(&mut Settings, &Value) -> Option<()>,
 }
 
-/// Every setting in the order of the documentation.
+/// All settings, in the order of the documentation.
 pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "model",
@@ -156,21 +171,21 @@ pub const SETTINGS: &[Setting] = &[
         name: "models",
         default: "[]",
         accepts: "a list of names and patterns, e.g. [\"anthropic/*\", \"gpt-5\"]",
-        description: "The models that cycling walks.",
+        description: "Models for switching with a key.",
         take: |settings, value| texts(value).map(|value| settings.models = value),
     },
     Setting {
         name: "fallback",
         default: "[]",
         accepts: "a list of names",
-        description: "Models that take over, in order, when a call fails.",
+        description: "Fallback models for failed calls, in order.",
         take: |settings, value| texts(value).map(|value| settings.fallback = value),
     },
     Setting {
         name: "favourites",
         default: "[]",
         accepts: "a list of \"PROVIDER/ID\"",
-        description: "Models that are listed first; cycling walks them where `models` is empty.",
+        description: "Models that lists show first; switching uses them when `models` is empty.",
         take: |settings, value| texts(value).map(|value| settings.favourites = value),
     },
     Setting {
@@ -202,28 +217,28 @@ pub const SETTINGS: &[Setting] = &[
         name: "theme",
         default: "\"system\"",
         accepts: "the name of a theme",
-        description: "The colours: a theme of osier, a file of `themes/`, or `DARK/LIGHT` to follow the terminal.",
+        description: "Colour theme: a built-in theme, a file in `themes/`, or `DARK/LIGHT` to follow the terminal.",
         take: |settings, value| text(value).map(|value| settings.theme = value),
     },
     Setting {
         name: "keymap",
         default: "\"default\"",
         accepts: "the name of a keymap",
-        description: "The keys: `default`, `vim`, `emacs`, or a file of `keymaps/` laid over the default.",
+        description: "Keymap: `default`, `vim`, `emacs`, or a file in `keymaps/` that extends the default.",
         take: |settings, value| text(value).map(|value| settings.keymap = value),
     },
     Setting {
         name: "mouse",
         default: "true",
         accepts: "true or false",
-        description: "Whether the wheel scrolls and a click folds.",
+        description: "Enable the mouse: the wheel scrolls, a click expands or collapses.",
         take: |settings, value| value.as_bool().map(|value| settings.mouse = value),
     },
     Setting {
         name: "exit_output",
         default: "\"answer\"",
         accepts: "nothing, answer or transcript",
-        description: "What stays in the terminal after osier has ended.",
+        description: "What stays in the terminal after exit.",
         take: |settings, value| {
             settings.exit_output = match value.as_str()? {
                 "nothing" => ExitOutput::Nothing,
@@ -238,28 +253,28 @@ pub const SETTINGS: &[Setting] = &[
         name: "show_thinking",
         default: "true",
         accepts: "true or false",
-        description: "Whether thinking starts unfolded.",
+        description: "Whether thinking is expanded at first.",
         take: |settings, value| value.as_bool().map(|value| settings.show_thinking = value),
     },
     Setting {
         name: "reduced_motion",
         default: "false",
         accepts: "true or false",
-        description: "No spinner: the working line changes only with what happens.",
+        description: "No spinner: the status line changes only on events.",
         take: |settings, value| value.as_bool().map(|value| settings.reduced_motion = value),
     },
     Setting {
         name: "screen_reader",
         default: "false",
         accepts: "true or false",
-        description: "For screen readers: one column, words instead of signs and lines, the cursor on what is selected. Also `--screen-reader` and `OSIER_SCREEN_READER=1`.",
+        description: "Screen reader mode: one column, words instead of symbols and lines, the cursor on the selection. Also `--screen-reader` and `OSIER_SCREEN_READER=1`.",
         take: |settings, value| value.as_bool().map(|value| settings.screen_reader = value),
     },
     Setting {
         name: "images",
         default: "\"auto\"",
         accepts: "auto, kitty, iterm, sixel, blocks or off",
-        description: "How pictures are shown: as well as the terminal says it can, in a way of its own, in coloured half-blocks, or not at all.",
+        description: "How images are shown: detected from the terminal, with a fixed protocol, as coloured half-blocks, or not at all.",
         take: |settings, value| {
             settings.images = match value.as_str()? {
                 "auto" => Images::Auto,
@@ -277,28 +292,28 @@ pub const SETTINGS: &[Setting] = &[
         name: "notifications",
         default: "true",
         accepts: "true or false",
-        description: "Tell the terminal when a turn ends while it is not focused.",
+        description: "Send a terminal notification when a turn ends while the terminal is not focused.",
         take: |settings, value| value.as_bool().map(|value| settings.notifications = value),
     },
     Setting {
         name: "title",
         default: "true",
         accepts: "true or false",
-        description: "Let the terminal's title name the session that is shown, and what waits.",
+        description: "Show the session and its state in the terminal title.",
         take: |settings, value| value.as_bool().map(|value| settings.title = value),
     },
     Setting {
         name: "footer_left",
         default: screen::LEFT,
         accepts: screen::PARTS,
-        description: "What the last line shows from the left, in this order.",
+        description: "Parts of the footer on the left, in this order.",
         take: |settings, value| screen::parts(value).map(|parts| settings.footer_left = parts),
     },
     Setting {
         name: "footer_right",
         default: screen::RIGHT,
         accepts: screen::PARTS,
-        description: "What the last line shows to the right edge, in this order.",
+        description: "Parts of the footer on the right, in this order.",
         take: |settings, value| screen::parts(value).map(|parts| settings.footer_right = parts),
     },
     Setting {
@@ -315,14 +330,14 @@ pub const SETTINGS: &[Setting] = &[
         name: "auto_compact",
         default: "true",
         accepts: "true or false",
-        description: "Whether the earlier part of a conversation is summarised when the window is nearly full.",
+        description: "Whether the conversation is compacted when the context window is nearly full.",
         take: |settings, value| value.as_bool().map(|value| settings.auto_compact = value),
     },
     Setting {
         name: "discover_local_models",
         default: "true",
         accepts: "true or false",
-        description: "Whether Ollama, LM Studio, llama.cpp and vLLM are looked for on this machine.",
+        description: "Whether osier detects Ollama, LM Studio, llama.cpp and vLLM on this machine.",
         take: |settings, value| {
             value
                 .as_bool()
@@ -333,21 +348,21 @@ pub const SETTINGS: &[Setting] = &[
         name: "checkpoints",
         default: "true",
         accepts: "true or false",
-        description: "Whether files are recorded before they change, so that they can be brought back.",
+        description: "Whether checkpoints record files before they change, so that they can be restored.",
         take: |settings, value| value.as_bool().map(|value| settings.checkpoints = value),
     },
     Setting {
         name: "subagents",
         default: "false",
         accepts: "true or false",
-        description: "Whether the model can give tasks to sub-agents (the tool `task`).",
+        description: "Whether the model can start subagents (the tool `task`).",
         take: |settings, value| value.as_bool().map(|value| settings.subagents = value),
     },
     Setting {
         name: "checkpoints_limit",
         default: "",
         accepts: "a number of MB",
-        description: "What recorded files may have after `osier checkpoints prune`.",
+        description: "Size limit of checkpoints for `osier checkpoints prune`.",
         take: |settings, value| {
             let megabytes = u64::try_from(value.as_integer()?).ok()?;
             settings.checkpoints_limit = Some(megabytes);
@@ -362,7 +377,7 @@ pub const SETTINGS: &[Setting] = &[
         } else {
             "file (this build has no keyring)"
         },
-        description: "Where keys and sign-ins are kept.",
+        description: "Where API keys and sign-ins are stored.",
         take: |settings, value| {
             settings.keyring = match value.as_str()? {
                 "file" => false,
@@ -375,22 +390,22 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "proxy",
         default: "",
-        accepts: "an https address, or one on this machine",
-        description: "The osier server that model calls go through.",
+        accepts: "an https URL, or a URL on this machine",
+        description: "The osier server that proxies model calls.",
         take: |settings, value| address(value).map(|value| settings.proxy = Some(value)),
     },
     Setting {
         name: "ca_file",
         default: "",
         accepts: "the path of a PEM file",
-        description: "Certificates of authorities to trust besides the system's.",
+        description: "Additional certificate authorities to trust.",
         take: |settings, value| text(value).map(|value| settings.ca_file = Some(value.into())),
     },
     Setting {
         name: "refresh_models",
         default: "false",
-        accepts: "true, false, or the https address of a copy of models.dev/api.json",
-        description: "Whether newly published models and prices are asked for once a day.",
+        accepts: "true, false, or the https URL of a copy of models.dev/api.json",
+        description: "Whether osier checks for new models and prices once a day.",
         take: |settings, value| {
             settings.refresh_models = match value.as_bool() {
                 Some(wanted) => wanted.then(|| SOURCE.to_owned()),
@@ -403,7 +418,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "permissions",
         default: "\"yolo\"",
         accepts: "yolo, ask or plan",
-        description: "How much is asked before tools run.",
+        description: "Permission mode.",
         take: |settings, value| {
             settings.permissions = Mode::from_name(value.as_str()?)?;
             Some(())
@@ -413,35 +428,35 @@ pub const SETTINGS: &[Setting] = &[
         name: "allow",
         default: "[]",
         accepts: RULES,
-        description: "What runs without being asked for.",
+        description: "Rules for calls that run without a question.",
         take: |settings, value| rules(value).map(|rules| settings.allow.extend(rules)),
     },
     Setting {
         name: "ask",
         default: "[]",
         accepts: RULES,
-        description: "What is asked in every mode.",
+        description: "Rules for calls that require a question in every mode.",
         take: |settings, value| rules(value).map(|rules| settings.ask.extend(rules)),
     },
     Setting {
         name: "deny",
         default: "[]",
         accepts: RULES,
-        description: "What never runs.",
+        description: "Rules for calls that are always denied.",
         take: |settings, value| rules(value).map(|rules| settings.deny.extend(rules)),
     },
     Setting {
         name: "claude_hooks",
         default: "false",
         accepts: "true or false",
-        description: "Whether the hooks of `~/.claude/settings.json` run here too.",
+        description: "Whether the hooks in `~/.claude/settings.json` run in osier too.",
         take: |settings, value| value.as_bool().map(|value| settings.claude_hooks = value),
     },
     Setting {
         name: "sandbox",
         default: "\"off\"",
         accepts: "off, workspace or read-only",
-        description: "What commands may write; without the network unless `sandbox_network`.",
+        description: "Where commands can write; without network unless `sandbox_network` is set.",
         take: |settings, value| {
             settings.sandbox = SandboxMode::from_name(value.as_str()?)?;
             Some(())
@@ -451,7 +466,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "sandbox_network",
         default: "false",
         accepts: "true or false",
-        description: "Whether confined commands reach the network.",
+        description: "Whether sandboxed commands have a network.",
         take: |settings, value| {
             value
                 .as_bool()
@@ -462,7 +477,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "sandbox_write",
         default: "[]",
         accepts: "a list of folders, e.g. [\"~/.cargo\"]",
-        description: "What confined commands may write beside the working directory.",
+        description: "Additional folders that sandboxed commands can write to.",
         take: |settings, value| texts(value).map(|value| settings.sandbox_write = value),
     },
 ];
@@ -479,7 +494,7 @@ impl Settings {
         }
     }
 
-    /// How requests go out.
+    /// The HTTP options for requests.
     pub fn http(&self) -> HttpOptions {
         HttpOptions {
             ca_file: self.ca_file.as_deref().map(Into::into),
@@ -487,8 +502,8 @@ impl Settings {
         }
     }
 
-    /// The user's settings with those of the project around `cwd` over them, where it is trusted. A
-    /// project may add rules and tighten what the user chose, never loosen it.
+    /// The user's settings, overridden by those of the project around `cwd` if it is trusted. A project can
+    /// add rules and make settings stricter, never weaken them.
     pub fn load_for(folders: &Folders, cwd: &Path) -> (Self, Vec<Problem>) {
         let (user, mut problems) = Self::load(&folders.settings());
         let path = project_root(cwd).join(".osier/settings.toml");
@@ -499,7 +514,7 @@ impl Settings {
             Ok(text) => text,
             Err(error) => {
                 let message = format!("cannot be read: {error}");
-                problems.push(Problem::of_file(path, message, "it is left out"));
+                problems.push(Problem::of_file(path, message, "it is ignored"));
                 return (user, problems);
             }
         };
@@ -510,13 +525,13 @@ impl Settings {
         settings.sandbox_network &= user.sandbox_network;
         settings.sandbox_write = user.sandbox_write;
         settings.claude_hooks = user.claude_hooks;
-        // Where secrets go is for the user alone to say.
+        // Only the user can decide where secrets are sent.
         settings.proxy = user.proxy;
         settings.ca_file = user.ca_file;
         (settings, problems)
     }
 
-    /// Reads the file at `path`. A missing file is no problem.
+    /// Reads the file at `path`. A missing file is not an error.
     pub fn load(path: &Path) -> (Self, Vec<Problem>) {
         match std::fs::read_to_string(path) {
             Ok(text) => Self::parse(path, &text),
@@ -531,7 +546,7 @@ impl Settings {
         }
     }
 
-    /// Reads `text`, which stands at `path`.
+    /// Parses `text`, the content of `path`.
     pub fn parse(path: &Path, text: &str) -> (Self, Vec<Problem>) {
         Self::parse_over(Self::default(), path, text)
     }
@@ -541,7 +556,7 @@ impl Settings {
         let table = match toml::from_str::<BTreeMap<Spanned<String>, Spanned<Value>>>(text) {
             Ok(table) => table,
             Err(error) => {
-                let hint = "the defaults are used until it is mended";
+                let hint = "the defaults are used until it is fixed";
                 let problem = Problem::of_file(path, error.message(), hint);
                 let offset = error.span().map_or(0, |span| span.start);
                 return (settings, vec![problem.at(text, offset)]);
@@ -554,8 +569,8 @@ impl Settings {
                 continue;
             };
             if (setting.take)(&mut settings, value.get_ref()).is_none() {
-                let message = format!("`{name}` cannot be `{}`", value.get_ref());
-                let hint = format!("it accepts {}", setting.accepts);
+                let message = format!("invalid value `{}` for `{name}`", value.get_ref());
+                let hint = format!("expected {}", setting.accepts);
                 let problem = Problem::of_file(path, message, hint);
                 problems.push(problem.at(text, value.span().start));
             }
@@ -571,7 +586,7 @@ impl Settings {
 fn unknown_key(path: &Path, name: &str) -> Problem {
     let hint = match nearest(name, SETTINGS.iter().map(|setting| setting.name)) {
         Some(known) => format!("did you mean `{known}`?"),
-        None => "`osier config schema` lists the settings".to_owned(),
+        None => "list the settings with `osier config schema`".to_owned(),
     };
     Problem::of_file(path, format!("unknown setting `{name}`"), hint)
 }
@@ -580,7 +595,7 @@ fn text(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
-/// An address to which secrets may go.
+/// A URL to which secrets can be sent.
 fn address(value: &Value) -> Option<String> {
     let text = value.as_str()?.trim().trim_end_matches('/');
     is_safe(text).then(|| text.to_owned())

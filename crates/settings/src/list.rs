@@ -1,4 +1,4 @@
-//! Every setting as it stands: its value, and which file says so.
+//! The current value of every setting, and its source.
 
 use std::path::{Path, PathBuf};
 
@@ -9,32 +9,32 @@ use super::{SETTINGS, Setting, Settings};
 use osier_base::folders::Folders;
 use osier_permissions::trust::{Trust, project_root};
 
-/// Where a value comes from.
+/// The source of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     Default,
     File {
         path: PathBuf,
-        /// From 1.
+        /// Line number, from 1.
         line: usize,
     },
 }
 
-/// One setting as it stands.
+/// The current state of a setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingInfo {
     pub name: &'static str,
     pub description: &'static str,
     pub accepts: &'static str,
     pub default: &'static str,
-    /// As it is written; empty when nothing is set.
+    /// As written; empty when nothing is set.
     pub value: String,
     pub source: Source,
-    /// The values to choose from, as they are written; none when it can be anything.
+    /// The possible values as written; empty when any value is possible.
     pub choices: Vec<String>,
 }
 
-/// Every setting for a session in `cwd`, in the order of the documentation.
+/// All settings for a session in `cwd`, in the order of the documentation.
 pub fn list(folders: &Folders, cwd: &Path) -> Vec<SettingInfo> {
     let mut files = vec![folders.settings()];
     if Trust::new(folders).allows(cwd) {
@@ -59,10 +59,10 @@ pub fn list(folders: &Folders, cwd: &Path) -> Vec<SettingInfo> {
     infos
 }
 
-/// What was typed for a setting as it has to be written: as it is, or as a text in quotes.
+/// Converts typed text to TOML: unchanged, or as a quoted string.
 ///
 /// # Errors
-/// What is wrong with it, as a line for the user.
+/// Why it is invalid, as a line for the user.
 pub fn literal(name: &str, typed: &str) -> Result<String, String> {
     let fault = |value: &str| {
         let (_, problems) = Settings::parse(Path::new(""), &format!("{name} = {value}\n"));
@@ -75,7 +75,7 @@ pub fn literal(name: &str, typed: &str) -> Result<String, String> {
     let text = quoted(typed);
     match fault(&text) {
         None => Ok(text),
-        Some(told) if told.hint.starts_with("it accepts") => Err(told.hint),
+        Some(told) if told.hint.starts_with("expected ") => Err(told.hint),
         Some(_) => Err(problem.message),
     }
 }
@@ -94,7 +94,7 @@ impl SettingInfo {
     }
 }
 
-/// `a, b or c` are the values themselves; anything else describes them.
+/// `a, b or c` are the possible values; other texts are descriptions.
 fn choices(accepts: &str) -> Vec<String> {
     if accepts == "true or false" {
         return vec!["true".to_owned(), "false".to_owned()];
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_defaults_that_are_shown_are_those_that_hold() {
+    fn shown_defaults_are_the_actual_defaults() {
         for setting in SETTINGS
             .iter()
             .filter(|setting| !setting.default.is_empty())
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_known_with_its_file_and_line() {
+    fn a_value_is_reported_with_file_and_line() {
         let home = tempfile::tempdir().unwrap();
         let folders = Folders::under(home.path());
         let text = "# mine\nmouse = false # no\nmodels = [\"a\"]\n";
@@ -153,11 +153,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_typed_is_quoted_where_it_has_to_be() {
+    fn typed_text_is_quoted_when_needed() {
         assert_eq!(literal("theme", " nord ").as_deref(), Ok("\"nord\""));
         assert_eq!(literal("max_retries", "7").as_deref(), Ok("7"));
         assert_eq!(literal("models", "[\"a\"]").as_deref(), Ok("[\"a\"]"));
         let told = literal("max_retries", "many").unwrap_err();
-        assert_eq!(told, "it accepts a whole number from 0");
+        assert_eq!(told, "expected a whole number from 0");
     }
 }

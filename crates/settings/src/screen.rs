@@ -1,4 +1,4 @@
-//! What settings of the screen can be.
+//! The values of screen settings.
 
 use std::collections::BTreeMap;
 
@@ -6,15 +6,15 @@ use toml::Value;
 
 use super::{Settings, texts};
 
-/// How pictures are shown.
+/// How images are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Images {
-    /// As well as the terminal can.
+    /// Detected from the terminal.
     Auto,
     Kitty,
     Iterm,
     Sixel,
-    /// In coloured half-blocks.
+    /// As coloured half-blocks.
     Blocks,
     Off,
 }
@@ -27,35 +27,35 @@ pub enum ExitOutput {
     Transcript,
 }
 
-/// A part of the last line.
+/// A part of the footer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FooterPart {
     /// The open sessions, when there are several.
     Sessions,
-    /// The working directory.
+    /// The current directory.
     Cwd,
-    /// The branch of git.
+    /// The git branch.
     Branch,
-    /// The name of the session.
+    /// The session's name.
     Session,
-    /// The line to an agent elsewhere.
+    /// The connection to a remote agent.
     Connection,
-    /// Words of plug-ins.
+    /// Status texts of plugins.
     Plugins,
-    /// Background jobs that run.
+    /// Running background jobs.
     Jobs,
-    /// How much is asked, when that is not the default; that the session is only looked at.
+    /// The permission mode, if it is not the default, and whether the session is read-only.
     Permissions,
-    /// What confines commands.
+    /// The sandbox mode.
     Sandbox,
-    /// Tokens in, out and from the cache.
+    /// Input, output and cached tokens.
     Tokens,
-    /// What the session has cost.
+    /// The cost of the session.
     Cost,
-    /// How full the window is.
+    /// The use of the context window.
     Context,
     Model,
-    /// The level of thinking.
+    /// The thinking level.
     Thinking,
 }
 
@@ -96,14 +96,14 @@ impl FooterPart {
     }
 }
 
-/// What a side of the last line accepts.
+/// The possible parts of the footer.
 pub(super) const PARTS: &str = "a list of sessions, cwd, branch, session, connection, plugins, jobs, \
                                 permissions, sandbox, tokens, cost, context, model, thinking";
 
 pub(super) const LEFT: &str = r#"["sessions", "cwd", "branch", "session"]"#;
 pub(super) const RIGHT: &str = r#"["connection", "plugins", "jobs", "permissions", "sandbox", "tokens", "cost", "context", "model", "thinking"]"#;
 
-/// The parts that are named, each once.
+/// Parses a list of parts; each is used once.
 pub(super) fn parts(value: &Value) -> Option<Vec<FooterPart>> {
     let names = texts(value)?;
     let mut parts = Vec::with_capacity(names.len());
@@ -117,17 +117,17 @@ pub(super) fn parts(value: &Value) -> Option<Vec<FooterPart>> {
     Some(parts)
 }
 
-/// The variable by which a screen that can be read aloud is asked for.
+/// The environment variable for screen reader mode.
 pub const READING: &str = "OSIER_SCREEN_READER";
 
-/// Whether the environment asks for such a screen.
+/// Whether the environment enables screen reader mode.
 pub fn wants_reading(environment: &BTreeMap<String, String>) -> bool {
     let value = environment.get(READING).map(String::as_str);
     !matches!(value, None | Some("" | "0" | "false"))
 }
 
 impl Settings {
-    /// What a screen that is read aloud leaves out; `asked` when flag or environment want one.
+    /// Disables what does not suit a screen reader; `asked` when a flag or the environment enables the mode.
     pub fn read_aloud(&mut self, asked: bool) {
         self.screen_reader |= asked;
         self.reduced_motion |= self.screen_reader;
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_parts_of_the_footer_are_those_that_are_told() {
+    fn the_listed_footer_parts_are_complete() {
         let names: Vec<&str> = FooterPart::ALL.iter().map(|(name, _)| *name).collect();
         assert_eq!(PARTS, format!("a list of {}", names.join(", ")));
         let read = |text: &str| {

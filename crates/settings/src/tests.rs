@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn wrong_lines_are_reported_and_the_rest_counts() {
+fn invalid_lines_are_reported_and_the_rest_is_used() {
     let file = "model = \"a/b\"\nthem = \"dark\"\nmouse = 3\nthinking = \"high\"\n";
     let (settings, problems) = Settings::parse(Path::new("settings.toml"), file);
     let expected = Settings {
@@ -15,13 +15,13 @@ fn wrong_lines_are_reported_and_the_rest_counts() {
         shown,
         [
             "settings.toml:2:1: unknown setting `them`; did you mean `theme`?",
-            "settings.toml:3:9: `mouse` cannot be `3`; it accepts true or false",
+            "settings.toml:3:9: invalid value `3` for `mouse`; expected true or false",
         ]
     );
 }
 
 #[test]
-fn a_broken_file_leaves_the_defaults_and_names_the_line() {
+fn an_invalid_file_uses_the_defaults_and_names_the_line() {
     let (settings, problems) = Settings::parse(Path::new("s.toml"), "model = \"a\"\nmouse = \n");
     assert_eq!(settings, Settings::default());
     assert_eq!(problems.len(), 1);

@@ -43,15 +43,15 @@ impl SessionError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::DiskFull { .. } => {
-                Some("free some space and go on: nothing already stored was harmed")
+                Some("free some space and continue: stored entries are intact")
             }
             Self::Locked { .. } => {
-                Some("`--fork ID` goes on in a copy of it, `osier sessions show` reads it")
+                Some("continue in a copy with `--fork ID`, or read it with `osier sessions show`")
             }
             Self::ReadOnly { .. } | Self::Removed { .. } => {
-                Some("`/clone` goes on in a session of its own")
+                Some("continue in a new session with `/clone`")
             }
-            Self::NotFound { .. } => Some("`osier sessions` shows what there is"),
+            Self::NotFound { .. } => Some("list the sessions with `osier sessions`"),
             Self::Ambiguous { .. } => Some("give more of the id, or the path of the file"),
             Self::Io { action, source, .. } if *action == "open" => match source.kind() {
                 io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {

@@ -150,7 +150,7 @@ fn describe_kind(kind: &EntryKind) -> String {
         }
         EntryKind::Label { label, .. } => match label {
             Some(label) => format!("label: {label}"),
-            None => "label taken away".to_owned(),
+            None => "label removed".to_owned(),
         },
         EntryKind::Hide { hidden, .. } => {
             let what = if *hidden { "deleted" } else { "brought back" };
@@ -158,7 +158,7 @@ fn describe_kind(kind: &EntryKind) -> String {
         }
         EntryKind::SessionInfo { name } => match name {
             Some(name) => format!("name: {name}"),
-            None => "name taken away".to_owned(),
+            None => "name removed".to_owned(),
         },
         EntryKind::Checkpoint { .. } => "files".to_owned(),
         EntryKind::Usage { kind, .. } => format!("usage: {kind}"),

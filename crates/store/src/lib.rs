@@ -1,9 +1,13 @@
-//! A session is a tree of entries in an append-only file.
+//! Session storage: a session is a tree of entries in an append-only file.
 //!
-//! [`SessionStore`] owns the file: an entry exists only after its write succeeded. [`SessionTree`] is
-//! the index of what is in it: a few bytes an entry, and the entries themselves stay in the file until
-//! they are shown or sent. [`SessionDirectory`] knows where the files are and what they are about.
-//! Nothing here ever rewrites a stored line.
+//! Start at [`SessionStore`], which owns a file; [`SessionTree`], the index of its entries; and
+//! [`SessionDirectory`], which finds the files and their summaries. [`Reading`] reads a session without
+//! opening it for writing.
+//!
+//! An entry exists only after its write succeeded. The index needs a few bytes per entry; the entries stay in
+//! the file until they are shown or sent. A stored line is never rewritten.
+//!
+//! The crate does not know tools, settings or the screen.
 
 mod bodies;
 mod checkpoints;

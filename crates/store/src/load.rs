@@ -147,7 +147,9 @@ pub(super) fn scan(file: &File, path: &Path, stop: &AtomicBool) -> Result<Scan, 
     let first = lines
         .next_line_within(HEADER_LIMIT)
         .map_err(|error| match error.kind() {
-            std::io::ErrorKind::InvalidData => not_a_session("its first line is no header"),
+            std::io::ErrorKind::InvalidData => {
+                not_a_session("its first line is not a session header")
+            }
             _ => failed(error),
         })?
         .ok_or_else(|| not_a_session("it is empty"))?;
@@ -166,10 +168,9 @@ pub(super) fn scan(file: &File, path: &Path, stop: &AtomicBool) -> Result<Scan, 
     let header = match header {
         Some(header) => header,
         // One bad line costs that line, even the first: the file's name says most of it.
-        None if reading.tree.records() > 0 => {
-            header_from_name(path).ok_or_else(|| not_a_session("its first line is no header"))?
-        }
-        None => return Err(not_a_session("its first line is no header")),
+        None if reading.tree.records() > 0 => header_from_name(path)
+            .ok_or_else(|| not_a_session("its first line is not a session header"))?,
+        None => return Err(not_a_session("its first line is not a session header")),
     };
     Ok(reading.finish(header))
 }

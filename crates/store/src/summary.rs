@@ -55,7 +55,7 @@ pub fn summarize(path: &Path) -> Result<SessionSummary, SessionError> {
     let metadata = file.metadata().map_err(failed)?;
     let not_a_session = || SessionError::NotASession {
         path: path.to_owned(),
-        reason: "its first line is no header".into(),
+        reason: "its first line is not a session header".into(),
     };
     if !metadata.is_file() {
         return Err(not_a_session());

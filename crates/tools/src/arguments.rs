@@ -1,4 +1,5 @@
-//! How tools take their arguments: typed, and lenient where models slip without being unclear.
+//! Parses the arguments of tool calls: typed, and lenient about common mistakes of models that are
+//! unambiguous.
 
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
@@ -6,12 +7,12 @@ use serde_json::Value;
 
 use osier_agent::{ToolOutput, ToolStatus};
 
-/// Why a call was not carried out.
+/// Why a call failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// The arguments make no sense.
+    /// The arguments are invalid.
     Invalid(String),
-    /// They do, but it failed.
+    /// The arguments are valid, but the call failed.
     Failed(String),
 }
 
@@ -34,12 +35,12 @@ impl From<Refusal> for ToolOutput {
     }
 }
 
-/// The arguments as `T`.
+/// Parses the arguments as `T`.
 pub(super) fn parse<T: DeserializeOwned>(arguments: Value) -> Result<T, Refusal> {
     serde_json::from_value(arguments).map_err(|error| Refusal::Invalid(error.to_string()))
 }
 
-/// Carries a call out on a thread that may block. `doing` names it should the thread fail.
+/// Runs a call on a blocking thread. `doing` names the action for the error when the thread fails.
 pub(super) async fn carry_out<T, F>(arguments: Value, doing: &str, work: F) -> ToolOutput
 where
     T: DeserializeOwned + Send + 'static,
@@ -55,7 +56,7 @@ where
     }
 }
 
-/// A count that may come as `3`, `3.0` or `"3"`.
+/// A count that may be written as `3`, `3.0` or `"3"`.
 pub(super) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]

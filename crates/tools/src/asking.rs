@@ -1,6 +1,6 @@
-//! Whether the end of an output looks like a question to somebody at a terminal.
+//! Detects whether output ends in a prompt for terminal input.
 
-/// Words of questions, in small letters.
+/// Words of prompts, in lower case.
 const WORDS: [&str; 14] = [
     "password",
     "passphrase",
@@ -17,12 +17,12 @@ const WORDS: [&str; 14] = [
     "enter",
     "are you sure",
 ];
-/// What the line of a question ends with.
+/// Characters at the end of a prompt.
 const MARKS: [char; 6] = ['?', ':', '>', ']', ')', '…'];
-/// Bytes of the line that are looked at.
+/// Bytes of the last line that are checked.
 const LINE: usize = 200;
 
-/// Whether `output` ends in an unfinished line that asks something.
+/// Whether `output` ends in an unfinished line that looks like a prompt.
 pub(super) fn asks_for_input(output: &str) -> bool {
     let line = output.rsplit('\n').next().unwrap_or_default().trim_end();
     let marked = line.ends_with(MARKS);
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn questions_are_told_from_other_ends() {
+    fn prompts_are_distinguished_from_other_endings() {
         for (output, expected) in [
             ("Do you want to continue? [Y/n] ", true),
             ("[sudo] password for me: ", true),

@@ -1,4 +1,4 @@
-//! Files given along with a prompt: images made to fit, text as text, and a clear word for the rest.
+//! Files attached to a prompt: images are resized, text is sent as text, everything else is an error.
 
 use std::path::{Path, PathBuf};
 
@@ -10,20 +10,20 @@ use crate::image::ImageError;
 use osier_agent::{Attachment, AttachmentKind};
 use osier_base::ids;
 
-/// Largest text that is sent, in bytes.
+/// Maximum size of a text, in bytes.
 pub const TEXT_LIMIT: u64 = 1024 * 1024;
 
 /// Why a file cannot be attached.
 #[derive(Debug, thiserror::Error)]
 pub enum AttachError {
-    #[error("`{}` cannot be read: {source}", path.display())]
+    #[error("cannot read `{}`: {source}", path.display())]
     Unreadable {
         path: PathBuf,
         source: std::io::Error,
     },
-    #[error("`{}` is a directory: name a file in it, or let the agent look", path.display())]
+    #[error("`{}` is a directory: attach a file in it, or let the agent list it", path.display())]
     Directory { path: PathBuf },
-    #[error("`{}` has {size} bytes and the limit is {limit}: let the agent read the part that matters", path.display())]
+    #[error("`{}` has {size} bytes, and the limit is {limit}: let the agent read the relevant part", path.display())]
     TooLarge {
         path: PathBuf,
         size: u64,
@@ -58,7 +58,7 @@ pub fn load(path: &Path) -> Result<Attachment, AttachError> {
     of_bytes(path, std::fs::read(path).map_err(unreadable)?)
 }
 
-/// The file at `path`, whose content is known.
+/// The file at `path`, whose content was already read.
 pub fn of_bytes(path: &Path, bytes: Vec<u8>) -> Result<Attachment, AttachError> {
     let size = bytes.len() as u64;
     let file_name = path
@@ -111,11 +111,11 @@ pub fn of_bytes(path: &Path, bytes: Vec<u8>) -> Result<Attachment, AttachError> 
 mod tests {
     use super::*;
 
-    /// A grey PNG.
+    /// A grey PNG of one pixel.
     const ONE_PIXEL: &[u8] = b"\x89PNG\x0d\x0a\x1a\x0a\x00\x00\x00\x0dIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x00\x00\x00\x00:~\x9bU\x00\x00\x00\x0aIDATx\x9cc\xa8\x07\x00\x00\x81\x00\x80\xd3\x94SJ\x00\x00\x00\x00IEND\xaeB`\x82";
 
     #[test]
-    fn the_kind_is_known_by_content_not_by_name() {
+    fn kind_is_detected_from_content_not_from_name() {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str, bytes: &[u8]| {
             let path = folder.path().join(name);

@@ -1,4 +1,4 @@
-//! `bash`: a command in the session's directory, in the foreground or as a job.
+//! `bash`: runs a command in the session's directory, in the foreground or as a background job.
 
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -19,16 +19,16 @@ use osier_base::clock::human_duration;
 use osier_base::text::{head_bytes, single_line};
 use osier_llm::{ContentBlock, ToolSpec};
 
-/// The longest timeout, in seconds; more is taken as this.
+/// Maximum timeout, in seconds; larger values are reduced to it.
 const MAX_TIMEOUT: f64 = 7.0 * 24.0 * 3600.0;
-/// Bytes of a command in the list of jobs.
+/// Bytes of a command that the job list shows.
 const LISTED_COMMAND: usize = 200;
 
-/// One for all sessions.
+/// Shared by all sessions.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
     ToolSpec {
         name: "bash".to_owned(),
-        description: "Run a bash command in the working directory, without input. Long output is cut in the middle and kept in a file. background starts a job and returns its id; action then lists the jobs, reads new output of one (waiting up to timeout for its end) or kills it.".to_owned(),
+        description: "Run a bash command in the working directory, without input. Long output is cut in the middle and stored in a file. background starts a job and returns its id; action then lists the jobs, reads new output of one (waiting up to timeout for its end) or kills it.".to_owned(),
         parameters: json!({
             "type": "object",
             "properties": {
@@ -78,7 +78,7 @@ impl BashTool {
     async fn execute(&self, arguments: Arguments, cx: ToolContext) -> Result<ToolOutput, Refusal> {
         let timeout = timeout(arguments.timeout)?;
         let action = match (arguments.action, &arguments.job, &arguments.command) {
-            // A job without an action can only mean to be read.
+            // A job without an action can only be a request to read it.
             (None, Some(_), None) => Some(Action::Read),
             (action, _, _) => action,
         };
@@ -89,7 +89,7 @@ impl BashTool {
         }
         let command = arguments.command.unwrap_or_default();
         if command.trim().is_empty() {
-            return Err(Refusal::invalid("give a command, or an action and a job"));
+            return Err(Refusal::invalid("set `command`, or `action` and `job`"));
         }
         if arguments.background == Some(true) {
             self.workspace
@@ -145,7 +145,7 @@ impl BashTool {
         let Some(job) = job else {
             let known: Vec<&str> = jobs.iter().map(|job| job.id.as_str()).collect();
             let known = if known.is_empty() {
-                "there is none".to_owned()
+                "none".to_owned()
             } else {
                 known.join(", ")
             };
@@ -169,7 +169,7 @@ impl BashTool {
         Refusal::Failed(if cwd.is_dir() {
             format!("cannot start the shell: {error}")
         } else {
-            format!("the working directory `{}` is gone", cwd.display())
+            format!("the working directory `{}` does not exist", cwd.display())
         })
     }
 }
@@ -198,7 +198,7 @@ fn timeout(seconds: Option<f64>) -> Result<Option<Duration>, Refusal> {
         Some(seconds) if seconds > 0.0 => {
             Ok(Some(Duration::from_secs_f64(seconds.min(MAX_TIMEOUT))))
         }
-        Some(_) => Err(Refusal::invalid("timeout must be more than 0 seconds")),
+        Some(_) => Err(Refusal::invalid("timeout must be greater than 0 seconds")),
     }
 }
 
@@ -222,7 +222,7 @@ fn list(jobs: &[Arc<Job>]) -> ToolOutput {
 }
 
 fn job_output(job: &Job) -> ToolOutput {
-    // Before the output: whatever the status says has ended has given all of it.
+    // Status before output: a job that this status reports as ended has written all of its output.
     let status = job.status();
     let details = job.details();
     let shown = job.new_output();
@@ -240,7 +240,7 @@ fn job_output(job: &Job) -> ToolOutput {
     ToolOutput::success(with_footer(output, &status), to_value(&details))
 }
 
-/// The answer to a command that ran in the foreground.
+/// The result of a command in the foreground.
 fn to_output(outcome: ShellOutcome) -> ToolOutput {
     let ShellOutcome {
         output,
@@ -274,7 +274,7 @@ fn to_output(outcome: ShellOutcome) -> ToolOutput {
             let message = describe(exit);
             let mut footer = format!("{message}, after {time}");
             if details.sandbox_denied {
-                footer.push_str("; most likely the sandbox stopped it: only the working directory and temporary folders can be written, and there is no network unless the user allows it");
+                footer.push_str("; the sandbox most likely denied it: commands can write only to the working directory and temporary directories, and have no network unless the user allows it");
             }
             (ToolStatus::ExecutionError { message }, footer)
         }
@@ -287,17 +287,17 @@ fn to_output(outcome: ShellOutcome) -> ToolOutput {
     }
 }
 
-/// `footer`, with what to do about a command that wants to be answered.
+/// `footer`, with advice for a command that waits for input.
 fn with_advice(footer: &str, asks: bool) -> String {
     if !asks {
         return footer.to_owned();
     }
     format!(
-        "{footer}; it seems to ask for input, which it cannot get: there is no terminal and standard input is empty. Pass a flag such as --yes, or pipe the answer in"
+        "{footer}; it seems to wait for input, but it has no terminal and its standard input is empty. Pass a flag such as --yes, or pipe the answer in"
     )
 }
 
-/// `output`, then `[footer]` on a line of its own.
+/// `output` with `[footer]` on its own line.
 fn with_footer(output: &str, footer: &str) -> String {
     let newline = if output.ends_with('\n') { "" } else { "\n" };
     format!("{output}{newline}[{footer}]")

@@ -1,5 +1,5 @@
-//! Texts that other tools give, bounded the way a command's output is: its start and its end for the
-//! model, the whole in a file.
+//! Limits texts of other tools the way `bash` limits output: the model gets the start and the end, and a file
+//! contains all of it.
 
 use std::path::{Path, PathBuf};
 
@@ -7,16 +7,16 @@ use super::output::Capture;
 use super::spill::Spill;
 use super::workspace::Workspace;
 
-/// What a model gets of a text.
+/// A text limited for a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capped {
     pub text: String,
     pub truncated: bool,
-    /// Where the whole is, when it was cut.
+    /// The file with the complete text, when it was cut.
     pub path: Option<PathBuf>,
 }
 
-/// Bounds `text`.
+/// Limits `text`.
 pub async fn cap(workspace: &Workspace, text: &str) -> Capped {
     let mut capture = Capture::default();
     capture.push(text.as_bytes());
@@ -33,7 +33,7 @@ pub async fn cap(workspace: &Workspace, text: &str) -> Capped {
     }
 }
 
-/// Keeps `bytes` in a file of the session; the path, or why there is none.
+/// Stores `bytes` in a file of the session. Returns its path, or an error message.
 pub async fn keep(workspace: &Workspace, bytes: &[u8]) -> Result<PathBuf, String> {
     let mut spill = Spill::new(std::sync::Arc::clone(&workspace.outputs));
     spill.write(bytes).await;

@@ -1,10 +1,10 @@
-//! What the tools tell the interface beside the text a model reads. Stored with the session, so a
-//! field that was written once keeps its name and meaning.
+//! Typed details that tools report to the interface in addition to the text for the model. They are stored
+//! with the session, so the names and meanings of fields are stable.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The details as `ToolOutput::details` carries them.
+/// Converts details for `ToolOutput::details`.
 pub fn to_value(details: &impl Serialize) -> Value {
     serde_json::to_value(details).unwrap_or_default()
 }
@@ -12,7 +12,7 @@ pub fn to_value(details: &impl Serialize) -> Value {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ReadDetails {
-    /// Absolute.
+    /// Absolute path.
     pub file_path: String,
     pub total_lines: u64,
     pub lines_read: u64,
@@ -28,12 +28,12 @@ pub struct ReadDetails {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct WriteDetails {
-    /// Absolute.
+    /// Absolute path.
     pub file_path: String,
-    /// Bytes.
+    /// In bytes.
     pub size: u64,
     pub is_new: bool,
-    /// Unified; cut when long, see `diff::unified`.
+    /// Unified diff; long ones are cut, see `diff::unified`.
     pub diff: String,
     pub lines_added: u64,
     pub lines_removed: u64,
@@ -42,24 +42,24 @@ pub struct WriteDetails {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct EditDetails {
-    /// Absolute.
+    /// Absolute path.
     pub file_path: String,
-    /// Of the first edit; `edits` has all when there are several.
+    /// The text of the first edit; `edits` contains all when there are several.
     pub old_string: String,
     pub new_string: String,
-    /// Places changed, over all edits.
+    /// Number of replacements, over all edits.
     pub match_count: u64,
-    /// Lines added or removed, a replaced line counted once.
+    /// Lines added or removed; a replaced line counts once.
     pub lines_changed: u64,
-    /// Unified; cut when long, see `diff::unified`.
+    /// Unified diff; long ones are cut, see `diff::unified`.
     pub diff: String,
     pub lines_added: u64,
     pub lines_removed: u64,
-    /// In the new file, from 1.
+    /// Line number in the new file, from 1.
     pub first_changed_line: Option<u64>,
-    /// Some text matched only after normalising.
+    /// Some text matched only after normalisation.
     pub fuzzy: bool,
-    /// Every edit when there are several.
+    /// All edits, when there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub edits: Vec<SingleEdit>,
 }
@@ -76,20 +76,20 @@ pub struct SingleEdit {
 #[serde(rename_all = "camelCase", default)]
 pub struct BashDetails {
     pub command: String,
-    /// Not set when a signal ended the command or it still runs.
+    /// Not set when a signal ended the command, or when it is still running.
     pub exit_code: Option<i32>,
-    /// Name of the signal that ended the command: `SIGKILL`.
+    /// Name of the signal that ended the command, as in `SIGKILL`.
     pub signal: Option<String>,
-    /// Milliseconds.
+    /// In milliseconds.
     pub duration: u64,
-    /// The model got a part of the output.
+    /// The model received only part of the output.
     pub truncated: bool,
-    /// The whole output, while the session lives.
+    /// The complete output, available while the session is open.
     pub full_output_path: Option<String>,
-    /// What confined it: `workspace, bubblewrap`.
+    /// The sandbox that was used, as in `workspace, bubblewrap`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<String>,
-    /// It most likely failed because the sandbox stopped it.
+    /// The command most likely failed because of the sandbox.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sandbox_denied: bool,
     /// Set for a background job.
@@ -114,15 +114,15 @@ pub struct JobDetails {
 #[serde(rename_all = "camelCase", default)]
 pub struct GrepDetails {
     pub pattern: String,
-    /// Absolute.
+    /// Absolute path.
     pub path: String,
-    /// Shown; lines of context not counted.
+    /// Matches that are shown, without context lines.
     pub matches: u64,
-    /// That have one.
+    /// Files with matches.
     pub files: u64,
-    /// There are more matches.
+    /// There are more matches than shown.
     pub truncated: bool,
-    /// Files and directories that could not be read.
+    /// Number of files and directories that could not be read.
     pub unreadable: u64,
 }
 
@@ -130,11 +130,11 @@ pub struct GrepDetails {
 #[serde(rename_all = "camelCase", default)]
 pub struct FindDetails {
     pub pattern: String,
-    /// Absolute.
+    /// Absolute path.
     pub path: String,
-    /// Paths shown.
+    /// Number of paths shown.
     pub count: u64,
-    /// There are more.
+    /// There are more paths than shown.
     pub truncated: bool,
     /// Directories that could not be read.
     pub unreadable: u64,
@@ -143,9 +143,9 @@ pub struct FindDetails {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct LsDetails {
-    /// Absolute.
+    /// Absolute path.
     pub path: String,
-    /// Entries of the directory, shown or not.
+    /// Entries of the directory, including those not shown.
     pub total: u64,
     pub truncated: bool,
 }

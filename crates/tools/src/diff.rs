@@ -1,4 +1,4 @@
-//! Unified diffs of a file before and after, of bounded size and cost.
+//! Unified diffs of a file, limited in size and time.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -10,28 +10,28 @@ use osier_base::text::head_bytes;
 
 /// Unchanged lines shown around a change.
 const CONTEXT: usize = 3;
-/// Bytes and lines of a diff; what goes beyond is counted, not shown.
+/// Maximum size of a diff; lines beyond it are counted, not shown.
 const MAX_BYTES: usize = 64 * 1024;
 const MAX_LINES: usize = 2_000;
-/// Bytes of the differing part, old and new together, above which no diff is made.
+/// Maximum size of the differing part, old and new together; beyond it no diff is made.
 const MAX_COMPARED: usize = 16 * 1024 * 1024;
-/// After this a coarser diff is taken.
+/// After this time a coarser algorithm is used.
 const TIMEOUT: Duration = Duration::from_millis(500);
 
-/// How a file changed.
+/// The change of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileDiff {
-    /// Unified, with file headers; empty when nothing changed.
+    /// Unified diff with file headers; empty when nothing changed.
     pub text: String,
     pub added: u64,
     pub removed: u64,
-    /// Lines added or removed, a replaced line counted once.
+    /// Lines added or removed; a replaced line counts once.
     pub changed: u64,
-    /// In the new file, from 1.
+    /// Line number in the new file, from 1.
     pub first_changed_line: Option<u64>,
 }
 
-/// The diff from `old`, `None` for a file that did not exist, to `new`, both called `name`.
+/// The diff from `old` (`None` for a new file) to `new`; both are named `name`.
 pub fn unified(name: &str, old: Option<&str>, new: &str) -> FileDiff {
     let before = old.unwrap_or_default();
     if before == new {
@@ -52,11 +52,10 @@ pub fn unified(name: &str, old: Option<&str>, new: &str) -> FileDiff {
         diff.added = part.new.lines().count() as u64;
         diff.changed = diff.added.max(diff.removed);
         diff.first_changed_line = Some(part.first_line as u64 + 1);
-        diff.text
-            .push_str("[the change is too large to be shown]\n");
+        diff.text.push_str("[the change is too large to show]\n");
         return diff;
     }
-    // A carriage return alone ends no line, as in any other diff.
+    // A carriage return alone does not end a line, as in other diffs.
     let lines = |text| str::split_inclusive(text, '\n').collect::<Vec<&str>>();
     let (old_lines, new_lines) = (lines(part.old), lines(part.new));
     let compared = TextDiff::configure()
@@ -75,7 +74,7 @@ pub fn unified(name: &str, old: Option<&str>, new: &str) -> FileDiff {
     writer.end()
 }
 
-/// The part of two texts between their common first and last lines, with some context left on.
+/// The texts without their common first and last lines, except for some context.
 struct Part<'a> {
     old: &'a str,
     new: &'a str,
@@ -144,7 +143,7 @@ impl Writer {
                     ChangeTag::Insert => '+',
                 };
                 self.line(&format!("{sign}{}", change.value()));
-                // A lone carriage return ends no line here.
+                // A lone carriage return does not end a line here.
                 if !change.value().ends_with('\n') {
                     self.line("\n\\ No newline at end of file\n");
                 }
@@ -152,7 +151,7 @@ impl Writer {
         }
     }
 
-    /// `START,COUNT` as unified diffs write it: an empty span names the line before it.
+    /// `START,COUNT` of a unified diff: an empty range names the line before it.
     fn span(&self, lines: Range<usize>) -> String {
         let start = lines.start + self.first_line + usize::from(!lines.is_empty());
         match lines.len() {
@@ -193,7 +192,7 @@ impl Writer {
             }
             let _ = writeln!(
                 self.diff.text,
-                "[diff cut: {added} lines added, {removed} removed in all]"
+                "[diff cut: {added} lines added, {removed} removed in total]"
             );
         }
         self.diff
@@ -208,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_deep_in_a_file_has_its_true_line_numbers() {
+    fn a_change_deep_in_a_file_has_correct_line_numbers() {
         let old = numbered(1..=1000);
         let new = old.replace("\n500\n", "\nfive hundred\nand more\n");
         let expected = FileDiff {
@@ -242,7 +241,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_diff_makes_the_new_text_of_the_old(
+        fn a_diff_applied_to_the_old_text_gives_the_new(
             old in "([abc é\r]{0,3}\n){0,12}[ab\r]{0,2}",
             new in "([abc é\r]{0,3}\n){0,12}[ab\r]{0,2}",
         ) {
@@ -258,7 +257,7 @@ mod tests {
         assert_eq!(diff.text.lines().count(), MAX_LINES + 3);
         assert!(
             diff.text
-                .ends_with("\n[diff cut: 5000 lines added, 0 removed in all]\n")
+                .ends_with("\n[diff cut: 5000 lines added, 0 removed in total]\n")
         );
         let diff = unified("f", None, &"x".repeat(1_000_000));
         assert!(diff.text.len() < MAX_BYTES + 100);

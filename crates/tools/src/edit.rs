@@ -1,5 +1,5 @@
-//! `edit`: replaces text in a file. What is matched and what is rewritten is decided in `edit_match`;
-//! here the file is guarded against changes of others and the outcome is told.
+//! `edit`: replaces text in a file. `edit_match` does the matching; this module protects the file against
+//! concurrent changes and reports the result.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -29,13 +29,13 @@ use osier_base::path::resolve_existing;
 use osier_base::text::head_bytes;
 use osier_llm::ToolSpec;
 
-/// Lines and bytes of the diff that the model is shown.
+/// Limits of the diff that the model receives.
 const SNIPPET_LINES: usize = 40;
 const SNIPPET_BYTES: usize = 4 * 1024;
-/// Bytes of the text that matched only normalised.
+/// Maximum bytes of text that matched only after normalisation.
 const ACTUAL_BYTES: usize = 1024;
 
-/// One for all sessions.
+/// Shared by all sessions.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
     ToolSpec {
         name: "edit".to_owned(),
@@ -91,16 +91,16 @@ struct EditArguments {
     replace_all: Option<bool>,
 }
 
-/// Why nothing was changed. The text is what the model gets.
+/// Why nothing was changed. The model receives the message.
 #[derive(Debug, Error)]
 enum EditError {
     #[error("`{path}` does not exist{suggestion}")]
     Missing { path: String, suggestion: String },
     #[error("`{path}` is not a regular file")]
     NotRegular { path: String },
-    #[error("`{path}` is too large to be edited ({size} bytes); use bash: `sed -i`")]
+    #[error("`{path}` is too large to edit ({size} bytes); use bash: `sed -i`")]
     TooLarge { path: String, size: u64 },
-    #[error("`{path}` is not UTF-8 text (first bad byte at {offset}); use bash to change it")]
+    #[error("`{path}` is not UTF-8 text (first invalid byte at {offset}); use bash to change it")]
     NotText { path: String, offset: usize },
     #[error("{}", changed_on_disk(path))]
     Changed { path: String },
@@ -154,7 +154,7 @@ impl Tool for EditTool {
     }
 }
 
-/// The edits of a call: its own strings, then those of `edits`.
+/// The edits of a call: its own strings, then `edits`.
 fn edits(arguments: &Arguments) -> Result<Vec<Edit>, &'static str> {
     let single = match (&arguments.old_string, &arguments.new_string) {
         (Some(old), Some(new)) => Some(Edit {
@@ -163,36 +163,36 @@ fn edits(arguments: &Arguments) -> Result<Vec<Edit>, &'static str> {
             replace_all: arguments.replace_all.unwrap_or(false),
         }),
         (None, None) => None,
-        _ => return Err("old_string and new_string go together"),
+        _ => return Err("old_string and new_string must be set together"),
     };
     let several = arguments.edits.iter().flatten().map(|edit| Edit {
         old: edit.old_string.clone(),
         new: edit.new_string.clone(),
         replace_all: edit.replace_all.or(arguments.replace_all).unwrap_or(false),
     });
-    // Some models send both forms with empty strings in the one they do not mean.
-    let unmeant = |edit: &Edit| edit.old.is_empty() && edit.new.is_empty();
+    // Some models set both forms and leave one of them empty.
+    let unused = |edit: &Edit| edit.old.is_empty() && edit.new.is_empty();
     let mut edits: Vec<Edit> = several.collect();
     if let Some(single) = single
-        && (edits.is_empty() || !unmeant(&single))
+        && (edits.is_empty() || !unused(&single))
     {
         edits.insert(0, single);
     }
     if edits.is_empty() {
-        return Err("give old_string and new_string, or edits");
+        return Err("set old_string and new_string, or edits");
     }
     Ok(edits)
 }
 
-/// A file as it was found.
+/// A file before the edit.
 struct Original {
     path: PathBuf,
-    /// As messages name it.
+    /// The name for messages.
     name: String,
     text: String,
     freshness: Freshness,
     stamp: Stamp,
-    /// Names of the file.
+    /// Number of hard links.
     links: u64,
 }
 
@@ -216,7 +216,7 @@ fn edit(workspace: &Workspace, given: &str, edits: &[Edit]) -> Result<ToolOutput
     Ok(ToolOutput::success(text, to_value(&details)))
 }
 
-/// The change that a call would make, as a diff; nothing when it would fail.
+/// The change that a call would make, as a diff; `None` when it would fail.
 pub(super) fn preview(workspace: &Workspace, arguments: &Value) -> Option<String> {
     let arguments: Arguments = serde_json::from_value(arguments.clone()).ok()?;
     let edits = edits(&arguments).ok()?;
@@ -272,7 +272,7 @@ fn store(workspace: &Workspace, original: &Original, text: &str) -> Result<(), E
         Some(written) => written.map_err(EditError::Write)?,
         None => store_on_disk(original, text)?,
     }
-    // A file that was never read stays unread: the model saw only what it changed.
+    // A file that was never read stays unread: the model saw only its changes.
     if original.freshness == Freshness::Fresh
         && let Ok(metadata) = fs::metadata(&original.path)
     {
@@ -283,8 +283,8 @@ fn store(workspace: &Workspace, original: &Original, text: &str) -> Result<(), E
 }
 
 fn store_on_disk(original: &Original, text: &str) -> Result<(), EditError> {
-    // Matching and writing take their time; somebody may be faster.
-    let is_same = |path: &Path| original.stamp.holds(path, Some(original.text.as_bytes()));
+    // Matching and writing take time, so another process may have written meanwhile.
+    let is_same = |path: &Path| original.stamp.matches(path, Some(original.text.as_bytes()));
     let options = Options::default();
     let written = atomic_file::write_if(&original.path, text.as_bytes(), options, &is_same);
     written.map_err(|error| match error {
@@ -295,7 +295,7 @@ fn store_on_disk(original: &Original, text: &str) -> Result<(), EditError> {
     })
 }
 
-/// What was done, for the model.
+/// The result for the model.
 fn report(name: &str, applied: &Applied, diff: &FileDiff) -> String {
     let count: usize = applied.matches.iter().map(|found| found.count).sum();
     let places = if count == 1 {
@@ -312,7 +312,7 @@ fn report(name: &str, applied: &Applied, diff: &FileDiff) -> String {
             let actual = head_bytes(actual, ACTUAL_BYTES);
             let _ = writeln!(
                 text,
-                "The text matched only with white space, quotes and dashes normalised; the file had:\n{actual}"
+                "The text matched only after whitespace, quotes and dashes were normalised; the file contained:\n{actual}"
             );
         }
     }
@@ -364,13 +364,13 @@ fn details(path: &Path, edits: &[Edit], applied: &Applied, diff: FileDiff) -> Ed
     }
 }
 
-/// What went wrong and what to do next. `edit 2: ` comes first when there are several.
+/// What went wrong and what to do next, with the prefix `edit 2: ` when there are several edits.
 fn explain_match(error: &MatchError, edits: &[Edit], original: &Original) -> String {
     let name = &original.name;
     let (index, message) = match error {
         MatchError::EmptyOld { index } => (
             index,
-            "old_string is empty; use write to replace the whole file, or give the text before which to insert".to_owned(),
+            "old_string is empty; use write to replace the complete file, or set old_string to the text before which to insert".to_owned(),
         ),
         MatchError::NoChange { index } => {
             (index, "old_string and new_string are the same; nothing to change".to_owned())
@@ -378,7 +378,7 @@ fn explain_match(error: &MatchError, edits: &[Edit], original: &Original) -> Str
         MatchError::NotFound { index } => (index, not_found(original, &edits[*index].old)),
         MatchError::NotExact { index } => (
             index,
-            format!("old_string does not occur exactly so in `{name}`, which was not read in this session; read it first"),
+            format!("old_string does not occur exactly in `{name}`, which was not read in this session; read it first"),
         ),
         MatchError::Ambiguous { index, lines, more } => {
             let lines: Vec<String> = lines.iter().map(usize::to_string).collect();
@@ -391,7 +391,7 @@ fn explain_match(error: &MatchError, edits: &[Edit], original: &Original) -> Str
         }
         MatchError::Overlap { first, second } => {
             let (first, second) = (first + 1, second + 1);
-            return format!("edits {first} and {second} overlap in `{name}`; make them one. Nothing was changed");
+            return format!("edits {first} and {second} overlap in `{name}`; combine them. Nothing was changed");
         }
     };
     let which = if edits.len() > 1 {
@@ -412,11 +412,11 @@ fn not_found(original: &Original, old: &str) -> String {
     let name = &original.name;
     if places.is_empty() {
         return format!(
-            "old_string was not found in `{name}`, nor anything like it; read the file again"
+            "old_string was not found in `{name}`, and nothing similar; read the file again"
         );
     }
     format!(
-        "old_string was not found in `{name}`. The closest places:\n{}Copy the text exactly as the file has it",
+        "old_string was not found in `{name}`. The closest matches:\n{}Copy the text exactly from the file",
         places.join("   ...\n")
     )
 }

@@ -1,29 +1,29 @@
-//! The places of a file that are most like a text that was not found in it, for the model to see what
-//! it should have written. Work is bounded: lines are compared by their pairs of bytes, only the likeliest
-//! places are compared as a whole.
+//! Finds the lines of a file that are most similar to a text that was not found, so that the model can
+//! correct its edit. The work is bounded: lines are compared by their byte pairs, and only the most similar
+//! candidates are compared completely.
 
 use std::fmt::Write as _;
 
 use osier_base::text::head_bytes;
 
-/// Places shown, and lines and bytes of each.
+/// Limits of the result: matches, lines per match and bytes per line.
 const MAX_PLACES: usize = 3;
 const MAX_LINES: usize = 12;
 const MAX_LINE: usize = 300;
-/// Bytes of the file that are looked at.
+/// Bytes of the file that are searched.
 const MAX_SEARCHED: usize = 8 * 1024 * 1024;
-/// Candidates compared as a whole.
+/// Candidates that are compared completely.
 const MAX_CANDIDATES: usize = 50;
-/// Lines of the sought text that are compared.
+/// Lines of the searched text that are compared.
 const MAX_COMPARED: usize = 100;
-/// Likeness below which a place says nothing.
+/// Minimum similarity of a match.
 const NEAR: f32 = 0.4;
 
-/// The closest places, best first, numbered as `read` numbers lines; empty when nothing is like `old`.
+/// The closest matches, best first, with line numbers as in `read`; empty when nothing is similar to `old`.
 pub(super) fn closest(text: &str, old: &str) -> Vec<String> {
     let lines: Vec<&str> = head_bytes(text, MAX_SEARCHED).lines().collect();
     let mut wanted: Vec<Pairs> = old.lines().take(MAX_COMPARED).map(Pairs::new).collect();
-    // The longest line says most about where the text belongs.
+    // The longest line identifies the position best.
     let longest = wanted
         .iter_mut()
         .enumerate()
@@ -34,21 +34,21 @@ pub(super) fn closest(text: &str, old: &str) -> Vec<String> {
     let mut candidates: Vec<(f32, usize)> = lines
         .iter()
         .enumerate()
-        .map(|(line, text)| (anchor.likeness(text), line.saturating_sub(index)))
-        .filter(|(likeness, _)| *likeness >= NEAR)
+        .map(|(line, text)| (anchor.dice(text), line.saturating_sub(index)))
+        .filter(|(dice, _)| *dice >= NEAR)
         .collect();
     best_first(&mut candidates);
     candidates.truncate(MAX_CANDIDATES);
-    for (likeness, start) in &mut candidates {
-        *likeness = whole(&lines[*start..], &mut wanted);
+    for (dice, start) in &mut candidates {
+        *dice = similarity(&lines[*start..], &mut wanted);
     }
     best_first(&mut candidates);
     let mut shown: Vec<usize> = Vec::new();
-    for (likeness, start) in candidates {
+    for (dice, start) in candidates {
         let apart = shown
             .iter()
             .all(|other| other.abs_diff(start) >= wanted.len());
-        if likeness >= NEAR && apart && shown.len() < MAX_PLACES {
+        if dice >= NEAR && apart && shown.len() < MAX_PLACES {
             shown.push(start);
         }
     }
@@ -62,14 +62,14 @@ fn best_first(candidates: &mut [(f32, usize)]) {
     candidates.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
 }
 
-/// The mean likeness of the wanted lines to those at the start of `lines`, long lines counting more.
-fn whole(lines: &[&str], wanted: &mut [Pairs]) -> f32 {
+/// The mean similarity of the wanted lines to the start of `lines`, weighted by length.
+fn similarity(lines: &[&str], wanted: &mut [Pairs]) -> f32 {
     let (mut score, mut all) = (0.0, 0.0);
     for (index, pairs) in wanted.iter_mut().enumerate() {
         let weight = pairs.line.len() as f32 + 1.0;
         all += weight;
         if let Some(line) = lines.get(index) {
-            score += weight * pairs.likeness(line);
+            score += weight * pairs.dice(line);
         }
     }
     score / all
@@ -88,12 +88,12 @@ fn excerpt(lines: &[&str], start: usize, length: usize) -> String {
     text
 }
 
-/// A line by its pairs of neighbouring bytes.
+/// A line as its pairs of adjacent bytes.
 struct Pairs {
-    /// Without the white space around it.
+    /// Without surrounding whitespace.
     line: String,
     length: usize,
-    /// How often each pair occurs.
+    /// The number of occurrences of each pair.
     counts: Vec<u8>,
 }
 
@@ -111,16 +111,16 @@ impl Pairs {
         }
     }
 
-    /// Twice the shared pairs over all pairs (Dice): 1 for the same line but for the white space around
-    /// it, 0 for nothing in common. Leaves the counts as they were.
-    fn likeness(&mut self, line: &str) -> f32 {
+    /// The Dice coefficient: twice the shared pairs divided by all pairs. 1 for equal lines (except
+    /// surrounding whitespace), 0 for nothing in common. Restores the counts.
+    fn dice(&mut self, line: &str) -> f32 {
         let line = line.trim();
         if line == self.line {
             return 1.0;
         }
         let length = line.len().min(MAX_LINE).saturating_sub(1);
         let (fewer, more) = (self.length.min(length), self.length.max(length));
-        // The most it could be.
+        // The upper bound.
         if fewer == 0 || 2.0 * (fewer as f32) < NEAR * (fewer + more) as f32 {
             return 0.0;
         }
@@ -151,7 +151,7 @@ mod tests {
     const TEXT: &str = "fn main() {\n    let total = sum(1, 2);\n    println!(\"{total}\");\n}\n\nfn other() {\n    let totals = sums(1, 3);\n}\n";
 
     #[test]
-    fn the_best_place_comes_first_with_its_line_numbers() {
+    fn the_best_match_comes_first_with_line_numbers() {
         let old = "let total = sum(1, 3);\n  println!(\"{total}\");";
         assert_eq!(
             closest(TEXT, old),
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_alike_gives_nothing() {
+    fn no_similar_text_gives_no_match() {
         assert_eq!(closest(TEXT, "zzzzqqqq"), [""; 0]);
         assert_eq!(closest("", "a"), [""; 0]);
         assert_eq!(closest(TEXT, "\n"), [""; 0]);

@@ -1,9 +1,9 @@
-//! Where an edit applies, and what the file is afterwards.
+//! Finds where an edit applies, and computes the new text.
 //!
-//! All edits are matched against the original, so that their order does not matter. Text is sought as
-//! it is, then with line endings seen as one, then normalised (`View::normalized`). Of a match only the
-//! lines that differ between the old and the new text are rewritten: every other byte of the file
-//! stays, and new lines end as the lines around them do.
+//! All edits are matched against the original, so their order does not matter. A text is searched for
+//! exactly, then with line endings ignored, then normalised (`View::normalized`). Only lines that differ
+//! between the old and the new text are rewritten: all other bytes of the file stay, and new lines use the
+//! line ending of the surrounding lines.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use similar::{DiffTag, TextDiff};
 use super::edit_view::View;
 use super::scan::count_newlines;
 
-/// Occurrences that are told apart when a text is not unique.
+/// Maximum number of occurrences that are counted for an ambiguous text.
 const MAX_PLACES: usize = 20;
 
 /// Replace `old` by `new`.
@@ -23,11 +23,11 @@ pub(super) struct Edit {
     pub(super) replace_all: bool,
 }
 
-/// What the edits made of a text.
+/// The result of all edits.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Applied {
     pub(super) text: String,
-    /// One for each edit, in order.
+    /// One entry per edit, in order.
     pub(super) matches: Vec<Match>,
 }
 
@@ -35,11 +35,11 @@ pub(super) struct Applied {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Match {
     pub(super) count: usize,
-    /// The text of the first place, when it is not what was sought.
+    /// The text of the first match, when it differs from the searched text.
     pub(super) actual: Option<String>,
 }
 
-/// Why no edit was applied. `index` is that of the edit, from 0.
+/// Why no edit was applied. `index` is the index of the edit, from 0.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum MatchError {
     EmptyOld {
@@ -51,7 +51,7 @@ pub(super) enum MatchError {
     NotFound {
         index: usize,
     },
-    /// Lines of the places, from 1; `more` when there are others.
+    /// Line numbers of the matches, from 1; `more` when there are others.
     Ambiguous {
         index: usize,
         lines: Vec<usize>,
@@ -61,13 +61,13 @@ pub(super) enum MatchError {
         first: usize,
         second: usize,
     },
-    /// It matches only when normalised, and that was not allowed.
+    /// The text matches only after normalisation, which was not allowed.
     NotExact {
         index: usize,
     },
 }
 
-/// How strictly a text is compared; strictest first.
+/// How texts are compared, strictest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
     Exact,
@@ -75,15 +75,15 @@ enum Level {
     Normalized,
 }
 
-/// A replacement of bytes of the original.
+/// A replacement of a byte range of the original.
 #[derive(Debug)]
 struct Splice {
     range: Range<usize>,
     text: String,
 }
 
-/// Applies all `edits` to `original`, or none. Without `allow_normalized` a text must match exactly, but
-/// for its line endings.
+/// Applies all `edits` to `original`, or none. Without `allow_normalized`, a text must match exactly, except
+/// for line endings.
 pub(super) fn apply(
     original: &str,
     edits: &[Edit],
@@ -119,7 +119,7 @@ pub(super) fn apply(
     })
 }
 
-/// The text in its views, made when first needed.
+/// The views of a text, created on demand.
 struct Search<'a> {
     original: &'a str,
     exact: View<'a>,
@@ -127,10 +127,10 @@ struct Search<'a> {
     normalized: Option<View<'a>>,
 }
 
-/// Where an edit applies.
+/// The matches of an edit.
 struct Found {
     level: Level,
-    /// What was sought in the view.
+    /// The searched text, as the view represents it.
     pattern: String,
     /// Never empty.
     places: Vec<Place>,
@@ -201,8 +201,8 @@ impl<'a> Search<'a> {
         Pattern::new(level, old)
     }
 
-    /// The places of `pattern`: all that do not overlap for `replace_all`, else every one up to a
-    /// limit, so that a text that overlaps itself counts as ambiguous.
+    /// The matches of `pattern`: for `replace_all`, all that do not overlap; otherwise all up to a limit,
+    /// including overlapping ones, which make the text ambiguous.
     fn places(&self, level: Level, pattern: &Pattern, edit: &Edit) -> Vec<Place> {
         let view = self.view(level);
         let mut places = Vec::new();
@@ -246,10 +246,10 @@ impl<'a> Search<'a> {
     }
 }
 
-/// What is sought in a view.
+/// The text to search for in a view.
 struct Pattern {
     text: String,
-    /// White space was taken off the end, so the match must reach the end of its line.
+    /// Trailing whitespace was removed, so the match must reach the end of its line.
     ends_line: bool,
 }
 
@@ -283,20 +283,20 @@ fn ends_line(text: &str, end: usize) -> bool {
     matches!(text.as_bytes().get(end), None | Some(b'\n'))
 }
 
-/// The line, from 1, in which `offset` lies.
+/// The line number, from 1, of the byte at `offset`.
 pub(super) fn line_of(text: &str, offset: usize) -> usize {
     1 + count_newlines(&text.as_bytes()[..offset]) as usize
 }
 
-/// Lines of the pattern that become other lines.
+/// Lines of the pattern that are replaced.
 struct Hunk {
-    /// Bytes of the pattern.
+    /// Byte range in the pattern.
     pattern: Range<usize>,
     new: String,
 }
 
-/// What changes between the old and the new text of an edit. The pattern has the lines of the old
-/// text, each as the view shows it.
+/// The differing lines between the old and the new text of an edit. The pattern has the lines of the old
+/// text, as the view represents them.
 fn hunks(edit: &Edit, pattern: &str) -> Vec<Hunk> {
     let plain = |text: &str| text.replace("\r\n", "\n");
     let (old, new) = if pattern == edit.old {
@@ -329,8 +329,7 @@ fn hunks(edit: &Edit, pattern: &str) -> Vec<Hunk> {
         .collect()
 }
 
-/// The replacements that an edit makes at one place. New lines end as those around them when `endings`
-/// are kept.
+/// The replacements of one match. New lines use the surrounding line ending if `endings` says so.
 fn splice(
     original: &str,
     view: &View<'_>,
@@ -341,7 +340,7 @@ fn splice(
     let one = |hunk: &Hunk| {
         let seen = place.view.start + hunk.pattern.start..place.view.start + hunk.pattern.end;
         let range = view.original(&seen)?;
-        // Unseen white space before the place is not part of it, nor is what follows.
+        // Hidden whitespace before or after the match is not part of it.
         let range = range.start.max(place.original.start)..range.end.min(place.original.end);
         let text = match endings {
             Endings::AsGiven => hunk.new.clone(),
@@ -353,17 +352,17 @@ fn splice(
     splices.unwrap_or_default()
 }
 
-/// How the lines of a new text end.
+/// The line endings of new text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Endings {
     AsGiven,
-    /// As the line that begins or goes on where they are put.
+    /// The ending of the line at the insertion point.
     Local,
 }
 
 impl Endings {
-    /// A model that wrote carriage returns where the file has them means those it writes; in a file
-    /// without any there is nothing to keep.
+    /// If the model wrote carriage returns and the file has them, the model's line endings are used. A file
+    /// without any has nothing to preserve.
     fn of(edit: &Edit, level: Level, has_crlf: bool) -> Self {
         if !has_crlf || (level == Level::Exact && edit.old.contains('\r')) {
             Self::AsGiven
@@ -373,7 +372,7 @@ impl Endings {
     }
 }
 
-/// `new` with the line ending used at `offset` of the original.
+/// `new` with the line ending at `offset` of the original.
 fn with_local_ending(original: &str, offset: usize, new: &str) -> String {
     if !new.contains('\n') {
         return new.to_owned();

@@ -1,6 +1,6 @@
-//! A text as it reads when small differences are ignored, with the way back to its own bytes.
+//! A view of a text that ignores small differences, with a mapping back to the bytes of the original.
 //!
-//! Most of a text is the same in its view, so only the places that differ are stored.
+//! Most of a text is identical in its view, so only the differences are stored.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,11 +10,11 @@ use unicode_normalization::UnicodeNormalization as _;
 use osier_base::path::is_space;
 use osier_base::text::graphemes;
 
-/// A text seen with some differences ignored.
+/// A text with some differences ignored.
 #[derive(Debug)]
 pub(super) struct View<'a> {
     pub(super) text: Cow<'a, str>,
-    /// Where view and original differ, in order.
+    /// Where the view and the original differ, in order.
     pieces: Vec<Piece>,
 }
 
@@ -25,7 +25,7 @@ struct Piece {
 }
 
 impl<'a> View<'a> {
-    /// The text itself.
+    /// The unchanged text.
     pub(super) fn exact(original: &'a str) -> Self {
         Self {
             text: Cow::Borrowed(original),
@@ -33,7 +33,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Every CRLF seen as LF.
+    /// CRLF becomes LF.
     pub(super) fn line_endings(original: &'a str) -> Self {
         let mut builder = Builder::new(original);
         for (offset, _) in original.match_indices("\r\n") {
@@ -42,8 +42,8 @@ impl<'a> View<'a> {
         builder.end()
     }
 
-    /// CRLF seen as LF, white space at line ends not seen, compatibility forms (NFKC), typographic
-    /// quotes, dashes and spaces seen as their plain forms.
+    /// CRLF becomes LF, trailing whitespace is removed, compatibility forms (NFKC), typographic quotes,
+    /// dashes and spaces become their plain forms.
     pub(super) fn normalized(original: &'a str) -> Self {
         let mut builder = Builder::new(original);
         let mut start = 0;
@@ -51,7 +51,7 @@ impl<'a> View<'a> {
             let content = line.trim_end();
             let trimmed = start + content.len();
             if !content.is_ascii() {
-                fold(&mut builder, start, content);
+                normalize_chunk(&mut builder, start, content);
             }
             let end = start + line.len();
             if line.ends_with("\r\n") {
@@ -66,17 +66,17 @@ impl<'a> View<'a> {
         builder.end()
     }
 
-    /// The bytes of the original that `range` of the view stands for; `None` when it begins or ends
-    /// inside something that is only seen as a whole.
+    /// The byte range of the original for `range` of the view; `None` when it starts or ends inside a
+    /// replacement.
     pub(super) fn original(&self, range: &Range<usize>) -> Option<Range<usize>> {
         let start = self.map(range.start, true)?;
         let end = self.map(range.end, false)?;
         Some(start..end.max(start))
     }
 
-    /// Unseen text at a boundary stays outside of the range.
+    /// Hidden text at a boundary stays outside of the range.
     fn map(&self, offset: usize, is_start: bool) -> Option<usize> {
-        // At an end, unseen text right here is not yet behind.
+        // At the end of a range, hidden text at this offset is excluded.
         let before = self.pieces.partition_point(|piece| {
             piece.view.end <= offset && (is_start || piece.view.start < offset)
         });
@@ -93,7 +93,7 @@ impl<'a> View<'a> {
     }
 }
 
-fn fold(builder: &mut Builder<'_>, start: usize, content: &str) {
+fn normalize_chunk(builder: &mut Builder<'_>, start: usize, content: &str) {
     for (offset, grapheme) in graphemes(content) {
         if grapheme.is_ascii() {
             continue;
@@ -119,7 +119,7 @@ fn plain_char(char: char) -> char {
 struct Builder<'a> {
     original: &'a str,
     text: String,
-    /// Bytes of the original already seen.
+    /// Bytes of the original that are processed.
     done: usize,
     pieces: Vec<Piece>,
 }
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn line_endings_are_seen_as_one() {
+    fn line_endings_are_ignored() {
         let original = "a\r\nb\nc\r\n";
         let view = View::line_endings(original);
         assert_eq!(view.text, "a\nb\nc\n");
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn typography_is_seen_plainly() {
+    fn typography_is_normalised() {
         let original = "say \u{201c}hi\u{201d} \u{2013} it\u{2019}s\u{a0}ﬁne  \r\n\tnext \nend ";
         let view = View::normalized(original);
         assert_eq!(view.text, "say \"hi\" - it's fine\n\tnext\nend");

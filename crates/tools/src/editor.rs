@@ -1,8 +1,8 @@
-//! An editor that osier works in, as far as it offers its files and terminals: what its person has not
-//! stored yet is read, what is written shows at once, and commands run where they can be watched.
+//! The editor that osier is embedded in (ACP). As far as the editor offers it, files are read with unsaved
+//! changes, written through its buffers, and commands run in its terminals.
 //!
-//! Whoever drives osier brings it in `HostSetup::editor`. Without one files are those on the disk and
-//! commands are children. What an editor says is untrusted text.
+//! The client passes the editor in `HostSetup::editor`. Without one, files are read from disk and commands
+//! are child processes. Text from an editor is untrusted.
 
 use std::fmt;
 use std::path::Path;
@@ -11,22 +11,23 @@ use futures_util::future::BoxFuture;
 
 use osier_base::process::{Exit, Invocation};
 
-/// An editor. Its errors are sentences for a model; an editor that has gone, or does not answer, gives one.
+/// An editor. Its errors are messages for a model; an editor that is disconnected or does not answer returns
+/// one.
 pub trait Editor: fmt::Debug + Send + Sync {
-    /// Whether the text of this file is read and written through it: both, or what is read is not what is
-    /// changed.
+    /// Whether this file is both read and written through the editor. Both are required, so that the text
+    /// that is read is the text that is changed.
     fn has_file(&self, path: &Path) -> bool;
 
     /// Whether commands run in its terminals.
     fn has_terminals(&self) -> bool;
 
-    /// The whole text of a file as the editor has it, stored or not.
+    /// The complete text of a file as the editor has it, saved or not.
     fn read<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, Result<String, String>>;
 
-    /// Replaces the text of a file, which is stored then. It is made when it does not exist.
+    /// Replaces the text of a file and saves it. Creates the file if it does not exist.
     fn write<'a>(&'a self, path: &'a Path, text: &'a str) -> BoxFuture<'a, Result<(), String>>;
 
-    /// Starts a command in a new terminal, which keeps the last `kept` bytes of what it writes.
+    /// Starts a command in a new terminal, which stores the last `kept` bytes of its output.
     fn open<'a>(
         &'a self,
         invocation: &'a Invocation,
@@ -34,20 +35,20 @@ pub trait Editor: fmt::Debug + Send + Sync {
     ) -> BoxFuture<'a, Result<Box<dyn Terminal>, String>>;
 }
 
-/// A command in a terminal of an editor.
+/// A command in an editor's terminal.
 pub trait Terminal: fmt::Debug + Send + Sync {
-    /// Its name at the editor.
+    /// The terminal's id in the editor.
     fn id(&self) -> &str;
 
     /// Waits for the end of the command.
     fn exited(&self) -> BoxFuture<'_, Result<Exit, String>>;
 
-    /// Ends the command; the terminal stays.
+    /// Kills the command; the terminal stays open.
     fn kill(&self) -> BoxFuture<'_, ()>;
 
-    /// What was written so far, and whether its start is missing.
+    /// The output so far, and whether its start was truncated.
     fn output(&self) -> BoxFuture<'_, Result<(String, bool), String>>;
 
-    /// Gives the terminal up, which ends a command that still runs.
+    /// Releases the terminal, which kills a running command.
     fn release(&self) -> BoxFuture<'_, ()>;
 }

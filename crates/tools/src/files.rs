@@ -1,5 +1,5 @@
-//! The paths that `@` completes: everything under the working directory that .gitignore does not
-//! hide. Walked off the runtime's threads, bounded, and abandoned when nobody waits any more.
+//! The paths that `@` completes: everything below the working directory that is not in .gitignore. The walk
+//! runs off the async threads, is bounded, and stops when nobody waits for it.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -7,21 +7,21 @@ use std::time::{Duration, Instant};
 use ignore::WalkBuilder;
 use tokio_util::sync::CancellationToken;
 
-/// Paths listed at most; a larger tree is completed from its first part.
+/// Maximum number of paths; a larger tree is completed from its first part.
 pub const FILE_LIMIT: usize = 500_000;
 
-/// How long is walked before what is there by then is shown.
-const FIRST_LOOK: Duration = Duration::from_millis(60);
+/// Time until a first part of the list is shown.
+const FIRST_RESULT: Duration = Duration::from_millis(60);
 
-/// Paths relative to `root`, directories with a trailing slash, in walking order; and whether that is
-/// all of them. `first` is given those of the first moment, where it takes longer. Blocks: call it from a
+/// Paths relative to `root`, directories with a trailing slash, in walking order, and whether the list is
+/// complete. `first` receives the paths of the first moment if the walk takes longer. Blocks: call it from a
 /// blocking thread.
 pub fn list(
     root: &Path,
     cancel: &CancellationToken,
     first: impl FnOnce(&[String]),
 ) -> (Vec<String>, bool) {
-    let mut first = Some((first, Instant::now() + FIRST_LOOK));
+    let mut first = Some((first, Instant::now() + FIRST_RESULT));
     let mut walk = WalkBuilder::new(root);
     walk.hidden(false)
         .require_git(false)
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ignored_files_and_git_are_left_out() {
+    fn ignored_files_and_git_are_excluded() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         create_dir(root.join(".git")).unwrap();

@@ -1,5 +1,5 @@
-//! `find`: files and directories by name, as `fd --glob` finds them, in a stable order. docs/tools.md
-//! tells where the two differ.
+//! `find`: finds files and directories by name like `fd --glob`, in a stable order. docs/tools.md lists the
+//! differences.
 
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
@@ -19,16 +19,17 @@ use osier_agent::{Tool, ToolContext, ToolHints, ToolOutput, ToolStatus, UpdateSi
 use osier_base::text::single_line;
 use osier_llm::ToolSpec;
 
-/// Paths of a call that does not say.
+/// Default number of paths.
 const DEFAULT_LIMIT: u64 = 500;
-/// Entries between two looks at what waits to be shown.
+/// Entries between two updates of the screen.
 const TICK: usize = 1024;
 
-/// One for all sessions.
+/// Shared by all sessions.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
     name: "find".to_owned(),
-    description: "Find files by glob: *.rs by name, src/**/*.rs by path. Skips as grep does."
-        .to_owned(),
+    description:
+        "Find files by glob: *.rs by name, src/**/*.rs by path. Skips the same files as grep."
+            .to_owned(),
     parameters: json!({
         "type": "object",
         "properties": {
@@ -168,13 +169,13 @@ impl Plan {
         let plain = !self.given.contains(['*', '?', '[', '{']);
         if plain {
             let given = &self.given;
-            return format!("nothing is called `{given}`; for a part of a name try `*{given}*`");
+            return format!("no file is named `{given}`; to match part of a name, try `*{given}*`");
         }
-        "no paths match; ignored and hidden files were left out".to_owned()
+        "no paths match; ignored and hidden files were skipped".to_owned()
     }
 }
 
-/// A glob, matched against names, or against paths when it has a slash.
+/// A glob that is matched against names, or against paths when it contains a slash.
 struct Names {
     glob: GlobMatcher,
     by_path: bool,
@@ -188,7 +189,7 @@ impl Names {
         let pattern = pattern.trim_start_matches('/');
         if pattern.is_empty() {
             return Err(Refusal::invalid(
-                "the pattern is empty; `*` finds everything",
+                "the pattern is empty; use `*` to find everything",
             ));
         }
         let by_path = pattern.contains('/');
@@ -199,7 +200,7 @@ impl Names {
         };
         let glob = GlobBuilder::new(whole)
             .literal_separator(true)
-            // As fd: a capital means itself, small letters mean both.
+            // Smart case as in fd: a pattern with a capital letter is case-sensitive.
             .case_insensitive(!pattern.chars().any(char::is_uppercase))
             .build();
         let glob = glob.map_err(|error| Refusal::Invalid(error.to_string()))?;
@@ -258,11 +259,11 @@ mod tests {
             ("{README.md,*.log}", "README.md\n"),
             (
                 "main",
-                "nothing is called `main`; for a part of a name try `*main*`\n",
+                "no file is named `main`; to match part of a name, try `*main*`\n",
             ),
             (
                 "*.zig",
-                "no paths match; ignored and hidden files were left out\n",
+                "no paths match; ignored and hidden files were skipped\n",
             ),
         ] {
             let output = bench.run("find", json!({"pattern": pattern})).await;
@@ -277,7 +278,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_limit_says_that_there_is_more() {
+    async fn a_limit_reports_more_results() {
         let bench = bench();
         let arguments = json!({"pattern": "*.rs", "limit": 2});
         let output = bench.run("find", arguments).await;
@@ -321,13 +322,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_makes_no_sense_is_refused() {
+    async fn invalid_arguments_are_rejected() {
         let bench = bench();
         symlink("nowhere", bench.path("broken")).unwrap();
         for (arguments, expected) in [
             (
                 json!({"pattern": ""}),
-                "invalid arguments: the pattern is empty; `*` finds everything",
+                "invalid arguments: the pattern is empty; use `*` to find everything",
             ),
             (
                 json!({"pattern": "*", "path": "README.md"}),
@@ -353,7 +354,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_interrupt_ends_it_at_once() {
+    async fn an_interrupt_ends_it_immediately() {
         let bench = bench();
         let cancel = CancellationToken::new();
         cancel.cancel();

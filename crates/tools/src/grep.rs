@@ -1,5 +1,5 @@
-//! `grep`: lines that match a regular expression, as `rg --sort path --heading` finds and orders them,
-//! searched on all cores. docs/tools.md tells where the two differ.
+//! `grep`: finds lines that match a regular expression like `rg --sort path --heading`, on all cores.
+//! docs/tools.md lists the differences.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -21,12 +21,12 @@ use super::workspace::Workspace;
 use osier_agent::{Tool, ToolContext, ToolHints, ToolOutput, ToolStatus, UpdateSink};
 use osier_llm::ToolSpec;
 
-/// Matches of a call that does not say.
+/// Default number of matches.
 const DEFAULT_LIMIT: u64 = 100;
-/// Lines of context, above which a file is better read.
+/// Maximum lines of context; for more, reading the file is better.
 const MAX_CONTEXT: u64 = 50;
 
-/// One for all sessions.
+/// Shared by all sessions.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
     ToolSpec {
         name: "grep".to_owned(),
@@ -94,14 +94,14 @@ impl Tool for GrepTool {
     }
 }
 
-/// A search whose arguments make sense.
+/// A search with valid arguments.
 struct Plan {
     workspace: Arc<Workspace>,
     given: String,
     pattern: Pattern,
     root: Root,
     overrides: Option<Override>,
-    /// The glob names something hidden.
+    /// The glob names hidden files.
     hidden: bool,
     context: usize,
     limit: usize,
@@ -142,7 +142,7 @@ impl Plan {
 
     fn execute(&self, cancel: &CancellationToken, updates: UpdateSink) -> ToolOutput {
         let problems = Problems::default();
-        // Fires also when enough was found, so that nobody searches on.
+        // Cancelled also when enough matches were found, so that no thread keeps searching.
         let stop = cancel.child_token();
         let mut results = Results {
             listing: Listing::new(updates),
@@ -160,7 +160,7 @@ impl Plan {
             let files =
                 entries.filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
             let files = files.map(ignore::DirEntry::into_path);
-            // A root that is a link has no type of its own here.
+            // A root that is a link has no file type here.
             let named = self.root.is_file.then(|| self.root.path.clone());
             let walked = (!self.root.is_file).then_some(files).into_iter().flatten();
             walked.chain(named).take_while(|_| !stop.is_cancelled())
@@ -220,7 +220,7 @@ impl Plan {
             let hidden = if self.root.is_file {
                 ""
             } else {
-                "; ignored and hidden files were left out"
+                "; ignored and hidden files were skipped"
             };
             notices.push(format!("no matches{hidden}"));
         }
@@ -245,19 +245,19 @@ impl Plan {
     }
 }
 
-/// The files a glob lets through; one that begins with `!` those it keeps back.
+/// The files that a glob includes; a glob that starts with `!` excludes.
 fn overrides(root: &Root, glob: &str) -> Result<Override, Refusal> {
     let mut builder = OverrideBuilder::new(&root.path);
     let added = builder.add(glob).and_then(|builder| builder.build());
     added.map_err(|error| Refusal::Invalid(error.to_string()))
 }
 
-/// What has been found so far, in order.
+/// The results so far, in order.
 struct Results {
     listing: Listing,
     matches: usize,
     files: usize,
-    /// There is more than was asked for.
+    /// There are more matches than the limit.
     more: bool,
 }
 
@@ -300,13 +300,13 @@ impl Results {
             self.listing.push(if plan.root.is_file {
                 "[a binary file; NUL bytes count as line ends]\n"
             } else {
-                "[a binary file from here on, not searched further]\n"
+                "[binary data from here on; the rest was not searched]\n"
             });
         }
     }
 }
 
-/// Leaves the first `room` matches, with the context after the last.
+/// Shortens to the first `room` matches, with the context after the last.
 fn shorten(found: &mut Found, room: usize, context: usize) {
     let matches = found.lines.iter().enumerate();
     let mut matches = matches.filter(|(_, line)| matches!(line, Line::Match(..)));
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn matches_come_by_file_and_line_with_details() {
+    async fn matches_are_ordered_by_file_and_line() {
         let bench = Bench::new();
         bench.put("b/z.rs", "fn one() {}\n\nfn two() {}\n");
         bench.put("a.rs", "// fn\r\nFN\r\n");
@@ -372,7 +372,7 @@ mod tests {
         bench.put("src/a.rs", "one (a)\ntwo\nthree\n");
         bench.put("src/a.md", "ONE\n");
         bench.put("src/.env", "one\n");
-        let none = "no matches; ignored and hidden files were left out\n";
+        let none = "no matches; ignored and hidden files were skipped\n";
         for (arguments, expected) in [
             (json!({"pattern": "ONE"}), "src/a.md\n1:ONE\n"),
             (
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_limit_cuts_between_matches_and_says_so() {
+    async fn a_limit_cuts_between_matches_and_is_reported() {
         let bench = Bench::new();
         bench.put("a", numbered(1..=9));
         bench.put("b", numbered(1..=9));
@@ -453,7 +453,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn any_bytes_are_survived() {
+    async fn binary_data_is_handled() {
         let bench = Bench::new();
         bench.put("object", b"\x7fELF\0needle\n");
         bench.put("binary", b"needle\n\0\nneedle\n");
@@ -463,7 +463,7 @@ mod tests {
         let shown = grep(&bench, json!({"pattern": "needle"})).await;
         let expected = "bom\n1:needle\n\nlatin\n1:caf\u{fffd} needle␍x\n\nutf16\n1:needle\n";
         assert_eq!(shown.replace('\u{feff}', ""), expected);
-        // As ripgrep: what was found before the first NUL stays.
+        // As in ripgrep, matches before the first NUL byte are reported.
         let late = [
             b"early needle\n".as_slice(),
             &vec![b'x'; 100_000],
@@ -472,9 +472,9 @@ mod tests {
         .concat();
         bench.put("late/file", late);
         let shown = grep(&bench, json!({"pattern": "needle", "path": "late"})).await;
-        let note = "[a binary file from here on, not searched further]\n";
+        let note = "[binary data from here on; the rest was not searched]\n";
         assert_eq!(shown, format!("late/file\n1:early needle\n{note}"));
-        // Asked for by name, it is worth a look.
+        // A file that is named explicitly is searched.
         let shown = grep(&bench, json!({"pattern": "needle", "path": "binary"})).await;
         assert_eq!(
             shown,
@@ -498,7 +498,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn much_output_is_cut_and_live_results_come_first() {
+    async fn long_output_is_cut_and_live_results_come_first() {
         let bench = Bench::new();
         for file in 0..100 {
             bench.put(&format!("{file:03}"), "needle and more of it\n".repeat(100));
@@ -523,7 +523,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_interrupt_keeps_what_was_found() {
+    async fn an_interrupt_keeps_the_results() {
         let bench = Bench::new();
         bench.put("a", "needle\n");
         let cancel = CancellationToken::new();
@@ -540,7 +540,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_makes_no_sense_is_refused() {
+    async fn invalid_arguments_are_rejected() {
         let bench = Bench::new();
         bench.put("sources/x", "");
         for (arguments, expected) in [

@@ -1,4 +1,4 @@
-//! What one file has to say to a search: its matching lines and those around them, of bounded size.
+//! Searches one file: its matching lines and their context, limited in size.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -9,28 +9,28 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 use tokio_util::sync::CancellationToken;
 
-use super::scan::whole_characters;
+use super::scan::complete_characters;
 use osier_base::text::sanitize;
 
-/// Bytes of a line that are shown; of a longer one the part around the match.
+/// Bytes of a line that are shown; a longer line shows the part around the match.
 pub(super) const MAX_LINE: usize = 500;
-/// Bytes of a longer line before its match.
+/// Bytes before the match in a longer line.
 const BEFORE_MATCH: usize = 120;
-/// Bytes kept of one file.
+/// Maximum result bytes of one file.
 const MAX_BYTES: usize = 256 * 1024;
-/// Bytes of a line, or of a file that is searched as a whole, above which it is given up.
+/// Maximum size of a line, or of a file that is searched as a whole; larger ones are skipped.
 const MAX_HELD_LINE: usize = 16 * 1024 * 1024;
 const MAX_HELD_FILE: usize = 128 * 1024 * 1024;
 
-/// What is looked for.
+/// A compiled search pattern.
 #[derive(Debug, Clone)]
 pub(super) struct Pattern {
     matcher: RegexMatcher,
-    /// It can match across lines, for which a file has to be held as a whole.
+    /// The pattern can match across lines, so the complete file must be in memory.
     across_lines: bool,
 }
 
-/// How a pattern is meant.
+/// How a pattern is interpreted.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Meaning {
     pub(super) ignore_case: bool,
@@ -39,7 +39,7 @@ pub(super) struct Meaning {
 
 impl Pattern {
     /// # Errors
-    /// What is wrong with the pattern.
+    /// The pattern is invalid; contains the reason.
     pub(super) fn new(pattern: &str, meaning: Meaning) -> Result<Self, String> {
         let mut builder = RegexMatcherBuilder::new();
         builder
@@ -54,7 +54,7 @@ impl Pattern {
                 across_lines,
             });
         }
-        // Most likely it names a line end, and so needs more than a line.
+        // The pattern most likely names a line end, so it needs more than one line.
         let matcher = builder.line_terminator(None).build(pattern);
         Ok(Self {
             matcher: matcher.map_err(|error| error.to_string())?,
@@ -62,7 +62,7 @@ impl Pattern {
         })
     }
 
-    /// A searcher for this pattern; each thread needs its own.
+    /// A searcher for this pattern; every thread needs its own.
     pub(super) fn searcher(&self, context: usize) -> Searcher {
         let held = if self.across_lines {
             MAX_HELD_FILE
@@ -82,14 +82,14 @@ impl Pattern {
     }
 }
 
-/// The lines of one file.
+/// The matches of one file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) lines: Vec<Line>,
     pub(super) matches: usize,
-    /// There are more than were asked for.
+    /// There are more matches than the limit.
     pub(super) more: bool,
-    /// It has NUL bytes: they ended the search, or were taken for line ends in a file that was named.
+    /// The file has NUL bytes: they ended the search, or count as line ends in an explicitly named file.
     pub(super) binary: bool,
     pub(super) cut_lines: usize,
 }
@@ -98,15 +98,15 @@ pub(super) struct Found {
 pub(super) enum Line {
     /// The first line of a match.
     Match(u64, String),
-    /// Another line of it.
+    /// A further line of a match.
     Further(u64, String),
     Context(u64, String),
-    /// Lines are left out here.
+    /// Lines are omitted here.
     Gap,
 }
 
-/// Searches `path` for at most `limit` matches. `named` is a file somebody asked for by name: a binary
-/// one is searched as far as it makes sense.
+/// Searches `path` for at most `limit` matches. `named` is true for an explicitly named file, of which binary
+/// data is searched too.
 pub(super) fn search(
     path: &Path,
     (pattern, searcher): (&Pattern, &mut Searcher),
@@ -132,14 +132,14 @@ pub(super) fn search(
     let searched = searcher.search_reader(&pattern.matcher, source, &mut gatherer);
     let found = gatherer.found;
     match searched {
-        // Whoever stopped it wants nothing more.
+        // The caller cancelled the search and needs no error.
         Err(_) if stop.is_cancelled() => Ok(found),
         Err(error) => Err(error),
         Ok(()) => Ok(found),
     }
 }
 
-/// A file that ends when it is told to.
+/// A reader that ends when the search is cancelled.
 struct Stoppable<'a> {
     file: File,
     stop: &'a CancellationToken,
@@ -154,7 +154,7 @@ impl Read for Stoppable<'_> {
     }
 }
 
-/// Takes what the searcher finds.
+/// Collects the results of a searcher.
 struct Gatherer<'a> {
     pattern: &'a Pattern,
     limit: usize,
@@ -228,19 +228,19 @@ impl Sink for &mut Gatherer<'_> {
     }
 }
 
-/// The part of a long line around the byte `at`.
+/// The part of a long line around byte `at`.
 fn around(line: &[u8], at: usize) -> String {
     let start = at.saturating_sub(BEFORE_MATCH).min(line.len() - MAX_LINE);
     let part = &line[start..start + MAX_LINE];
     let continued = part.iter().take(3);
     let continued = continued.take_while(|byte| start > 0 && (0x80..0xc0).contains(*byte));
-    let part = whole_characters(&part[continued.count()..]);
+    let part = complete_characters(&part[continued.count()..]);
     let before = if start > 0 { "…" } else { "" };
     let text = clean(part);
     format!("{before}{text}… [cut; the line has {} bytes]", line.len())
 }
 
-/// One line without what would move a cursor.
+/// A line without control sequences.
 fn clean(line: &[u8]) -> String {
     let text = String::from_utf8_lossy(line);
     let text = text.replace('\r', "␍").replace('\0', "␀");

@@ -1,5 +1,5 @@
-//! A file that a model names as a picture. The name is not trusted: nothing outside of the working directory
-//! is read for it, whatever links lead there.
+//! Reads an image file that a model names in an answer. The path is untrusted: nothing outside of the working
+//! directory is read, even through links.
 
 use std::path::Path;
 
@@ -7,28 +7,28 @@ use super::attachment;
 use osier_agent::AttachmentKind;
 use osier_base::percent;
 
-/// The picture at `path`, as it was written in an answer, in base64; else why it is not shown. `path` is
-/// relative to `cwd` or absolute, may begin with `file://` and may be percent-encoded. Files are bounded as
-/// those that are attached.
+/// The image at `path`, as written in an answer, in base64; or the reason why it is not shown. `path` is
+/// relative to `cwd` or absolute, may start with `file://` and may be percent-encoded. The size limits of
+/// attachments apply.
 pub fn read(cwd: &Path, path: &str) -> Result<String, String> {
     let path = path.strip_prefix("file://").unwrap_or(path);
-    let missing = || "there is no such file".to_owned();
+    let missing = || "the file does not exist".to_owned();
     let root = cwd.canonicalize().map_err(|_| missing())?;
     let found = [path.to_owned(), percent::decoded(path)]
         .iter()
         .find_map(|path| root.join(path).canonicalize().ok());
     let found = found.ok_or_else(missing)?;
     if !found.starts_with(&root) {
-        return Err("it is outside of the working directory".to_owned());
+        return Err("it is outside the working directory".to_owned());
     }
-    // A pipe would be waited for.
+    // Opening a pipe would block.
     if !found.is_file() {
-        return Err("it is no file".to_owned());
+        return Err("it is not a regular file".to_owned());
     }
     let file = attachment::load(&found).map_err(|error| error.to_string())?;
     match file.kind {
         AttachmentKind::Image => Ok(file.content),
-        AttachmentKind::Document => Err("it is no picture that can be shown".to_owned()),
+        AttachmentKind::Document => Err("it is not a supported image".to_owned()),
     }
 }
 
@@ -39,7 +39,7 @@ mod tests {
     const PIXEL: &[u8] = b"\x89PNG\x0d\x0a\x1a\x0a\x00\x00\x00\x0dIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x00\x00\x00\x00:~\x9bU\x00\x00\x00\x0aIDATx\x9cc\xa8\x07\x00\x00\x81\x00\x80\xd3\x94SJ\x00\x00\x00\x00IEND\xaeB`\x82";
 
     #[test]
-    fn only_pictures_of_the_working_directory_are_read() {
+    fn only_images_in_the_working_directory_are_read() {
         let dir = tempfile::tempdir().unwrap();
         let cwd = dir.path().join("project");
         std::fs::create_dir_all(cwd.join("docs")).unwrap();
@@ -62,13 +62,13 @@ mod tests {
         }
         let outside = outside.display().to_string();
         for (path, expected) in [
-            ("docs", "it is no file"),
-            ("docs/c.png", "there is no such file"),
-            ("../outside.png", "it is outside of the working directory"),
-            (outside.as_str(), "it is outside of the working directory"),
+            ("docs", "it is not a regular file"),
+            ("docs/c.png", "the file does not exist"),
+            ("../outside.png", "it is outside the working directory"),
+            (outside.as_str(), "it is outside the working directory"),
             #[cfg(unix)]
-            ("link.png", "it is outside of the working directory"),
-            ("notes.png", "it is no picture that can be shown"),
+            ("link.png", "it is outside the working directory"),
+            ("notes.png", "it is not a supported image"),
         ] {
             assert_eq!(read(path), Err(expected.to_owned()), "{path}");
         }

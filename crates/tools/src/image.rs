@@ -1,8 +1,7 @@
-//! Images as models take them: known by content, checked, and made smaller when they are larger than
-//! a vendor accepts.
+//! Images for models: detected by content, checked, and scaled down when they exceed the limits of vendors.
 //!
-//! A damaged image is refused here: once sent, it would stay in the conversation and fail every
-//! request after it.
+//! A damaged image is rejected here: once sent, it would stay in the conversation and every later request
+//! would fail.
 
 use std::io::Cursor;
 
@@ -12,13 +11,13 @@ use image::imageops::FilterType as Resampling;
 use image::metadata::Orientation;
 use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits, Rgb, RgbImage};
 
-/// Bytes of an image file that is looked at.
+/// Maximum size of an image file.
 pub const FILE_LIMIT: u64 = 64 * 1024 * 1024;
-/// Bytes of an image that is sent: 5 MiB in base64, the smallest limit of the big vendors.
+/// Maximum size of a sent image: 5 MiB in base64, the smallest limit of the major vendors.
 const SENT_LIMIT: usize = 15 * 1024 * 1024 / 4;
-/// Pixels of the longer side of an image that is sent; vendors scale down what is larger, or refuse it.
+/// Maximum length of the longer side of a sent image, in pixels; vendors scale down or reject larger ones.
 const SIDE_LIMIT: u32 = 2000;
-/// Bytes that decoding may take.
+/// Maximum memory for decoding.
 const DECODED_LIMIT: u64 = 512 * 1024 * 1024;
 const JPEG_QUALITY: u8 = 85;
 
@@ -27,9 +26,9 @@ const JPEG_QUALITY: u8 = 85;
 pub struct Fitted {
     pub mime_type: &'static str,
     pub bytes: Vec<u8>,
-    /// Pixels across and down of what is sent.
+    /// Width and height of the sent image, in pixels.
     pub size: (u32, u32),
-    /// Those of the file.
+    /// Width and height of the file's image.
     pub original: (u32, u32),
 }
 
@@ -38,13 +37,13 @@ pub struct Fitted {
 pub enum ImageError {
     #[error("is damaged: {0}")]
     Damaged(image::ImageError),
-    #[error("cannot be made small enough to be sent: {0}")]
+    #[error("cannot be scaled down enough to send: {0}")]
     Encoding(image::ImageError),
 }
 
 impl Fitted {
-    /// Size and scale in words, for the model: places in the picture are places in the file times the
-    /// scale.
+    /// Size and scale in words, for the model: a position in the image, times the scale, is the position in
+    /// the file.
     pub fn description(&self) -> String {
         let ((width, height), (full_width, full_height)) = (self.size, self.original);
         if self.size == self.original {
@@ -55,7 +54,7 @@ impl Fitted {
     }
 }
 
-/// The image type that the first bytes of a file show.
+/// The image type, detected from the first bytes of a file.
 pub fn image_type(start: &[u8]) -> Option<&'static str> {
     format(start).map(|format| format.to_mime_type())
 }
@@ -72,11 +71,11 @@ fn format(start: &[u8]) -> Option<ImageFormat> {
     }
 }
 
-/// The image that `bytes` hold, as it is when it can be sent so, else smaller. Animations lose all
-/// but their first picture only when they are made smaller. Blocks while it computes.
+/// The image in `bytes`: unchanged when it is within the limits, else scaled down. Animations lose all but
+/// their first frame only when they are scaled down. Blocks.
 ///
 /// # Errors
-/// When the bytes are no whole image, or none that fits into memory.
+/// The image is damaged or incomplete, or does not fit into memory.
 pub fn fit(bytes: Vec<u8>) -> Result<Fitted, ImageError> {
     let format = format(&bytes).unwrap_or(ImageFormat::Png);
     let (picture, original) = {
@@ -108,7 +107,7 @@ pub fn fit(bytes: Vec<u8>) -> Result<Fitted, ImageError> {
     shrink(picture, format, original)
 }
 
-/// Halves of the side limit are tried until the bytes fit.
+/// Halves the side limit until the result is small enough.
 fn shrink(
     picture: DynamicImage,
     format: ImageFormat,
@@ -156,7 +155,7 @@ fn encode(picture: &DynamicImage, format: ImageFormat) -> image::ImageResult<Vec
     Ok(bytes)
 }
 
-/// Sixteen bits a channel are twice the bytes and nothing to see.
+/// Sixteen bits per channel double the size without a visible difference.
 fn eight_bit(picture: &DynamicImage) -> DynamicImage {
     if picture.color().has_alpha() {
         DynamicImage::ImageRgba8(picture.to_rgba8())
@@ -165,7 +164,7 @@ fn eight_bit(picture: &DynamicImage) -> DynamicImage {
     }
 }
 
-/// JPEG has no transparency: what was transparent becomes white.
+/// JPEG has no transparency: transparent pixels become white.
 fn on_white(picture: &DynamicImage) -> DynamicImage {
     if !picture.color().has_alpha() {
         return DynamicImage::ImageRgb8(picture.to_rgb8());
@@ -197,7 +196,7 @@ mod tests {
         DynamicImage::ImageRgb8(RgbImage::from_pixel(width, height, Rgb([9, 99, 199])))
     }
 
-    /// Pixels that no codec makes smaller.
+    /// Pixels that no codec can compress.
     fn noise(width: u32, height: u32) -> DynamicImage {
         let mut state = 1_u32;
         DynamicImage::ImageRgba8(RgbaImage::from_fn(width, height, |_, _| {
@@ -209,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_sent_byte_for_byte() {
+    fn an_image_within_limits_is_unchanged() {
         for (format, mime_type) in [
             (ImageFormat::Png, "image/png"),
             (ImageFormat::Jpeg, "image/jpeg"),
@@ -230,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_wide_keeps_its_proportions_and_its_format() {
+    fn a_scaled_image_keeps_aspect_ratio_and_format() {
         for (format, mime_type) in [
             (ImageFormat::Png, "image/png"),
             (ImageFormat::Jpeg, "image/jpeg"),
@@ -248,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_heavy_becomes_a_jpeg_or_smaller() {
+    fn a_large_file_becomes_a_jpeg_or_smaller() {
         let fitted = fit(encoded(&noise(1500, 1500), ImageFormat::Png)).unwrap();
         assert_eq!(fitted.mime_type, "image/jpeg");
         assert!(fitted.bytes.len() <= SENT_LIMIT, "{}", fitted.bytes.len());
@@ -256,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_image_is_refused() {
+    fn a_damaged_image_is_rejected() {
         let whole = encoded(&noise(64, 64), ImageFormat::Png);
         for bytes in [
             b"\x89PNG\r\n\x1a\n\0\0".to_vec(),
@@ -268,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn the_type_is_read_from_the_first_bytes() {
+    fn the_type_is_detected_from_the_first_bytes() {
         assert_eq!(image_type(b"RIFF\0\0\0\0WEBPVP8 "), Some("image/webp"));
         assert_eq!(image_type(b"RIFF\0\0\0\0WAVEfmt "), None);
         assert_eq!(image_type(b"\x89PN"), None);

@@ -1,5 +1,5 @@
-//! Files and commands where an editor has them: texts go through its buffers, and a command runs in one of
-//! its terminals, whose output is taken when it has ended.
+//! Files and commands in an editor: texts are read and written through its buffers, and commands run in its
+//! terminals. A command's output is read when it has ended.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -17,23 +17,23 @@ use crate::editor::Terminal;
 use osier_agent::{ToolUpdate, UpdateSink};
 use osier_base::process::{Exit, Invocation, UNATTENDED};
 
-/// Bytes of the output of a command that its terminal keeps.
+/// Bytes of output that the terminal stores.
 const KEPT: usize = 1024 * 1024;
-/// How long a command that was killed may take to be gone.
+/// Time that a killed command has to end.
 const GOING: Duration = Duration::from_secs(5);
 
 impl Workspace {
-    /// The text of the file at `path` as the editor has it; nothing where the disk decides. Blocks.
+    /// The text of the file at `path` in the editor; `None` where the disk is used. Blocks.
     pub(super) fn text_in_editor(&self, path: &Path, metadata: &Metadata) -> Option<String> {
         let editor = self.editor().filter(|editor| editor.has_file(path))?;
         if metadata.len() > MAX_HASHED {
             return None;
         }
-        // What the editor cannot give is read from the disk.
+        // A file that the editor cannot read is read from disk.
         Handle::try_current().ok()?.block_on(editor.read(path)).ok()
     }
 
-    /// Writes a text through the editor; nothing where files are written to the disk. Blocks.
+    /// Writes a text through the editor; `None` where the disk is used. Blocks.
     pub(super) fn write_in_editor(&self, path: &Path, text: &str) -> Option<Result<(), String>> {
         let editor = self.editor().filter(|editor| editor.has_file(path))?;
         let runtime = Handle::try_current().ok()?;
@@ -41,30 +41,28 @@ impl Workspace {
             && let Err(error) = fs::create_dir_all(folder)
         {
             return Some(Err(format!(
-                "`{}` cannot be made: {error}",
+                "cannot create `{}`: {error}",
                 folder.display()
             )));
         }
         let written = runtime.block_on(editor.write(path, text));
-        Some(
-            written.map_err(|error| {
-                format!("the editor did not write it: {error}; nothing was changed")
-            }),
-        )
+        Some(written.map_err(|error| {
+            format!("the editor did not write the file: {error}; nothing was changed")
+        }))
     }
 
-    /// A terminal in which the command has begun; nothing where commands are children.
+    /// A terminal that runs the command; `None` where commands are child processes.
     pub(super) async fn terminal(&self, invocation: &Invocation) -> Option<Box<dyn Terminal>> {
         let editor = self.editor().filter(|editor| editor.has_terminals())?;
         let mut invocation = invocation.clone();
         let quiet = UNATTENDED.map(|(name, value)| (name.into(), value.into()));
         invocation.env.splice(0..0, quiet);
-        // What the editor cannot start is started here.
+        // A command that the editor cannot start is started by osier.
         editor.open(&invocation, KEPT).await.ok()
     }
 }
 
-/// Follows the command in `terminal` to its end.
+/// Waits for the command in `terminal`.
 pub(super) async fn follow(
     terminal: &dyn Terminal,
     (workspace, request): (&Workspace, &ShellRequest),
@@ -88,11 +86,11 @@ pub(super) async fn follow(
     terminal.release().await;
     let exit = exit.map_err(io::Error::other)?;
     let (output, cut) = output.map_err(io::Error::other)?;
-    // It was shown where it ran.
+    // The terminal already showed the output.
     let mut recorder = Recorder::new(workspace, UpdateSink::discard());
     if cut {
         recorder
-            .push(b"[the terminal no longer has what came before]\n")
+            .push(b"[the terminal no longer has the earlier output]\n")
             .await;
     }
     recorder.push(output.as_bytes()).await;
@@ -113,14 +111,14 @@ mod tests {
     use super::*;
     use crate::editor::Editor;
 
-    /// An editor with one buffer that differs from the disk, whose commands say what they were.
+    /// An editor with one buffer that differs from the disk, whose commands print themselves.
     #[derive(Debug, Default)]
-    struct Desk {
+    struct FakeEditor {
         buffer: Mutex<String>,
         file: PathBuf,
     }
 
-    impl Editor for Desk {
+    impl Editor for FakeEditor {
         fn has_file(&self, _: &Path) -> bool {
             true
         }
@@ -160,16 +158,16 @@ mod tests {
                 .unwrap()
                 .to_string_lossy()
                 .into_owned();
-            let terminal: Box<dyn Terminal> = Box::new(Screen(command));
+            let terminal: Box<dyn Terminal> = Box::new(FakeTerminal(command));
             std::future::ready(Ok(terminal)).boxed()
         }
     }
 
-    /// A terminal that echoes its command; `wait` stays until it is killed.
+    /// A terminal that echoes its command; `wait` runs until it is killed.
     #[derive(Debug)]
-    struct Screen(String);
+    struct FakeTerminal(String);
 
-    impl Terminal for Screen {
+    impl Terminal for FakeTerminal {
         fn id(&self) -> &'static str {
             "t1"
         }
@@ -200,7 +198,7 @@ mod tests {
 
     fn bench() -> Bench {
         let bench = Bench::with(|workspace| {
-            let desk = Desk {
+            let desk = FakeEditor {
                 buffer: Mutex::new("not stored yet\n".to_owned()),
                 file: workspace.cwd().join("f"),
             };
@@ -211,7 +209,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_the_person_has_not_stored_is_read_and_changed() {
+    async fn unsaved_text_is_read_and_changed() {
         let bench = bench();
         let read = bench.run("read", json!({"file_path": "f"})).await;
         assert_eq!(text(&read), "     1\tnot stored yet\n");
@@ -222,7 +220,7 @@ mod tests {
         let write = json!({"file_path": "new/g", "content": "made\n"});
         assert!(bench.run("write", write).await.status.is_success());
         assert_eq!(bench.get("new/g"), "made\n");
-        // What the editor does not have comes from the disk.
+        // Other files are read from disk.
         let read = bench.run("read", json!({"file_path": "new/g"})).await;
         assert_eq!(text(&read), "     1\tmade\n");
     }
@@ -234,7 +232,7 @@ mod tests {
         let told = text(&output);
         assert!(
             told.starts_with(
-                "[the terminal no longer has what came before]\nran make\n[exit code 3"
+                "[the terminal no longer has the earlier output]\nran make\n[exit code 3"
             ),
             "{told}"
         );
@@ -242,7 +240,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_command_that_takes_too_long_is_killed_there() {
+    async fn a_timed_out_command_is_killed_in_the_terminal() {
         let bench = bench();
         let output = bench
             .run("bash", json!({"command": "wait", "timeout": 1}))

@@ -1,5 +1,5 @@
-//! Work spread over threads whose results are taken in the order in which it was given. However far
-//! one piece lags behind, the others wait for it in a window of fixed size; nothing grows without bound.
+//! Runs jobs on several threads and delivers the results in job order. A slow job delays the others within a
+//! window of fixed size, so memory is bounded.
 
 use std::num::NonZero;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -7,19 +7,19 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Pieces handed over at once; the first ones go alone, so that the first result comes soon.
+/// Jobs per chunk. The first chunks have one job, so that the first result arrives quickly.
 const MAX_CHUNK: usize = 32;
-/// Chunks that may be under way.
+/// Maximum number of chunks in flight.
 const WINDOW: usize = 128;
 const MAX_THREADS: usize = 8;
-/// How often `take` is called while it waits.
+/// Interval of the calls of `take` while it waits.
 const TICK: Duration = Duration::from_millis(100);
 
 type Task<J, R> = (Vec<J>, SyncSender<Vec<R>>);
 
-/// Gives each of `jobs` to a worker and its result to `take`, in order; `take` gets `None` when there
-/// is nothing for a moment. Ends early when `take` says false; a worker then finishes what it has
-/// begun, so it should be told to stop too. `jobs` and workers are made on the threads that use them.
+/// Passes each of `jobs` to a worker and the results to `take`, in order; `take` gets `None` when there is no
+/// result for a moment. Stops when `take` returns false; workers finish the jobs that they have begun, so
+/// they should be cancelled too. `jobs` and workers are created on the threads that use them.
 pub(super) fn in_order<I, J, R, W>(
     jobs: impl FnOnce() -> I + Send,
     worker: impl Fn() -> W + Sync,
@@ -41,7 +41,7 @@ pub(super) fn in_order<I, J, R, W>(
             scope.spawn(|| work_off(&tasks, worker()));
         }
         collect(&promised, &mut take);
-        // Whoever hands out ends with its next chunk.
+        // The distributing thread ends with its next chunk.
         drop(promised);
     });
 }
@@ -70,7 +70,7 @@ fn work_off<J, R>(tasks: &Mutex<Receiver<Task<J, R>>>, worker: impl FnMut(J) -> 
     loop {
         let task = tasks.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok((chunk, sender)) = task else { return };
-        // An error means that nobody waits any more.
+        // An error means that the receiver is gone.
         let _ = sender.send(chunk.into_iter().map(&mut worker).collect());
     }
 }
@@ -88,7 +88,7 @@ fn collect<R>(promised: &Receiver<Receiver<Vec<R>>>, take: &mut impl FnMut(Optio
     }
 }
 
-/// What comes next, `None` when nothing will or is wanted.
+/// The next item, or `None` at the end or when `take` stops.
 fn wait<T, R>(source: &Receiver<T>, take: &mut impl FnMut(Option<R>) -> bool) -> Option<T> {
     loop {
         match source.recv_timeout(TICK) {
@@ -106,8 +106,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_come_in_the_order_of_the_jobs() {
-        // The first job ends after the second has begun, when there are two threads for them.
+    fn results_arrive_in_job_order() {
+        // With two threads, the first job ends after the second has begun.
         let mut results = Vec::new();
         in_order(
             || 0..10_000,
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_done_than_the_window_once_enough_was_taken() {
+    fn at_most_one_window_runs_after_stopping() {
         let done = AtomicUsize::new(0);
         let worker = || {
             |job: usize| {
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_do_is_done() {
+    fn no_jobs_is_fine() {
         in_order(|| [0; 0].into_iter(), || |job: i32| job, |_| true);
     }
 }

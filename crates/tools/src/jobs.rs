@@ -1,5 +1,5 @@
-//! Commands that run on while the conversation does: each is a task that owns its process, and ends
-//! with its session at the latest.
+//! Background jobs: commands that run while the conversation continues. Each is a task that owns its process
+//! and ends with its session at the latest.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,34 +21,34 @@ use osier_agent::UpdateSink;
 use osier_base::clock::{human_duration, now_ms};
 use osier_base::process::{Exit, signal_name, spawn};
 
-/// Jobs kept, running or ended; beyond it the oldest that ended is forgotten.
+/// Maximum number of jobs, running or ended; the oldest ended job is removed first.
 const MAX_JOBS: usize = 32;
 
-/// Bytes of the output so far that somebody who begins to follow it gets.
+/// Bytes of earlier output that a new follower receives.
 const FOLLOWED: u64 = 16 * 1024;
-/// Time between two looks at an output that grows.
+/// Interval between two reads of growing output.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// A background job as a list shows it.
+/// A background job, for lists.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct JobInfo {
-    /// `job1` for the first of the session.
+    /// `job1` for the first job of the session.
     pub id: String,
     pub command: String,
     pub running: bool,
-    /// Not set when a signal ended the job or it still runs.
+    /// Not set when a signal ended the job, or when it is still running.
     pub exit_code: Option<i32>,
-    /// Name of the signal that ended the job: `SIGKILL`.
+    /// Name of the signal that ended the job, as in `SIGKILL`.
     pub signal: Option<String>,
     /// Milliseconds since the Unix epoch.
     pub started_at: i64,
-    /// Milliseconds, until now or its end.
+    /// Milliseconds until now, or until its end.
     pub duration: u64,
-    /// Bytes that it has written.
+    /// Bytes of output so far.
     pub output_bytes: u64,
-    /// The whole of a long output, while the session lives.
+    /// The complete output when it is long, available while the session is open.
     pub full_output_path: Option<String>,
 }
 
@@ -62,7 +62,7 @@ struct List {
     started: usize,
 }
 
-/// One command in the background. Dropping the last handle kills it.
+/// A background command. Dropping the last handle kills it.
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) id: String,
@@ -73,12 +73,12 @@ pub(super) struct Job {
     capture: Arc<Mutex<Capture>>,
     progress: watch::Receiver<Progress>,
     cancel: CancellationToken,
-    /// Bytes of the output already given to the model.
+    /// Bytes of output that the model has already received.
     given: Mutex<u64>,
     _task: AbortOnDropHandle<()>,
 }
 
-/// What a job's task tells.
+/// The state that a job's task publishes.
 #[derive(Debug, Clone, Default)]
 struct Progress {
     kept: Kept,
@@ -86,7 +86,7 @@ struct Progress {
 }
 
 impl Jobs {
-    /// Starts `command` in `workspace`. An error of kind `QuotaExceeded` means too many jobs.
+    /// Starts `command` in `workspace`. The error kind `QuotaExceeded` means too many jobs.
     pub(super) fn start(&self, workspace: &Workspace, command: &str) -> io::Result<Arc<Job>> {
         let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if list.jobs.len() >= MAX_JOBS {
@@ -165,21 +165,21 @@ impl Job {
         self.progress.borrow().ended.is_none()
     }
 
-    /// Waits for the end.
+    /// Waits until the job has ended.
     pub(super) async fn ended(&self) {
         let mut progress = self.progress.clone();
-        // An error means that the task is gone, which is an end too.
+        // An error means that the task is gone, so the job has ended too.
         let _ = progress.wait_for(|progress| progress.ended.is_some()).await;
     }
 
-    /// Kills all the job started, and waits until it is so.
+    /// Kills all processes of the job, and waits until they are gone.
     pub(super) async fn kill(&self) {
         self.cancel.cancel();
         self.ended().await;
     }
 
-    /// Sends the output to `updates` until the job has ended: first the end of what there is, then what
-    /// comes. Slower than a flood, which is skipped.
+    /// Sends the output to `updates` until the job has ended: first the last part of the existing output,
+    /// then new output. Output that arrives too fast is skipped.
     pub(super) async fn follow(&self, updates: UpdateSink) {
         let mut live = Live::new(updates);
         let mut grown = self.grown.clone();
@@ -199,7 +199,7 @@ impl Job {
             live.push(&bytes);
             sleep(LOOK).await;
             live.flush();
-            // An error means that no more will come, but what came meanwhile is still to be sent.
+            // An error means that no more output will come; output that arrived meanwhile is still sent.
             if grown.changed().await.is_err() {
                 let capture = self.capture.lock().unwrap_or_else(PoisonError::into_inner);
                 let (lost, bytes) = capture.since(from.unwrap_or_default()).end();
@@ -213,7 +213,7 @@ impl Job {
         }
     }
 
-    /// The output since the last call, as a model gets it.
+    /// The output since the last call, limited for a model.
     pub(super) fn new_output(&self) -> Shown {
         let excerpt = {
             let capture = self.capture.lock().unwrap_or_else(PoisonError::into_inner);
@@ -283,7 +283,7 @@ mod tests {
     use super::*;
     use osier_agent::{Output, ToolUpdate};
 
-    /// Waits until `condition` holds.
+    /// Waits until `condition` is true.
     async fn until(condition: impl Fn() -> bool) {
         while !condition() {
             tokio::task::yield_now().await;
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_workspace_lists_kills_and_tells_of_jobs() {
+    async fn the_workspace_lists_kills_and_reports_jobs() {
         let changes = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&changes);
         let bench = Bench::with(|workspace| {
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_job_is_followed_from_the_end_of_its_output_to_its_own() {
+    async fn a_job_is_followed_from_its_latest_output_to_its_end() {
         let bench = Bench::new();
         let workspace = &bench.workspace;
         let command = "seq 100000; echo ready; until [ -e go ]; do sleep 0.01; done; echo more";

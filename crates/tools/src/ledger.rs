@@ -1,5 +1,4 @@
-//! What this session last saw of each file, so that a change made by somebody else is noticed before
-//! it is overwritten.
+//! The last known state of each file in this session, to detect external changes before they are overwritten.
 
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
@@ -11,25 +10,25 @@ use std::time::SystemTime;
 
 use osier_base::path::canonical_key;
 
-/// Bytes up to which a file is known by its contents; above, by size and time alone.
+/// Files up to this size are identified by their contents; larger ones by size and time.
 pub(super) const MAX_HASHED: u64 = 64 * 1024 * 1024;
-/// Bytes up to which contents are compared once more at the last moment: times are not exact enough
-/// for two writers in one tick of the clock.
+/// Files up to this size are compared again just before writing: timestamps are too coarse for two writers
+/// within one clock tick.
 const MAX_COMPARED: usize = 4 * 1024 * 1024;
 
-/// What tells one state of a file from another.
+/// Identifies a state of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     size: u64,
     modified: Option<SystemTime>,
-    /// Device, inode and time of the last change of any kind.
+    /// Device, inode and change time.
     node: (u64, u64, i64, i64),
-    /// Of the contents; not set for a large file.
+    /// Hash of the contents; not set for a large file.
     hash: Option<u64>,
 }
 
 impl Stamp {
-    /// Of a file whose whole contents went through `hash`.
+    /// For a file whose complete contents were hashed.
     pub(super) fn hashed(metadata: &Metadata, hash: &ContentHash) -> Self {
         Self {
             size: hash.length,
@@ -45,7 +44,7 @@ impl Stamp {
         Self::hashed(metadata, &hash)
     }
 
-    /// Of a file of more than `MAX_HASHED` bytes.
+    /// For a file larger than `MAX_HASHED`.
     pub(super) fn large(metadata: &Metadata) -> Self {
         Self {
             size: metadata.len(),
@@ -55,8 +54,8 @@ impl Stamp {
         }
     }
 
-    /// Whether `path` is still the very file that was stamped, with these `contents` when they are known.
-    pub(super) fn holds(&self, path: &Path, contents: Option<&[u8]>) -> bool {
+    /// Whether `path` is still the same file, with these `contents` if they are known.
+    pub(super) fn matches(&self, path: &Path, contents: Option<&[u8]>) -> bool {
         let Ok(metadata) = fs::symlink_metadata(path) else {
             return false;
         };
@@ -67,7 +66,7 @@ impl Stamp {
         fits && known.is_none_or(|known| fs::read(path).is_ok_and(|now| now == known))
     }
 
-    /// Contents decide where they are known: a file that was only touched is the same.
+    /// Contents decide when they are known: a file that was only touched is the same.
     fn is_same(&self, other: &Self) -> bool {
         match (self.hash, other.hash) {
             (Some(left), Some(right)) => self.size == other.size && left == right,
@@ -89,7 +88,7 @@ fn node(metadata: &Metadata) -> (u64, u64, i64, i64) {
     )
 }
 
-/// A hash of contents that arrive in pieces.
+/// An incremental hash of contents.
 #[derive(Debug, Default)]
 pub(super) struct ContentHash {
     hasher: DefaultHasher,
@@ -105,31 +104,31 @@ impl ContentHash {
     }
 }
 
-/// What is known of a file beside what it is now.
+/// The known state compared to the current one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Freshness {
     /// Never read in this session.
     Unread,
-    /// As it was last read or written here.
+    /// Unchanged since it was last read or written here.
     Fresh,
-    /// Somebody changed it since.
+    /// Changed by another program.
     Changed,
 }
 
-/// The files of one session.
+/// The known files of a session.
 #[derive(Debug, Default)]
 pub(super) struct Ledger(Mutex<Seen>);
 
 #[derive(Debug, Default)]
 struct Seen {
-    /// By the place that a path leads to.
+    /// By the resolved path.
     states: HashMap<PathBuf, Stamp>,
-    /// Where each path led when it was last used.
+    /// The resolved target of each path when it was last used.
     places: HashMap<PathBuf, PathBuf>,
 }
 
 impl Ledger {
-    /// Notes that the session knows `path` in this state.
+    /// Records that the session knows `path` in this state.
     pub(super) fn record(&self, path: &Path, stamp: Stamp) {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let place = canonical_key(path);
@@ -137,8 +136,8 @@ impl Ledger {
         seen.states.insert(place, stamp);
     }
 
-    /// Compares the state `now` with the one last seen. A path that leads elsewhere now, because a link
-    /// took the place of a file or of a directory, has changed.
+    /// Compares the state `now` with the last known one. A path with another target now, because a link
+    /// replaced a file or a directory, has changed.
     pub(super) fn freshness(&self, path: &Path, now: &Stamp) -> Freshness {
         let seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let place = canonical_key(path);
@@ -163,7 +162,7 @@ mod tests {
     use osier_base::atomic_file;
 
     #[test]
-    fn contents_decide_whether_a_file_changed() {
+    fn contents_determine_whether_a_file_changed() {
         let dir = TempDir::new().unwrap();
         let path = dir.path().join("f");
         let stamp = |contents: &[u8]| {
@@ -183,19 +182,19 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_holds_for_the_very_file_and_its_bytes() {
+    fn a_stamp_matches_the_same_file_and_contents() {
         let dir = TempDir::new().unwrap();
         let (path, link) = (dir.path().join("f"), dir.path().join("link"));
         atomic_file::write(&path, b"one").unwrap();
         let stamp = Stamp::of(&fs::metadata(&path).unwrap(), b"one");
-        assert!(stamp.holds(&path, Some(b"one")));
-        // In one tick of the clock only the bytes can tell.
-        assert!(!stamp.holds(&path, Some(b"two")));
+        assert!(stamp.matches(&path, Some(b"one")));
+        // Within one clock tick, only the contents differ.
+        assert!(!stamp.matches(&path, Some(b"two")));
         std::os::unix::fs::symlink("f", &link).unwrap();
-        assert!(!stamp.holds(&link, None));
+        assert!(!stamp.matches(&link, None));
         atomic_file::write(&path, b"one").unwrap();
-        assert!(!stamp.holds(&path, None));
+        assert!(!stamp.matches(&path, None));
         fs::remove_file(&path).unwrap();
-        assert!(!stamp.holds(&path, None));
+        assert!(!stamp.matches(&path, None));
     }
 }

@@ -1,9 +1,24 @@
-//! The tools a model works with: read, write, edit, bash, grep, find, ls, todo.
+//! The built-in tools of the agent: read, write, edit, bash, grep, find, ls, todo.
 //!
-//! Each is one file; [`BUILT_IN`] is the list of them, from which the agent's set, the `--tools` flag,
-//! permissions and the interface are made. The tools of a session share a [`Workspace`]. What they show
-//! beside their text is typed in [`details`]. [`run_shell`] runs the user's own `!command` the way
-//! `bash` runs the model's.
+//! Start at [`build`], which creates the tools; [`Workspace`], the state that the tools of a session share; and
+//! [`BUILT_IN`], the table from which the `--tools` flag, permissions and the interface are derived. Every
+//! tool has its own file. [`details`] contains the typed results for the interface. [`run_shell`] runs the
+//! user's `!command` like `bash` runs the model's commands.
+//!
+//! The crate does not know permissions, sessions or the screen.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use osier_tools::Workspace;
+//!
+//! let workspace = Arc::new(Workspace::new("/work"));
+//! let names = ["grep".to_owned(), "read".to_owned()];
+//! let tools = osier_tools::build(&workspace, Some(&names))?;
+//! let names: Vec<_> = tools.iter().map(|tool| tool.spec().name.as_str()).collect();
+//! assert_eq!(names, ["read", "grep"]);
+//! # Ok::<(), osier_tools::UnknownTool>(())
+//! ```
 
 mod arguments;
 mod asking;
@@ -56,24 +71,24 @@ pub use preview::preview;
 pub use shell::{ShellEnd, ShellOutcome, ShellRequest, run_shell};
 pub use workspace::{JobObserver, Workspace};
 
-/// A tool of the program.
+/// A built-in tool.
 #[derive(Debug)]
 pub struct BuiltIn {
-    /// As the model calls it.
+    /// The name for models.
     pub name: &'static str,
-    /// As people read it.
+    /// The name for people.
     pub label: &'static str,
-    /// It changes nothing, so it may run without being asked for.
+    /// The tool changes nothing, so it runs without a question.
     pub read_only: bool,
-    /// The argument that says most of what a call does: shown beside the label.
+    /// The main argument, shown next to the label.
     pub main_argument: &'static str,
     make: fn(Arc<Workspace>) -> Arc<dyn Tool>,
 }
 
-/// The tool that starts a sub-agent. The session brings it.
+/// The tool that starts a subagent. The session provides it.
 pub const SUBAGENT: &str = "task";
 
-/// Every tool, in the order the model sees them.
+/// Every tool, in the order that models see.
 pub const BUILT_IN: [BuiltIn; 8] = [
     BuiltIn {
         name: "read",
@@ -133,7 +148,7 @@ pub const BUILT_IN: [BuiltIn; 8] = [
     },
 ];
 
-/// A name that is no tool's.
+/// An unknown tool name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("unknown tool `{name}`")]
 pub struct UnknownTool {
@@ -141,21 +156,21 @@ pub struct UnknownTool {
 }
 
 impl UnknownTool {
-    /// What there is.
+    /// The known tools.
     pub fn hint(&self) -> String {
         let names = BUILT_IN.map(|tool| tool.name);
-        format!("choose from {}", names.join(", "))
+        format!("expected one of {}", names.join(", "))
     }
 }
 
-/// The built-in tool called `name`.
+/// The built-in tool `name`.
 pub fn find(name: &str) -> Option<&'static BuiltIn> {
     const TABLE: &[BuiltIn] = &BUILT_IN;
     TABLE.iter().find(|tool| tool.name == name)
 }
 
-/// The tools called `names`, or all, working in `workspace`. Their order is always that of the table,
-/// so that what a model's cache has read stays the same.
+/// The tools `names`, or all, working in `workspace`. Always in the order of the table, so that the prompt
+/// cache of the provider hits.
 pub fn build(workspace: &Arc<Workspace>, names: Option<&[String]>) -> Result<ToolSet, UnknownTool> {
     if let Some(name) = names
         .into_iter()
@@ -183,14 +198,14 @@ mod tests {
     }
 
     #[test]
-    fn tools_are_built_by_name_in_the_order_of_the_table() {
+    fn tools_are_built_by_name_in_table_order() {
         assert_eq!(names(None).unwrap(), BUILT_IN.map(|tool| tool.name));
         let wanted = ["bash".to_owned(), "read".to_owned()];
         assert_eq!(names(Some(&wanted)).unwrap(), ["read", "bash"]);
         assert_eq!(names(Some(&[])).unwrap(), [""; 0]);
         let error = names(Some(&["rg".to_owned()])).unwrap_err();
         assert_eq!(error.to_string(), "unknown tool `rg`");
-        let hint = "choose from read, write, edit, bash, grep, find, ls, todo";
+        let hint = "expected one of read, write, edit, bash, grep, find, ls, todo";
         assert_eq!(error.hint(), hint);
     }
 

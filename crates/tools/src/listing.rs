@@ -1,14 +1,14 @@
-//! A list of results on its way to the model: of bounded size, and shown as it grows.
+//! A result list for a model, limited in size and shown while it grows.
 
 use super::live::Live;
 use super::output::MODEL_BYTES;
 use osier_agent::UpdateSink;
 
-/// Text that grows line by line.
+/// A text that grows line by line.
 #[derive(Debug)]
 pub(super) struct Listing {
     text: String,
-    /// Bytes of the text that are on their way to the screen.
+    /// Bytes of the text that were sent to the screen.
     shown: usize,
     live: Live,
     full: bool,
@@ -24,7 +24,7 @@ impl Listing {
         }
     }
 
-    /// Adds whole lines; false, and nothing is added, when there is no room for them any more.
+    /// Adds complete lines. Returns false, and adds nothing, when there is no room.
     pub(super) fn push(&mut self, lines: &str) -> bool {
         self.full |= self.text.len() + lines.len() > MODEL_BYTES;
         if !self.full {
@@ -37,7 +37,7 @@ impl Listing {
         self.full
     }
 
-    /// Shows what was added, at most some times a second.
+    /// Shows the added lines, a few times per second at most.
     pub(super) fn show(&mut self) {
         let new = &self.text[self.shown..];
         if new.is_empty() {
@@ -50,7 +50,7 @@ impl Listing {
         self.shown = self.text.len();
     }
 
-    /// The text, with each of `notices` on a line of its own below it.
+    /// The text, followed by each of `notices` on its own line.
     pub(super) fn end(mut self, notices: &[String]) -> String {
         self.show();
         self.live.end();

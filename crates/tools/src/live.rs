@@ -1,17 +1,17 @@
-//! Output on its way to the screen while a command runs: at most ten updates a second, each at most
-//! 16 KiB. What comes faster is counted, not sent.
+//! Live output of a running command: at most ten updates per second, each at most 16 KiB. Output beyond that
+//! is counted, not sent.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::scan::whole_characters;
+use super::scan::complete_characters;
 use osier_agent::{Output, ToolUpdate, UpdateSink};
 use osier_base::ansi::{Style, styled};
 
 const INTERVAL: Duration = Duration::from_millis(100);
 const MAX_BYTES: usize = 16 * 1024;
-/// Bytes of an unfinished control sequence that are held back for its end.
+/// Maximum bytes of an unfinished control sequence that are held back.
 const MAX_SEQUENCE: usize = 1024;
 
 /// Throttles the output of one command.
@@ -20,13 +20,13 @@ pub(super) struct Live {
     updates: UpdateSink,
     pending: Vec<u8>,
     skipped: u64,
-    /// Before this nothing is sent.
+    /// Nothing is sent before this time.
     next_at: Instant,
-    /// There is something new to send.
+    /// There is new output to send.
     is_due: bool,
     at_line_start: bool,
-    /// The colours in force.
-    pen: Style,
+    /// The active colours.
+    style: Style,
 }
 
 impl Live {
@@ -38,7 +38,7 @@ impl Live {
             next_at: Instant::now(),
             is_due: false,
             at_line_start: true,
-            pen: Style::default(),
+            style: Style::default(),
         }
     }
 
@@ -53,24 +53,24 @@ impl Live {
         }
     }
 
-    /// Counts bytes that were lost before they came here.
+    /// Counts bytes that were lost upstream.
     pub(super) fn note_skipped(&mut self, bytes: u64) {
         self.skipped += bytes + self.pending.len() as u64;
         self.pending.clear();
         self.is_due = true;
     }
 
-    /// When `flush` has to be called.
+    /// The time when `flush` must be called.
     pub(super) fn due(&self) -> Option<Instant> {
         self.is_due.then_some(self.next_at)
     }
 
-    /// Sends what there is, but for a character or control sequence that is not complete yet.
+    /// Sends the pending output, except an incomplete character or control sequence at the end.
     pub(super) fn flush(&mut self) {
         self.send(complete(&self.pending));
     }
 
-    /// Sends the rest.
+    /// Sends the remaining output.
     pub(super) fn end(&mut self) {
         self.send(self.pending.len());
     }
@@ -86,9 +86,9 @@ impl Live {
             return;
         }
         let raw = String::from_utf8_lossy(&bytes);
-        let (mut text, mut colours) = styled(&raw, &mut self.pen);
-        // Sent text cannot be taken back: a line that starts again becomes the next one, for those who do not
-        // take the other away.
+        let (mut text, mut colours) = styled(&raw, &mut self.style);
+        // Sent text cannot be changed: a restarted line becomes the next line, for clients that do not remove
+        // the old one.
         let restarts = !self.at_line_start && restarts_line(&raw);
         if restarts {
             text.insert(0, '\n');
@@ -110,7 +110,7 @@ impl Live {
         }));
     }
 
-    /// Leaves the end of what is pending, from a line start where one is near.
+    /// Keeps the end of the pending output, from a line start if there is one nearby.
     fn skip(&mut self) {
         let mut start = self.pending.len().saturating_sub(MAX_BYTES);
         let near = &self.pending[start..start + MAX_BYTES / 2];
@@ -119,12 +119,12 @@ impl Live {
         }
         self.pending.drain(..start);
         self.skipped += start as u64;
-        // What was left out may have changed them.
-        self.pen = Style::default();
+        // The skipped output may have changed the colours.
+        self.style = Style::default();
     }
 }
 
-/// Whether a carriage return comes before the first line is over.
+/// Whether a carriage return precedes the end of the first line.
 fn restarts_line(text: &str) -> bool {
     let line = text
         .split_once('\n')
@@ -132,9 +132,9 @@ fn restarts_line(text: &str) -> bool {
     line.contains('\r')
 }
 
-/// Length of the start of `bytes` that can be shown without knowing what follows.
+/// Length of the prefix of `bytes` that can be shown without knowing the rest.
 fn complete(bytes: &[u8]) -> usize {
-    let whole = whole_characters(bytes);
+    let whole = complete_characters(bytes);
     let whole = whole.strip_suffix(b"\r").unwrap_or(whole);
     let start = whole.len().saturating_sub(MAX_SEQUENCE);
     match whole[start..].iter().rposition(|byte| *byte == 0x1b) {
@@ -143,7 +143,7 @@ fn complete(bytes: &[u8]) -> usize {
     }
 }
 
-/// Whether the control sequence whose escape character came before `rest` goes on after it.
+/// Whether the control sequence, whose escape character precedes `rest`, is incomplete.
 fn is_unfinished(rest: &[u8]) -> bool {
     match rest {
         [] => true,
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_first_output_goes_at_once_and_the_next_waits() {
+    async fn the_first_output_is_sent_immediately_and_the_next_waits() {
         let (mut live, sent) = live();
         live.push(b"a");
         live.push(b"b");
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_cut_in_two_is_held_back() {
+    async fn incomplete_sequences_are_held_back() {
         let (mut live, sent) = live();
         for bytes in [
             "é\x1b[3".as_bytes(),
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_was_shown_of_a_line_is_taken_back_and_colours_go_on() {
+    async fn a_shown_line_is_replaced_and_colours_continue() {
         let sent: Arc<Mutex<Output>> = Arc::default();
         let sink = Arc::clone(&sent);
         let updates = UpdateSink::new(move |update| {
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_flood_is_counted_and_bounded() {
+    async fn fast_output_is_counted_and_bounded() {
         let (mut live, sent) = live();
         for _ in 0..1000 {
             live.push(&[b'x'; 1000]);

@@ -1,4 +1,4 @@
-//! `ls`: the names in a directory, hidden and ignored ones too.
+//! `ls`: lists the names in a directory, including hidden and ignored ones.
 
 use std::fs::{self, DirEntry};
 use std::path::PathBuf;
@@ -17,10 +17,10 @@ use osier_agent::{Tool, ToolContext, ToolHints, ToolOutput, ToolStatus, UpdateSi
 use osier_base::text::single_line;
 use osier_llm::ToolSpec;
 
-/// Names of a call that does not say.
+/// Default number of names.
 const DEFAULT_LIMIT: u64 = 500;
 
-/// One for all sessions.
+/// Shared by all sessions.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
     name: "ls".to_owned(),
     description: "List a directory, hidden files included.".to_owned(),
@@ -123,7 +123,7 @@ fn list(
     ))
 }
 
-/// A directory ends with a slash; a link says where it leads.
+/// A directory ends with a slash; a link shows its target.
 fn line(name: &str, entry: &DirEntry) -> String {
     let name = single_line(name);
     let kind = entry.file_type().ok();
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn everything_is_listed_in_the_order_of_names() {
+    async fn everything_is_listed_by_name() {
         let bench = Bench::new();
         for name in ["b", "A", "a", "dir/x", ".hidden", "x.log", "bad\nname"] {
             bench.put(name, "");
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_directory_is_said() {
+    async fn other_paths_are_errors() {
         let bench = Bench::new();
         bench.put("folder/file", "");
         fs::create_dir(bench.path("none")).unwrap();

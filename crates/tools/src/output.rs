@@ -1,23 +1,23 @@
-//! The output of a command, kept in bounded memory: its start and its end, of which a model gets a
-//! part. Bytes are kept as they came; they become text, free of control sequences, when they are shown.
+//! The output of a command in bounded memory: its start and its end, of which a model gets a part. The raw
+//! bytes are stored; they are converted to text without control sequences when they are shown.
 
 use std::collections::VecDeque;
 use std::path::Path;
 
-use super::scan::{count_newlines, whole_characters};
+use super::scan::{complete_characters, count_newlines};
 use osier_base::text::{head_bytes, sanitize, tail_bytes};
 
-/// Bytes kept of the start and of the end.
+/// Bytes stored of the start and of the end.
 const HEAD: usize = 512 * 1024;
 const TAIL: usize = 512 * 1024;
-/// What a model gets of one command.
+/// Limits of the output for a model.
 pub(super) const MODEL_BYTES: usize = 50 * 1024;
 pub(super) const MODEL_LINES: usize = 2_000;
-/// How much of that is the start. Errors are more often at the end.
+/// The share of the start. Errors are more often at the end.
 const MODEL_HEAD_BYTES: usize = 20 * 1024;
 const MODEL_HEAD_LINES: usize = 800;
 
-/// Output as it comes in.
+/// The captured output.
 #[derive(Debug, Default)]
 pub(super) struct Capture {
     head: Vec<u8>,
@@ -38,22 +38,22 @@ impl Capture {
         self.tail.extend(rest);
     }
 
-    /// Bytes that came in.
+    /// Number of bytes captured.
     pub(super) fn total(&self) -> u64 {
         self.total
     }
 
-    /// Whether it is more than a model gets, so that the whole has to be kept elsewhere.
+    /// Whether the output exceeds the limit for a model, so that it must be stored in a file.
     pub(super) fn exceeds_model(&self) -> bool {
         self.total > MODEL_BYTES as u64 || self.newlines > MODEL_LINES as u64
     }
 
-    /// The kept start.
+    /// The stored start.
     pub(super) fn head(&self) -> &[u8] {
         &self.head
     }
 
-    /// What is kept of the output from byte `from` on.
+    /// The stored output from byte `from` on.
     pub(super) fn since(&self, from: u64) -> Excerpt {
         let from = from.min(self.total);
         let head = self.head.get(from as usize..).unwrap_or_default().to_vec();
@@ -64,32 +64,32 @@ impl Capture {
         let kept = (head.len() + tail.len()) as u64;
         Excerpt {
             bytes,
-            // Exact when everything from the start is asked for, which is when it is told.
+            // Exact only from the start, which is the only case that reports it.
             newlines: if from == 0 {
                 self.newlines
             } else {
                 count_newlines(&head) + count_newlines(&tail)
             },
-            is_whole: kept == bytes,
+            is_complete: kept == bytes,
             head,
             tail,
         }
     }
 }
 
-/// A part of an output, perhaps with a hole between its start and its end.
+/// A part of an output, possibly with a gap between its start and its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Excerpt {
     head: Vec<u8>,
     tail: Vec<u8>,
-    /// Of the part, hole included.
+    /// Length of the part, including the gap.
     bytes: u64,
     newlines: u64,
-    /// There is no hole.
-    is_whole: bool,
+    /// There is no gap.
+    is_complete: bool,
 }
 
-/// What a model gets.
+/// The output for a model.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Shown {
     pub(super) text: String,
@@ -97,9 +97,9 @@ pub(super) struct Shown {
 }
 
 impl Excerpt {
-    /// The bytes after the hole, or all when there is none, and how many come before them.
+    /// The bytes after the gap, or all when there is none, and the number of bytes before them.
     pub(super) fn end(self) -> (u64, Vec<u8>) {
-        if !self.is_whole {
+        if !self.is_complete {
             return (self.bytes - self.tail.len() as u64, self.tail);
         }
         let mut bytes = self.head;
@@ -107,10 +107,11 @@ impl Excerpt {
         (0, bytes)
     }
 
-    /// The text for a model; what is left out in the middle is counted, and `full` says where it is.
+    /// The text for a model. The omitted middle is counted, and `full` names the file with the complete
+    /// output.
     pub(super) fn for_model(self, full: &FullOutput<'_>) -> Shown {
         let (bytes, newlines) = (self.bytes, self.newlines);
-        let (head, tail) = if self.is_whole {
+        let (head, tail) = if self.is_complete {
             let text = to_text(&[self.head, self.tail].concat());
             if text.len() <= MODEL_BYTES && text.lines().count() <= MODEL_LINES {
                 return Shown {
@@ -121,7 +122,7 @@ impl Excerpt {
             (text.clone(), text)
         } else {
             (
-                to_text(whole_characters(&self.head)),
+                to_text(complete_characters(&self.head)),
                 to_text(from_line_start(&self.tail)),
             )
         };
@@ -146,11 +147,11 @@ impl Excerpt {
     }
 }
 
-/// Where the whole of a long output is.
+/// The file with the complete output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FullOutput<'a> {
-    /// Nowhere, and nobody asked for it.
-    NotKept,
+    /// No file, because none was requested.
+    NotStored,
     At {
         path: &'a Path,
         complete: bool,
@@ -161,13 +162,13 @@ pub(super) enum FullOutput<'a> {
 impl FullOutput<'_> {
     fn describe(&self) -> String {
         match self {
-            Self::NotKept => String::new(),
+            Self::NotStored => String::new(),
             Self::At {
                 path,
                 complete: true,
             } => format!("; full output: {}", path.display()),
             Self::At { path, .. } => format!("; the first GiB of output: {}", path.display()),
-            Self::Failed(error) => format!("; the full output could not be kept: {error}"),
+            Self::Failed(error) => format!("; the full output could not be stored: {error}"),
         }
     }
 }
@@ -176,7 +177,7 @@ fn to_text(bytes: &[u8]) -> String {
     sanitize(&String::from_utf8_lossy(bytes)).into_owned()
 }
 
-/// `bytes` without a line, or at least a character, that was cut in two at the start.
+/// `bytes` without an incomplete line, or at least character, at the start.
 fn from_line_start(bytes: &[u8]) -> &[u8] {
     const NEAR: usize = 4096;
     let start = &bytes[..bytes.len().min(NEAR)];
@@ -191,7 +192,7 @@ fn from_line_start(bytes: &[u8]) -> &[u8] {
     &bytes[continued..]
 }
 
-/// The start of `text`: whole lines where that keeps at least half of what fits.
+/// The start of `text`: complete lines if they are at least half of the limit.
 fn cut_end(text: &str, lines: usize, bytes: usize) -> &str {
     let end = text
         .match_indices('\n')
@@ -234,11 +235,11 @@ mod tests {
         for chunk in bytes.chunks(7000) {
             capture.push(chunk);
         }
-        capture.since(0).for_model(&FullOutput::NotKept)
+        capture.since(0).for_model(&FullOutput::NotStored)
     }
 
     #[test]
-    fn short_output_is_shown_whole_and_clean() {
+    fn short_output_is_complete_and_clean() {
         let output = shown("a\x1b[31mé\x1b[0m\0\r\nb\u{9b}1m\n".as_bytes());
         assert_eq!(output.text, "aé\nb\n");
         assert!(!output.truncated);
@@ -246,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn many_lines_keep_their_start_and_end() {
+    fn long_output_keeps_its_start_and_end() {
         let output = shown(numbered(1..=5000).as_bytes());
         let lines: Vec<&str> = output.text.lines().collect();
         assert_eq!((lines[0], lines[799]), ("1", "800"));
@@ -263,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_is_kept_is_still_counted() {
+    fn omitted_output_is_counted() {
         let text = numbered(1..=500_000);
         let output = shown(text.as_bytes());
         assert!(output.text.len() <= MODEL_BYTES + 200);
@@ -294,12 +295,12 @@ mod tests {
     }
 
     #[test]
-    fn a_later_part_can_be_asked_for() {
+    fn a_later_part_can_be_read() {
         let mut capture = Capture::default();
         capture.push(b"first\n");
         let seen = capture.total();
         capture.push(b"second\n");
-        let text = |from| capture.since(from).for_model(&FullOutput::NotKept).text;
+        let text = |from| capture.since(from).for_model(&FullOutput::NotStored).text;
         assert_eq!(text(seen), "second\n");
         assert_eq!(text(capture.total()), "");
         assert_eq!(text(0), "first\nsecond\n");
@@ -308,7 +309,7 @@ mod tests {
         capture.push(b"\nend");
         let text = capture
             .since(HEAD as u64 + 5)
-            .for_model(&FullOutput::NotKept)
+            .for_model(&FullOutput::NotStored)
             .text;
         assert_eq!(text, "xxxxx\nend");
     }

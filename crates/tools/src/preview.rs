@@ -1,5 +1,4 @@
-//! What a call would do, for the person who has to allow it: the command, or the change as a diff.
-//! Changes nothing.
+//! Previews a call for a permission question: the command, or the change as a diff. Changes nothing.
 
 use serde_json::Value;
 
@@ -7,7 +6,7 @@ use super::workspace::Workspace;
 use super::{edit, write};
 use osier_protocol::questions::Subject;
 
-/// What the call of `tool` would do; nothing when its arguments do not tell. Reads files.
+/// The preview of a call of `tool`; `None` for invalid arguments. Reads files.
 pub fn preview(workspace: &Workspace, tool: &str, arguments: &Value) -> Option<Subject> {
     let text = |name: &str| arguments.get(name)?.as_str();
     let diff = match tool {
@@ -26,7 +25,7 @@ pub fn preview(workspace: &Workspace, tool: &str, arguments: &Value) -> Option<S
             path: workspace.display(&osier_base::path::resolve(workspace.cwd(), path)),
             diff,
         }),
-        // Whatever would become of it: the arguments as they are.
+        // For all other tools: the arguments.
         _ => Some(Subject::Text {
             text: serde_json::to_string_pretty(arguments).ok()?,
         }),

@@ -1,5 +1,5 @@
-//! `read`: the lines of a text file, numbered, or an image. A file of any size is read in bounded
-//! memory; what is shown is entered in the ledger.
+//! `read`: the numbered lines of a text file, or an image. Files of any size are read in bounded memory; the
+//! ledger records every file that is read.
 
 use std::fmt::Write as _;
 use std::fs::{self, File, Metadata};
@@ -26,16 +26,16 @@ use osier_agent::{Concurrency, Tool, ToolContext, ToolHints, ToolOutput, ToolSta
 use osier_base::path::{nearest, resolve_existing};
 use osier_llm::{ContentBlock, ToolSpec};
 
-/// Lines and bytes of one call.
+/// Limits of one call.
 pub(super) const MAX_LINES: u64 = 5_000;
 pub(super) const MAX_BYTES: usize = 256 * 1024;
-/// Bytes at the start of a file in which a NUL makes it binary.
+/// Bytes at the start of a file in which a NUL byte means binary.
 const SNIFFED: usize = 8 * 1024;
 const BUFFER: usize = 128 * 1024;
 /// Names shown for a directory.
 const MAX_LISTED: usize = 100;
 
-/// One for all sessions.
+/// Shared by all sessions.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
     name: "read".to_owned(),
     description: format!(
@@ -66,7 +66,7 @@ struct Arguments {
     limit: Option<u64>,
 }
 
-/// Why nothing was read. The text is what the model gets.
+/// Why nothing was read. The model receives the message.
 #[derive(Debug, Error)]
 enum ReadError {
     #[error("interrupted")]
@@ -78,17 +78,17 @@ enum ReadError {
     #[error("`{path}` is not a regular file")]
     NotRegular { path: String },
     #[error(
-        "`{path}` is a binary file of {size} bytes; look at it with bash: `file`, `xxd | head`"
+        "`{path}` is a binary file of {size} bytes; inspect it with bash: `file`, `xxd | head`"
     )]
     Binary { path: String, size: u64 },
     #[error("`{path}` is UTF-16 text; convert it with bash: `iconv -f UTF-16 -t UTF-8`")]
     Utf16 { path: String },
     #[error(
-        "the image `{path}` has {size} bytes, more than the {limit} that are looked at; make it smaller with bash, e.g. `convert {path} -resize 1600x1600 small.png`",
+        "the image `{path}` has {size} bytes, more than the limit of {limit}; scale it down with bash, e.g. `convert {path} -resize 1600x1600 small.png`",
         limit = image::FILE_LIMIT
     )]
     LargeImage { path: String, size: u64 },
-    #[error("the image `{path}` {source}; look at it with bash: `file`, `xxd | head`")]
+    #[error("the image `{path}` {source}; inspect it with bash: `file`, `xxd | head`")]
     Image { path: String, source: ImageError },
     #[error("offset {offset} is past the end of `{path}`, which has {total} lines")]
     PastEnd {
@@ -115,7 +115,7 @@ impl Tool for ReadTool {
         ToolHints::READS
     }
 
-    /// In order with the calls that change the same file.
+    /// Ordered with the calls that change the same file.
     fn concurrency(&self, arguments: &Value) -> Concurrency {
         match arguments["file_path"].as_str() {
             Some(path) => Concurrency::Serial(self.workspace.lock_key(path)),
@@ -292,7 +292,7 @@ fn missing(workspace: &Workspace, path: &Path) -> ReadError {
     }
 }
 
-/// `; did you mean …?`, or nothing.
+/// `; did you mean …?`, or an empty text.
 pub(super) fn suggestion(workspace: &Workspace, path: &Path) -> String {
     let near: Vec<String> = nearest(path, 3)
         .iter()
@@ -304,7 +304,7 @@ pub(super) fn suggestion(workspace: &Workspace, path: &Path) -> String {
     format!("; did you mean {}?", near.join(" or "))
 }
 
-/// Names in `directory`, directories with a slash, one a line.
+/// Names in `directory`, one per line, directories with a slash.
 fn listing(directory: &Path) -> String {
     let mut names: Vec<String> = fs::read_dir(directory)
         .into_iter()
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lines_are_numbered_and_details_told() {
+    async fn lines_are_numbered_and_details_reported() {
         let bench = Bench::new();
         bench.put("a.txt", "one\r\ntwo\n");
         let output = bench.run("read", json!({"file_path": "a.txt"})).await;
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_window_says_how_to_go_on() {
+    async fn a_window_says_how_to_continue() {
         let bench = Bench::new();
         bench.put("long", numbered(1..=6000));
         let part = read_text(
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_cannot_be_read_says_what_to_do() {
+    async fn errors_explain_what_to_do() {
         let bench = Bench::new();
         bench.put("settings.rs", "x\n");
         bench.put("dir/inner/file", "");
@@ -416,7 +416,7 @@ mod tests {
             (
                 "binary",
                 1,
-                "`binary` is a binary file of 5 bytes; look at it with bash: `file`, `xxd | head`",
+                "`binary` is a binary file of 5 bytes; inspect it with bash: `file`, `xxd | head`",
             ),
             (
                 "wide",
@@ -469,7 +469,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_whole_image_never_reaches_a_model() {
+    async fn a_damaged_image_never_reaches_a_model() {
         let bench = Bench::new();
         let whole = png(64, 64);
         bench.put("torn.png", &whole[..whole.len() - 20]);
@@ -485,7 +485,7 @@ mod tests {
         file.set_len(image::FILE_LIMIT + 1).unwrap();
         let message = read_text(&bench, json!({"file_path": "huge.png"})).await;
         assert!(
-            message.contains("has 67108865 bytes, more than the 67108864"),
+            message.contains("has 67108865 bytes, more than the limit of 67108864"),
             "{message}"
         );
     }

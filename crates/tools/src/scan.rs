@@ -1,5 +1,5 @@
-//! One pass over a file that keeps a window of its lines and counts the rest, in bounded memory
-//! however long the file or a line is.
+//! Reads a file once, returns a window of its lines and counts the rest, in bounded memory whatever the
+//! length of the file or of a line.
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead};
@@ -8,32 +8,32 @@ use tokio_util::sync::CancellationToken;
 
 use super::ledger::ContentHash;
 
-/// Bytes of one line that are kept.
+/// Maximum bytes of one line.
 pub(super) const MAX_LINE: usize = 4096;
 
-/// Which lines are wanted.
+/// The lines to return.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Window {
     /// First line, from 1.
     pub(super) offset: u64,
     pub(super) max_lines: u64,
-    /// Bytes of numbered text.
+    /// Maximum bytes of numbered text.
     pub(super) max_bytes: usize,
 }
 
-/// What a pass found.
+/// The result of a pass.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
-    /// The window as `cat -n` prints it.
+    /// The window, as `cat -n` prints it.
     pub(super) text: String,
     pub(super) lines_read: u64,
     pub(super) total_lines: u64,
-    /// Lines of the window of which only the start is shown.
+    /// Lines of the window that were cut.
     pub(super) cut_lines: u64,
     pub(super) hash: ContentHash,
 }
 
-/// Reads `source` to its end. An interrupted pass is an error of kind `Interrupted`.
+/// Reads `source` to its end. The error kind `Interrupted` means an interrupted pass.
 pub(super) fn scan(
     mut source: impl BufRead,
     window: Window,
@@ -70,11 +70,11 @@ pub(super) fn scan(
 struct Scanner {
     scan: Scan,
     window: Window,
-    /// Start of the current line, when it is wanted.
+    /// The start of the current line, when it is in the window.
     line: Vec<u8>,
     /// Bytes of the current line so far.
     line_length: usize,
-    /// Nothing more fits the window.
+    /// The window is full.
     closed: bool,
 }
 
@@ -102,7 +102,7 @@ impl Scanner {
         }
     }
 
-    /// Nothing but the number of lines matters any more.
+    /// Only counts the remaining lines.
     fn count(&mut self, chunk: &[u8]) {
         self.scan.total_lines += count_newlines(chunk);
         let tail = chunk
@@ -138,12 +138,12 @@ impl Scanner {
         self.closed = self.scan.lines_read >= self.window.max_lines;
     }
 
-    /// The line without its carriage return and the byte order mark; NUL is shown as `␀`.
+    /// The line without its carriage return and byte order mark; NUL is shown as `␀`.
     fn line_text(&self) -> String {
         let cut = self.line_length > self.line.len();
         let mut line = self.line.as_slice();
         if cut {
-            line = whole_characters(line);
+            line = complete_characters(line);
         } else {
             line = line.strip_suffix(b"\r").unwrap_or(line);
         }
@@ -159,16 +159,13 @@ impl Scanner {
     }
 }
 
-#[expect(
-    clippy::naive_bytecount,
-    reason = "the compiler makes vector code of it"
-)]
+#[expect(clippy::naive_bytecount, reason = "the compiler vectorizes it")]
 pub(super) fn count_newlines(bytes: &[u8]) -> u64 {
     bytes.iter().filter(|byte| **byte == b'\n').count() as u64
 }
 
-/// `bytes` without a character at the end that was cut in two.
-pub(super) fn whole_characters(bytes: &[u8]) -> &[u8] {
+/// `bytes` without an incomplete character at the end.
+pub(super) fn complete_characters(bytes: &[u8]) -> &[u8] {
     let start = bytes.len().saturating_sub(3);
     for index in (start..bytes.len()).rev() {
         let length = match bytes[index] {
@@ -199,7 +196,7 @@ mod tests {
             max_lines,
             max_bytes,
         };
-        // A small buffer, so that lines and characters are split over chunks.
+        // A small buffer, so that lines and characters are split across chunks.
         let source = BufReader::with_capacity(3, bytes);
         scan(source, window, &CancellationToken::new()).unwrap()
     }
@@ -226,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_limit_the_window_to_whole_lines() {
+    fn bytes_limit_the_window_to_complete_lines() {
         let scan = scan_all(b"aaa\nbbb\nccc\n", 1, 10, 25);
         assert_eq!(scan.text, "     1\taaa\n     2\tbbb\n");
         assert_eq!((scan.lines_read, scan.total_lines), (2, 3));
@@ -245,12 +242,15 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_character_is_left_out() {
+    fn an_incomplete_character_is_removed() {
         let text = "a漢".as_bytes();
-        assert_eq!(whole_characters(&text[..2]), b"a");
-        assert_eq!(whole_characters(&text[..3]), b"a");
-        assert_eq!(whole_characters(text), text);
-        assert_eq!(whole_characters(b"\xff"), b"");
-        assert_eq!(whole_characters(b"\x80\x80\x80\x80"), b"\x80\x80\x80\x80");
+        assert_eq!(complete_characters(&text[..2]), b"a");
+        assert_eq!(complete_characters(&text[..3]), b"a");
+        assert_eq!(complete_characters(text), text);
+        assert_eq!(complete_characters(b"\xff"), b"");
+        assert_eq!(
+            complete_characters(b"\x80\x80\x80\x80"),
+            b"\x80\x80\x80\x80"
+        );
     }
 }

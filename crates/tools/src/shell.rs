@@ -1,7 +1,6 @@
-//! Runs one shell command to its end: for the `bash` tool, for the user's `!command`, and underneath
-//! the background jobs. Output is captured in bounded memory, shown live, and kept whole in a file when
-//! it is long. When the run is stopped, all that the command started is killed and the output so far
-//! is kept.
+//! Runs one shell command to its end: for the `bash` tool, for the user's `!command`, and for background
+//! jobs. Output is captured in bounded memory, shown live, and stored in a file when it is long. When a run
+//! is stopped, all its processes are killed and the output so far is kept.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,7 +21,7 @@ use osier_base::process::{Exit, Invocation, Running, signal_name, spawn};
 use osier_sandbox::SandboxMode;
 use osier_sandbox::denial::is_denied;
 
-/// Bytes read at once: what a pipe holds.
+/// Bytes per read: the capacity of a pipe.
 const CHUNK: usize = 64 * 1024;
 
 /// What to run.
@@ -32,7 +31,7 @@ pub struct ShellRequest {
     pub timeout: Option<Duration>,
 }
 
-/// How a run came to its end.
+/// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShellEnd {
     Exited,
@@ -40,10 +39,10 @@ pub enum ShellEnd {
     TimedOut(Duration),
 }
 
-/// What a run gave.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShellOutcome {
-    /// As a model gets it: sanitized, the middle of long output left out.
+    /// The output for a model: sanitized, with the middle of long output omitted.
     pub output: String,
     pub end: ShellEnd,
     pub exit: Exit,
@@ -51,7 +50,7 @@ pub struct ShellOutcome {
 }
 
 impl ShellOutcome {
-    /// The message that keeps a command of the user.
+    /// Converts it to the message that stores a command of the user.
     pub fn into_shell_run(self, exclude_from_context: bool, timestamp: i64) -> ShellRun {
         ShellRun {
             command: self.details.command,
@@ -67,7 +66,7 @@ impl ShellOutcome {
     }
 }
 
-/// Runs `request` in `workspace`. An error means that the shell could not be started.
+/// Runs `request` in `workspace`. Fails only when the shell cannot be started.
 pub async fn run_shell(
     workspace: &Workspace,
     request: &ShellRequest,
@@ -88,7 +87,7 @@ pub async fn run_shell(
     Ok(outcome)
 }
 
-/// Runs `request` outside of the sandbox: a person has allowed it.
+/// Runs `request` outside of the sandbox, after the user allowed it.
 pub(super) async fn run_outside(
     workspace: &Workspace,
     request: &ShellRequest,
@@ -118,7 +117,7 @@ async fn run(
     Ok(ended(recorder, &request.command, how, started.elapsed()).await)
 }
 
-/// Waits until the command has to be stopped.
+/// Waits until the command must be stopped.
 pub(super) async fn stopped(request: &ShellRequest, cancel: &CancellationToken) -> ShellEnd {
     let Some(timeout) = request.timeout else {
         cancel.cancelled().await;
@@ -130,7 +129,7 @@ pub(super) async fn stopped(request: &ShellRequest, cancel: &CancellationToken) 
     }
 }
 
-/// What a command gave whose output is all in `recorder`.
+/// The result of a command whose output is complete in `recorder`.
 pub(super) async fn ended(
     mut recorder: Recorder,
     command: &str,
@@ -155,7 +154,7 @@ pub(super) async fn ended(
     }
 }
 
-/// The details of a command that ended so, or still runs.
+/// The details of a command that ended with `exit`, or is still running.
 pub(super) fn details(command: &str, exit: Option<Exit>, duration: Duration) -> BashDetails {
     BashDetails {
         command: command.to_owned(),
@@ -171,7 +170,7 @@ pub(super) fn describe(exit: Exit) -> String {
     let code = exit.shell_code();
     match exit.signal {
         Some(signal) => format!("ended by {}, exit code {code}", signal_name(signal)),
-        // What a shell makes of a child that a signal ended.
+        // A shell adds 128 to the signal that ended a child.
         None if (129..160).contains(&code) => {
             format!("exit code {code} ({})", signal_name(code - 128))
         }
@@ -179,7 +178,7 @@ pub(super) fn describe(exit: Exit) -> String {
     }
 }
 
-/// Where the output of a command goes.
+/// Captures, stores and shows the output of a command.
 #[derive(Debug)]
 pub(super) struct Recorder {
     pub capture: Arc<Mutex<Capture>>,
@@ -199,7 +198,7 @@ impl Recorder {
         }
     }
 
-    /// Tells how much has been captured; closed when no more will come.
+    /// Publishes the number of captured bytes; closed when the output is complete.
     pub(super) fn growth(&self) -> watch::Receiver<u64> {
         self.grown.subscribe()
     }
@@ -210,7 +209,7 @@ impl Recorder {
             let mut capture = self.lock();
             capture.push(bytes);
             let first = !self.spill.is_started() && capture.exceeds_model();
-            // All there is so far: the kept start is larger than what a model gets and a chunk.
+            // The captured start is complete here: it is larger than the limit for a model plus one chunk.
             (capture.total(), first.then(|| capture.head().to_vec()))
         };
         self.grown.send_replace(total);
@@ -236,7 +235,7 @@ impl Recorder {
     }
 }
 
-/// Reads `running` to its end. When `stop` is ready, the command is stopped and `stop`'s value given.
+/// Reads `running` to its end. When `stop` is ready, the command is killed and the value of `stop` returned.
 pub(super) async fn drive(
     running: &mut Running,
     recorder: &mut Recorder,

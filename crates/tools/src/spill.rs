@@ -1,4 +1,4 @@
-//! The whole of a long output, streamed to a file of the session's output directory.
+//! Streams the complete output of a command to a file in the session's output directory.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use tokio::io::AsyncWriteExt as _;
 use super::output::FullOutput;
 use super::workspace::OutputDirectory;
 
-/// Bytes of one file.
+/// Maximum size of the file.
 const MAX_BYTES: u64 = 1024 * 1024 * 1024;
 
-/// A file that is made when the first bytes are written. Failing to write never fails the command.
+/// A file that is created with the first bytes. A failed write never fails the command.
 #[derive(Debug)]
 pub(super) struct Spill {
     directory: Arc<OutputDirectory>,
@@ -20,7 +20,7 @@ pub(super) struct Spill {
     kept: Kept,
 }
 
-/// What became of the file.
+/// The state of the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum Kept {
     #[default]
@@ -35,7 +35,7 @@ pub(super) enum Kept {
 impl Kept {
     pub(super) fn full_output(&self) -> FullOutput<'_> {
         match self {
-            Self::Nothing => FullOutput::NotKept,
+            Self::Nothing => FullOutput::NotStored,
             Self::At { path, bytes } => FullOutput::At {
                 path,
                 complete: *bytes < MAX_BYTES,
@@ -98,7 +98,7 @@ impl Spill {
         Ok(())
     }
 
-    /// Waits until all is written.
+    /// Waits until everything is written.
     pub(super) async fn end(&mut self) {
         if let Some(mut file) = self.file.take()
             && let Err(error) = file.flush().await
@@ -107,7 +107,7 @@ impl Spill {
         }
     }
 
-    /// Removes a file that turned out not to be needed.
+    /// Removes the file when it is not needed.
     pub(super) async fn discard(&mut self) {
         if let Kept::At { path, .. } = std::mem::take(&mut self.kept) {
             let _ = tokio::fs::remove_file(path).await;

@@ -1,4 +1,4 @@
-//! A workspace in a temporary directory, and calls to its tools.
+//! A workspace in a temporary directory, and calls of its tools.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -24,7 +24,7 @@ impl Bench {
         Self::with(|workspace| workspace)
     }
 
-    /// A bench whose workspace is set up further.
+    /// A bench with a customised workspace.
     pub(super) fn with(set_up: impl FnOnce(Workspace) -> Workspace) -> Self {
         let dir = TempDir::new().unwrap();
         let cwd = dir.path().canonicalize().unwrap();
@@ -38,7 +38,7 @@ impl Bench {
         self.dir.path().canonicalize().unwrap().join(name)
     }
 
-    /// Writes a file behind the tools' back.
+    /// Writes a file without the tools.
     pub(super) fn put(&self, name: &str, bytes: impl AsRef<[u8]>) {
         let parents = Options {
             parents: true,
@@ -78,7 +78,7 @@ impl Bench {
     }
 }
 
-/// The numbers of `range`, one a line.
+/// The numbers of `range`, one per line.
 pub(super) fn numbered(range: RangeInclusive<usize>) -> String {
     let mut text = String::new();
     for number in range {
@@ -103,7 +103,7 @@ pub(super) fn patched(old: &str, diff: &str) -> String {
             done = start;
             continue;
         }
-        // Says that the line before has no newline.
+        // The line before has no newline.
         let bare = lines.next_if(|next| next.starts_with('\\')).is_some();
         let (mark, text) = line.split_at(1);
         let text = if bare {
@@ -123,7 +123,7 @@ pub(super) fn patched(old: &str, diff: &str) -> String {
     new
 }
 
-/// The text a model reads.
+/// The text for the model.
 pub(super) fn text(output: &ToolOutput) -> String {
     output
         .content
@@ -132,7 +132,7 @@ pub(super) fn text(output: &ToolOutput) -> String {
         .collect()
 }
 
-/// A picture of one colour.
+/// An image of one colour.
 pub(super) fn png(width: u32, height: u32) -> Vec<u8> {
     let picture = image::RgbImage::from_pixel(width, height, image::Rgb([9, 99, 199]));
     let mut bytes = std::io::Cursor::new(Vec::new());

@@ -1,4 +1,4 @@
-//! `todo`: the list of what the agent has set out to do, each time as a whole.
+//! `todo`: the agent's to-do list, sent completely with every call.
 
 use std::sync::LazyLock;
 
@@ -14,14 +14,14 @@ use osier_agent::{Tool, ToolContext, ToolHints, ToolOutput};
 use osier_base::text::{head_bytes, single_line};
 use osier_llm::ToolSpec;
 
-/// Items of a list, and bytes of one.
+/// Maximum number of items, and maximum bytes of an item.
 const MOST_ITEMS: usize = 50;
 const ITEM_BYTES: usize = 300;
 
-/// One for all sessions.
+/// Shared by all sessions.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
     let description =
-        "Show the user your plan for work of several steps. Send the whole list each time.";
+        "Show the user your plan for work of several steps. Send the complete list each time.";
     let item = json!({
         "type": "object",
         "properties": {
@@ -69,7 +69,7 @@ fn keep(arguments: Arguments) -> Result<ToolOutput, Refusal> {
     items.retain(|item| !item.text.trim().is_empty());
     if items.len() > MOST_ITEMS {
         return Err(Refusal::Invalid(format!(
-            "{} items; keep the list to {MOST_ITEMS}, and group what belongs together",
+            "{} items, and the limit is {MOST_ITEMS}; group related items",
             items.len()
         )));
     }
@@ -93,34 +93,34 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_kept_and_its_state_told() {
+    fn a_list_is_stored_and_summarised() {
         let items = json!([
             {"text": "read the parser", "state": "done"},
-            {"text": "  mend\nit ", "state": "doing"},
+            {"text": "  fix\nit ", "state": "doing"},
             {"text": " ", "state": "open"},
             {"text": "test it", "state": "open"},
         ]);
         let stored = json!({"items": [
             {"text": "read the parser", "state": "done"},
-            {"text": "mend it", "state": "doing"},
+            {"text": "fix it", "state": "doing"},
             {"text": "test it", "state": "open"},
         ]});
-        let told = "1 of 3 done; now: mend it".to_owned();
-        assert_eq!(kept(&items), Ok((told, stored)));
+        let summary = "1 of 3 done; now: fix it".to_owned();
+        assert_eq!(kept(&items), Ok((summary, stored)));
         assert_eq!(
             kept(&json!([])),
             Ok(("nothing to do".into(), json!({"items": []})))
         );
-        let (told, _) = kept(&json!([{"text": "a", "state": "done"}])).unwrap();
-        assert_eq!(told, "all done");
-        let (told, _) = kept(&json!([{"text": "a", "state": "open"}])).unwrap();
-        assert_eq!(told, "0 of 1 done; next: a");
+        let (summary, _) = kept(&json!([{"text": "a", "state": "done"}])).unwrap();
+        assert_eq!(summary, "all done");
+        let (summary, _) = kept(&json!([{"text": "a", "state": "open"}])).unwrap();
+        assert_eq!(summary, "0 of 1 done; next: a");
     }
 
     #[test]
-    fn a_list_that_is_none_is_refused() {
+    fn an_invalid_list_is_rejected() {
         let many: Vec<Value> = (0..51).map(|n| json!({"text": n.to_string()})).collect();
-        let refused = "51 items; keep the list to 50, and group what belongs together";
+        let refused = "51 items, and the limit is 50; group related items";
         assert_eq!(kept(&json!(many)), Err(Refusal::Invalid(refused.into())));
         let wrong = kept(&json!([{"text": "a", "state": "later"}]));
         let reason = "unknown variant `later`, expected one of `open`, `doing`, `done`";

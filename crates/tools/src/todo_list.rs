@@ -1,15 +1,15 @@
-//! What the agent has set out to do: a short list that it keeps with the `todo` tool.
+//! The agent's to-do list, which it maintains with the `todo` tool.
 //!
-//! The list is the details of the tool's last result on the branch; nothing else stores it, so it follows
-//! every move in the tree.
+//! The list is stored only in the details of the tool's last result on the branch, so it follows every move
+//! in the tree.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The tool that keeps it.
+/// The tool that updates the list.
 pub const TOOL: &str = "todo";
 
-/// All of it, in the agent's order.
+/// All items, in the agent's order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -17,7 +17,7 @@ pub struct TodoList {
     pub items: Vec<TodoItem>,
 }
 
-/// One thing to do.
+/// An item of the list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -33,13 +33,13 @@ pub struct TodoItem {
 pub enum TodoState {
     #[default]
     Open,
-    /// It is being done.
+    /// In progress.
     Doing,
     Done,
 }
 
 impl TodoList {
-    /// The list in the details of a result of the tool; `None` when they hold none.
+    /// Parses the details of a result of the tool; `None` when they contain no list.
     pub fn of(details: &Value) -> Option<Self> {
         Self::deserialize(details).ok()
     }
@@ -49,12 +49,12 @@ impl TodoList {
         self.items.iter().filter(done).count()
     }
 
-    /// Whether nothing is left to do.
+    /// Whether all items are done.
     pub fn is_done(&self) -> bool {
         self.done() == self.items.len()
     }
 
-    /// How far it is, in a line.
+    /// The progress in one line.
     pub fn summary(&self) -> String {
         let Some(place) = self.current() else {
             let empty = self.items.is_empty();
@@ -69,7 +69,7 @@ impl TodoList {
         format!("{done} of {all} done; {word}: {}", item.text)
     }
 
-    /// What is being done, or comes next.
+    /// The item in progress, or the next one.
     pub fn current(&self) -> Option<usize> {
         let place = |state| self.items.iter().position(|item| item.state == state);
         place(TodoState::Doing).or_else(|| place(TodoState::Open))

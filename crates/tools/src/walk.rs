@@ -1,7 +1,7 @@
-//! The files a search sees: those that ripgrep would, from the same library. What .gitignore, .ignore,
-//! .rgignore and git's own excludes name is left out, also outside of a repository, and so is what is
-//! hidden. Links are listed but never followed, so a loop of them cannot hold the walk. Entries come
-//! sorted by name, directory by directory: the same tree gives the same order every time.
+//! Lists the files for a search like ripgrep, with the same library. It skips hidden files and what
+//! .gitignore, .ignore, .rgignore and git's own excludes name, also outside of a repository. Links are listed
+//! but never followed, so a cycle of links cannot block the walk. Entries are sorted by name per directory,
+//! so the order is stable.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,16 +15,16 @@ use super::read::{is_missing, suggestion};
 use super::workspace::Workspace;
 use osier_base::path::resolve_existing;
 
-/// Where a search starts.
+/// The start of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Root {
-    /// Absolute.
+    /// Absolute path.
     pub(super) path: PathBuf,
     pub(super) is_file: bool,
 }
 
 impl Root {
-    /// What `given` names, the working directory when it is not set.
+    /// The path `given`, or the working directory when it is not set.
     pub(super) fn find(workspace: &Workspace, given: Option<&str>) -> Result<Self, Refusal> {
         let given = given.filter(|given| !given.is_empty()).unwrap_or(".");
         let path = resolve_existing(workspace.cwd(), given);
@@ -48,7 +48,7 @@ impl Root {
     }
 }
 
-/// What could not be read on the way.
+/// Paths that could not be read.
 #[derive(Debug, Default)]
 pub(super) struct Problems(Mutex<(usize, Option<String>)>);
 
@@ -59,24 +59,24 @@ impl Problems {
         problems.1.get_or_insert_with(text);
     }
 
-    /// How many there were.
+    /// Their number.
     pub(super) fn count(&self) -> usize {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// One line about them, when there were any.
+    /// One line about them, if there are any.
     pub(super) fn notice(&self) -> Option<String> {
         let problems = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (count, first) = (problems.0, problems.1.as_deref()?);
         Some(match count {
             1 => format!("[not read: {first}]"),
-            _ => format!("[{count} places not read; the first: {first}]"),
+            _ => format!("[{count} paths not read; the first: {first}]"),
         })
     }
 }
 
-/// The entries below `root`, itself left out unless it is a file. With `hidden`, hidden ones too, but
-/// for the inside of `.git`.
+/// The entries below `root`. `root` itself is included only if it is a file. With `hidden`, hidden entries
+/// are included, except the contents of `.git`.
 pub(super) fn entries<'a>(
     root: &Path,
     overrides: Option<Override>,
@@ -105,7 +105,7 @@ pub(super) fn entries<'a>(
     })
 }
 
-/// Whether a glob names something hidden, which it then reaches.
+/// Whether a glob names hidden files, which it then includes.
 pub(super) fn names_hidden(glob: &str) -> bool {
     let parts = glob.split('/');
     parts.into_iter().any(|part| {
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn ignored_and_hidden_files_are_left_out_and_the_order_is_stable() {
+    fn ignored_and_hidden_files_are_skipped_and_order_is_stable() {
         let bench = Bench::new();
         for name in [
             "b.rs",
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_of_links_is_listed_and_not_followed() {
+    fn a_cycle_of_links_is_listed_and_not_followed() {
         let bench = Bench::new();
         bench.put("a/b/file", "");
         symlink("../..", bench.path("a/b/up")).unwrap();
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_glob_that_names_something_hidden_reaches_it() {
+    fn a_glob_with_a_hidden_name_includes_it() {
         for (glob, expected) in [
             ("*.rs", false),
             ("./src/*.rs", false),

@@ -1,5 +1,5 @@
-//! What the tools of one session share: where they work, what they have seen, what they left running.
-//! Dropping the workspace ends the background jobs and removes the kept outputs.
+//! The state that the tools of one session share: working directory, known files and running processes.
+//! Dropping the workspace ends the background jobs and removes the stored outputs.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -20,10 +20,10 @@ use osier_base::path;
 use osier_base::process::{Invocation, LeftRunning};
 use osier_sandbox::Confinement;
 
-/// Told when a job begins or ends.
+/// Called when a job starts or ends.
 pub type JobObserver = Arc<dyn Fn() + Send + Sync>;
 
-/// One session's place of work.
+/// The working environment of one session.
 pub struct Workspace {
     shell: Shell,
     pub(super) ledger: Ledger,
@@ -35,7 +35,7 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// A workspace whose commands and relative paths start in `cwd`, which should be absolute.
+    /// Creates a workspace whose commands and relative paths start in `cwd`, which should be absolute.
     pub fn new(cwd: impl Into<PathBuf>) -> Self {
         let cwd = cwd.into();
         Self {
@@ -54,35 +54,35 @@ impl Workspace {
         }
     }
 
-    /// Commands run with `program -c`.
+    /// Runs commands with `program -c`.
     #[must_use]
     pub fn with_shell(mut self, program: impl Into<PathBuf>) -> Self {
         self.shell.program = program.into();
         self
     }
 
-    /// Commands see the variable `name`.
+    /// Sets the environment variable `name` for commands.
     #[must_use]
     pub fn with_env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.shell.env.push((name.into(), value.into()));
         self
     }
 
-    /// `observer` is called when a job begins or ends.
+    /// Calls `observer` when a job starts or ends.
     #[must_use]
     pub fn with_job_observer(mut self, observer: JobObserver) -> Self {
         self.job_observer = Some(observer);
         self
     }
 
-    /// Files and commands are where `editor` has them, as far as it offers that.
+    /// Uses `editor` for files and commands, as far as it offers them.
     #[must_use]
     pub fn within(mut self, editor: Option<Arc<dyn Editor>>) -> Self {
         self.editor = editor;
         self
     }
 
-    /// Commands are held to what `confinement` says.
+    /// Runs commands in the sandbox `confinement`.
     #[must_use]
     pub fn confined(mut self, confinement: Arc<Confinement>) -> Self {
         self.shell.confinement = confinement;
@@ -97,7 +97,7 @@ impl Workspace {
         &self.shell.cwd
     }
 
-    /// `path` as messages name it.
+    /// `path` for messages.
     pub fn display(&self, path: &Path) -> String {
         path::display(path, self.cwd())
     }
@@ -107,7 +107,7 @@ impl Workspace {
         self.jobs.all().iter().map(|job| job.info()).collect()
     }
 
-    /// Sends the output of a job to `updates` until it has ended; `None` when there is none of that id.
+    /// Sends the output of a job to `updates` until it has ended; `None` for an unknown id.
     pub fn follow_job(
         &self,
         id: &str,
@@ -117,7 +117,7 @@ impl Workspace {
         Some(async move { job.follow(updates).await })
     }
 
-    /// Kills a background job and waits until it is gone; false when there is none of that id.
+    /// Kills a background job and waits until it is gone; false for an unknown id.
     pub async fn kill_job(&self, id: &str) -> bool {
         let Some(job) = self.jobs.find(id) else {
             return false;
@@ -148,7 +148,7 @@ impl Workspace {
         &self.survivors
     }
 
-    /// The key under which calls that change `given` run one after the other.
+    /// The key that serializes calls that change the file `given`.
     pub(super) fn lock_key(&self, given: &str) -> String {
         let path = path::resolve(self.cwd(), given);
         path::canonical_key(&path).display().to_string()
@@ -175,13 +175,13 @@ pub(super) struct Shell {
 }
 
 impl Shell {
-    /// How `command` is started, confined as far as that is wanted.
+    /// The invocation of `command`, in the sandbox if one is set.
     pub(super) fn invocation(&self, command: &str) -> io::Result<Invocation> {
         let bare = self.unconfined(command);
         self.confinement.dress(bare).map_err(io::Error::other)
     }
 
-    /// How `command` is started after a person allowed it outside of the sandbox.
+    /// The invocation of `command` outside of the sandbox, after the user allowed it.
     pub(super) fn unconfined(&self, command: &str) -> Invocation {
         Invocation {
             cwd: Some(self.cwd.clone()),
@@ -191,7 +191,7 @@ impl Shell {
     }
 }
 
-/// bash wherever it is installed, else the system's shell.
+/// bash if it is installed, else the system's shell.
 fn find_shell() -> PathBuf {
     let in_path = std::env::var_os("PATH").unwrap_or_default();
     ["/bin", "/usr/bin"]
@@ -203,7 +203,7 @@ fn find_shell() -> PathBuf {
         .unwrap_or_else(|| PathBuf::from("/bin/sh"))
 }
 
-/// A private directory for the outputs too long for a model, made when first needed.
+/// A private directory for long outputs, created on demand.
 #[derive(Debug, Default)]
 pub(super) struct OutputDirectory(Mutex<Option<TempDir>>);
 
@@ -225,7 +225,7 @@ impl OutputDirectory {
     }
 }
 
-/// What outlived the commands that started it: each is a task that ends with it, or ends it.
+/// Processes that outlived their commands: each has a task that waits for it, or kills it when dropped.
 #[derive(Debug, Default)]
 pub(super) struct Survivors(Mutex<Vec<AbortOnDropHandle<()>>>);
 

@@ -1,4 +1,4 @@
-//! `write`: a whole file, replaced atomically or made with its parents.
+//! `write`: creates a file with its parent directories, or replaces it atomically.
 
 use std::fs;
 use std::io;
@@ -21,10 +21,10 @@ use osier_base::atomic_file::{Options, WriteError};
 use osier_base::path;
 use osier_llm::ToolSpec;
 
-/// One for all sessions.
+/// Shared by all sessions.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
     name: "write".to_owned(),
-    description: "Create or overwrite a file; makes parent directories.".to_owned(),
+    description: "Create or overwrite a file; creates parent directories.".to_owned(),
     parameters: json!({
         "type": "object",
         "properties": {
@@ -141,7 +141,7 @@ fn store(path: &Path, old: Option<&Old>, content: &[u8]) -> Result<(), WriteErro
         ..Options::default()
     };
     let is_same = |target: &Path| match old {
-        Some(old) => old.stamp.holds(target, old.bytes.as_deref()),
+        Some(old) => old.stamp.matches(target, old.bytes.as_deref()),
         None => !target.exists(),
     };
     atomic_file::write_if(path, content, parents, &is_same)
@@ -156,17 +156,17 @@ pub(super) fn preview(workspace: &Workspace, arguments: &Value) -> Option<String
     Some(difference(&name, old.as_ref(), &arguments.content).text)
 }
 
-/// The file that will be replaced.
+/// The file to replace.
 struct Old {
     stamp: Stamp,
-    /// Names of the file.
+    /// Number of hard links.
     links: u64,
-    /// Not kept when it is too large to be compared.
+    /// Not set when the file is too large to compare.
     bytes: Option<Vec<u8>>,
 }
 
 fn old_contents(workspace: &Workspace, path: &Path) -> io::Result<Option<Old>> {
-    // What stands in the way is named when it comes to writing.
+    // The write reports an obstacle.
     let Ok(metadata) = fs::metadata(path) else {
         return Ok(None);
     };
@@ -200,32 +200,32 @@ fn difference(name: &str, old: Option<&Old>, new: &str) -> FileDiff {
     match old.bytes.as_deref().map(std::str::from_utf8) {
         Some(Ok(text)) => unified(name, Some(text), new),
         _ => FileDiff {
-            text: "[the file was binary or too large to be compared]\n".to_owned(),
+            text: "[the file was binary or too large to compare]\n".to_owned(),
             ..FileDiff::default()
         },
     }
 }
 
-/// What a model is told when somebody else changed a file.
+/// The message for a model when another program changed a file.
 pub(super) fn changed_on_disk(name: &str) -> String {
     format!(
         "`{name}` changed on disk since it was last read; nothing was written. Read it again first"
     )
 }
 
-/// What is said of a file that has more names than the one that was written.
+/// The note about other hard links of a written file.
 pub(super) fn other_names(links: u64) -> String {
     match links {
         0 | 1 => String::new(),
-        2 => "\n[it had another name, a hard link, which keeps the old contents]".to_owned(),
+        2 => "\n[the file had another hard link, which still has the old contents]".to_owned(),
         more => format!(
-            "\n[it had {} other names, hard links, which keep the old contents]",
+            "\n[the file had {} other hard links, which still have the old contents]",
             more - 1
         ),
     }
 }
 
-/// A failed write with its advice.
+/// The message for a failed write, with advice.
 pub(super) fn explain(error: &WriteError) -> String {
     format!("{error}; {}", error.hint())
 }
@@ -238,7 +238,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_new_file_is_made_with_its_parents() {
+    async fn a_new_file_is_created_with_its_parents() {
         let bench = Bench::new();
         let arguments = json!({"file_path": "a/b/c.txt", "content": "one\n"});
         let output = bench.run("write", arguments).await;
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_changed_by_others_is_refused_until_read_again() {
+    async fn an_externally_changed_file_is_rejected_until_read_again() {
         let bench = Bench::new();
         bench.put("a", "mine\n");
         bench.run("read", json!({"file_path": "a"})).await;
@@ -286,7 +286,7 @@ mod tests {
         assert_eq!(bench.get("a"), "theirs\n");
         bench.run("read", json!({"file_path": "a"})).await;
         assert!(bench.run("write", write).await.status.is_success());
-        // What was written here is known here.
+        // The session's own writes are not external changes.
         let again = json!({"file_path": "a", "content": "newer\n"});
         assert!(bench.run("write", again.clone()).await.status.is_success());
         assert_eq!(
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_in_the_way_is_named() {
+    async fn an_obstacle_is_named() {
         let bench = Bench::new();
         bench.put("file", "");
         bench.put("dir/x", "");
@@ -321,10 +321,10 @@ mod tests {
         }
     }
 
-    /// Not even root makes files there.
+    /// Not even root can create files there.
     #[cfg(target_os = "linux")]
     #[tokio::test]
-    async fn a_directory_that_takes_no_files_is_an_error_with_advice() {
+    async fn an_unwritable_directory_is_an_error_with_advice() {
         let bench = Bench::new();
         let arguments = json!({"file_path": "/sys/osier-test", "content": "x"});
         let output = bench.run("write", arguments).await;

@@ -1,16 +1,16 @@
-//! What can go wrong when sessions leave or come.
+//! Errors of imports and exports.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use osier_store::SessionError;
 
-/// An error of an export or import. `hint` says what to do about it.
+/// An error of an import or export. `hint` suggests a fix.
 #[derive(Debug, thiserror::Error)]
 pub enum ExchangeError {
     #[error(transparent)]
     Session(#[from] SessionError),
-    #[error("`{name}` is no format: they are html, markdown and jsonl")]
+    #[error("unknown format `{name}`; expected one of html, markdown, jsonl")]
     UnknownFormat { name: String },
     #[error("`{}` exists", path.display())]
     Exists { path: PathBuf },
@@ -23,26 +23,26 @@ pub enum ExchangeError {
     },
     #[error("{0}")]
     Theme(String),
-    #[error("the session holds nothing to export")]
+    #[error("the session contains nothing to export")]
     Empty,
-    #[error("the copy `{}` does not hold what the session holds: {what}", path.display())]
+    #[error("the copy `{}` differs from the session: {what}", path.display())]
     Unfaithful { path: PathBuf, what: String },
-    #[error("`{}` is no session of osier, pi, Claude Code or Codex: {reason}", path.display())]
+    #[error("`{}` is not a session of osier, pi, Claude Code or Codex: {reason}", path.display())]
     Unrecognised { path: PathBuf, reason: String },
-    #[error("`{}` holds no messages", path.display())]
+    #[error("`{}` contains no messages", path.display())]
     NoMessages { path: PathBuf },
     #[error("a line of the session cannot be written as json: {0}")]
     Encode(#[from] serde_json::Error),
 }
 
 impl ExchangeError {
-    /// What the person can do, where there is something.
+    /// A suggestion for the user, if there is one.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Session(error) => error.hint(),
             Self::Exists { .. } => Some("choose another name, or add `--force` to replace it"),
             Self::Unrecognised { .. } => Some(
-                "give a `.jsonl` file of one of them; `osier import --list` shows what is there",
+                "use a `.jsonl` file of one of them; list the sessions with `osier import --list`",
             ),
             Self::Empty | Self::NoMessages { .. } => Some("there has to be a conversation first"),
             _ => None,

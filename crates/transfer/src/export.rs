@@ -1,4 +1,4 @@
-//! One session out: format, scope, and where it goes.
+//! Exports one session: format, scope and target.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::target::{Target, default_name};
 use super::{html, jsonl, markdown};
 use osier_store::Reading;
 
-/// What an export is.
+/// The format of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -40,7 +40,7 @@ impl Format {
             })
     }
 
-    /// What the ending of `path` asks for.
+    /// The format for the file extension of `path`.
     pub fn of_path(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
             "html" | "htm" => Some(Self::Html),
@@ -58,7 +58,7 @@ impl Format {
         }
     }
 
-    /// A page and a copy show every branch, a document the one that was gone on with.
+    /// A page and a copy contain all branches, a document only the current one.
     fn usual_scope(self) -> Scope {
         match self {
             Self::Html | Self::Jsonl => Scope::Tree,
@@ -72,7 +72,7 @@ impl Format {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
-    /// The path to where the session stands.
+    /// The path to the current entry.
     Branch,
     Tree,
 }
@@ -80,18 +80,18 @@ pub enum Scope {
 /// How a session is exported.
 #[derive(Debug, Clone, Default)]
 pub struct ExportOptions {
-    /// By the ending of the path when not set; a page when that says nothing.
+    /// When not set, derived from the file extension; else a page.
     pub format: Option<Format>,
     pub scope: Option<Scope>,
     /// Replace a file that is there.
     pub force: bool,
     /// Colours of a page; plain ones when not set.
     pub look: Option<Arc<dyn Look>>,
-    /// The theme a page begins with; otherwise that of whoever looks at it, light or dark.
+    /// The initial theme of a page; when not set, the reader's preference for light or dark.
     pub theme: Option<String>,
 }
 
-/// What went out.
+/// The result of an export.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]

@@ -1,5 +1,5 @@
-//! The session file itself, as another osier can go on with it: every line as it was written, but for keys
-//! that were removed from it. Read again before it counts.
+//! Exports the session file itself, so that another osier can continue it: all lines unchanged, except for
+//! removed keys. The copy is verified.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -13,7 +13,7 @@ use super::plan::Plan;
 use osier_base::redact::redact;
 use osier_store::{Entry, EntryKind, Reading, Tag};
 
-/// Members whose text is no text: bytes in base64, and what only a vendor can read.
+/// Members that are not text: base64 data, and data that only a vendor can read.
 const OPAQUE: &[&str] = &["signature", "preview"];
 
 pub(super) fn write(
@@ -52,7 +52,7 @@ struct Lines<'a> {
 }
 
 impl Lines<'_> {
-    /// An entry as it stands in the file, or as it was read where the line cannot be taken.
+    /// An entry as it is in the file, or as it was parsed if the line cannot be copied.
     fn copy(&mut self, reading: &Reading, number: u32) -> Result<(), ExchangeError> {
         let Some(entry) = reading.entry(number) else {
             self.summary.unreadable += 1;
@@ -80,8 +80,8 @@ impl Lines<'_> {
         self.put(&serde_json::to_vec(entry)?)
     }
 
-    /// The current branch as a session of its own. Labels leave their places and are given again at its
-    /// end, those of entries on it; what referred to a label refers to the next entry that is kept.
+    /// The current branch as a separate session. The labels of its entries move to the end of the file; a
+    /// reference to a label becomes a reference to the next copied entry.
     fn branch(&mut self, reading: &Reading) -> Result<(), ExchangeError> {
         let path = reading.path(reading.leaf());
         let kept = |number: &u32| !matches!(reading.tag(*number), Tag::Label | Tag::Hide);
@@ -131,7 +131,7 @@ impl Lines<'_> {
     }
 }
 
-/// Ids of entries that are left out, with the next one that is kept.
+/// Maps the ids of omitted entries to the next copied one.
 fn moved(reading: &Reading, path: &[u32], kept: impl Fn(&u32) -> bool) -> HashMap<String, String> {
     let mut moved = HashMap::new();
     let mut next: Option<String> = None;
@@ -145,7 +145,7 @@ fn moved(reading: &Reading, path: &[u32], kept: impl Fn(&u32) -> bool) -> HashMa
     moved
 }
 
-/// The line without what looks like a key; `None` when there is nothing to remove.
+/// The line without keys; `None` when there is nothing to remove.
 fn without_keys(line: &[u8]) -> Result<Option<Vec<u8>>, ExchangeError> {
     let Ok(text) = std::str::from_utf8(line) else {
         return Ok(None);
@@ -158,7 +158,7 @@ fn without_keys(line: &[u8]) -> Result<Option<Vec<u8>>, ExchangeError> {
     Ok(Some(serde_json::to_vec(&value)?))
 }
 
-/// Removes keys from every text of `value`. Never deeper than the parser goes.
+/// Removes keys from all texts of `value`. The parser limits the depth.
 fn clean(value: &mut Value) {
     match value {
         Value::String(text) => {
@@ -181,7 +181,7 @@ fn clean(value: &mut Value) {
     }
 }
 
-/// Reads the copy at `written` again: as many entries as were written, each of them whole.
+/// Verifies the copy at `written`: the number of entries, and that each is complete.
 pub(super) fn verify(
     written: &Path,
     place: &Path,

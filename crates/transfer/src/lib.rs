@@ -1,9 +1,12 @@
-//! Sessions that leave and sessions that come: a page for people, text for documents, lines for another
-//! osier; and the files of other programs made into sessions.
+//! Import and export of sessions: HTML pages, Markdown documents and JSON lines, and imports from other programs.
 //!
-//! An export goes through the session once, entry by entry, into a file that appears when it is whole;
-//! whatever looks like a key is removed on the way. An import never touches the file it reads, and what it
-//! makes appears whole, too. What could not be carried over is counted and told.
+//! Start at [`export`] with [`ExportOptions`], and at [`ImportReport`], the result of an import.
+//!
+//! An export reads the session once, entry by entry, and removes everything that looks like a key. An import
+//! never changes the file that it reads. Both create their file atomically. Entries that cannot be imported are
+//! counted and reported.
+//!
+//! The crate does not know tools, settings or the screen; the colours of pages come from a [`Look`].
 
 mod error;
 mod export;

@@ -1,4 +1,5 @@
-//! A session as a document: headings for who speaks, tools folded, fences that nothing inside can close.
+//! Exports a session as a Markdown document: headings for authors, collapsed tools, and fences that their
+//! content cannot close.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -37,7 +38,7 @@ pub(super) fn write(
             });
             writeln!(
                 out,
-                "---\n\n# Branch {}\n\nIt parts behind {from}.\n",
+                "---\n\n# Branch {}\n\nIt starts after {from}.\n",
                 place + 1
             )?;
         }
@@ -171,10 +172,7 @@ fn assistant(
     }
     match answer.stop_reason {
         StopReason::Error => {
-            let why = answer
-                .error_message
-                .as_deref()
-                .unwrap_or("it was not told why");
+            let why = answer.error_message.as_deref().unwrap_or("unknown reason");
             writeln!(out, "> Error: {}\n", line(why))
         }
         StopReason::Aborted => writeln!(out, "> Interrupted.\n"),
@@ -183,7 +181,7 @@ fn assistant(
     }
 }
 
-/// The calls that are left when something else follows.
+/// Writes the calls without results before something else follows.
 fn unanswered(calls: &mut Vec<ToolCall>, out: &mut dyn Write) -> io::Result<()> {
     for call in calls.drain(..) {
         folded(&call.name, &subject(&call), "never answered", out)?;
@@ -278,7 +276,7 @@ fn summed(title: &str, body: &str, out: &mut dyn Write) -> io::Result<()> {
     unfolded(out)
 }
 
-/// What stands in quotes cannot end the fold it is in.
+/// Quoted text cannot end the section that contains it.
 fn quoted(body: &str, out: &mut dyn Write) -> io::Result<()> {
     let body = whole(body);
     if body.trim().is_empty() {
@@ -290,7 +288,7 @@ fn quoted(body: &str, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)
 }
 
-/// `body` between fences longer than any run of their sign inside.
+/// `body` between fences that are longer than any run of their character inside.
 fn fenced(language: &str, body: &str, out: &mut dyn Write) -> io::Result<()> {
     let body = whole(body);
     let fence = fence(&body, 3);
@@ -377,7 +375,7 @@ fn subject(call: &ToolCall) -> String {
     }
 }
 
-/// What a fold's line does not show of the arguments.
+/// The arguments that the summary line does not show.
 fn arguments(call: &ToolCall, subject: &str) -> Option<(String, String)> {
     let Value::Object(members) = &call.arguments else {
         return None;
@@ -393,7 +391,7 @@ fn arguments(call: &ToolCall, subject: &str) -> Option<(String, String)> {
     }
 }
 
-/// A text that may have several lines, without keys and control sequences.
+/// Text with several lines, without keys and control sequences.
 fn whole(source: &str) -> Cow<'_, str> {
     match redact(source) {
         Cow::Borrowed(source) => text::sanitize(source),

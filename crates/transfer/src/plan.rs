@@ -1,8 +1,8 @@
-//! Which entries of a session an export shows, and how they hang together.
+//! Selects the entries of an export, and their structure.
 //!
-//! Entries a transcript does not show (changes of the model, records of files) are left out; what hangs on
-//! them hangs on the next shown entry above. Branches that were taken out of sight stay out, the current
-//! one never. Everything goes by number and is linear.
+//! Entries that a transcript does not show (model changes, checkpoints) are omitted; their children become
+//! children of the next shown ancestor. Hidden branches are omitted, except the current one. All steps are
+//! linear and use entry numbers.
 
 use osier_store::Reading;
 
@@ -11,7 +11,7 @@ use super::export::Scope;
 /// The number of no entry.
 const NONE: u32 = u32::MAX;
 
-/// The shape of what is exported.
+/// The structure of an export.
 #[derive(Debug)]
 pub(super) struct Plan {
     /// Shown entries in the order they were stored.
@@ -27,10 +27,10 @@ pub(super) struct Plan {
 struct Node {
     /// The next shown entry above.
     above: u32,
-    /// The current branch goes through it.
+    /// It is on the current branch.
     on_path: bool,
     children: Kin,
-    /// Among those that hang on the same entry: the ones beside it, and its place from 1.
+    /// Number of siblings before it, and its position from 1.
     before: u32,
     after: u32,
     place: u32,
@@ -50,7 +50,7 @@ const NO_KIN: Kin = Kin {
     count: 0,
 };
 
-/// The entries beside one that hang on the same entry.
+/// The siblings of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Siblings {
     pub before: Option<u32>,
@@ -144,7 +144,7 @@ impl Plan {
         })
     }
 
-    /// The entries beside `number`; `None` when it is alone.
+    /// The siblings of `number`; `None` when it has none.
     pub(super) fn siblings(&self, number: u32) -> Option<Siblings> {
         let node = self.nodes[number as usize];
         let kin = known(node.above).map_or(self.roots, |above| self.nodes[above as usize].children);
@@ -156,8 +156,8 @@ impl Plan {
         })
     }
 
-    /// Every shown entry with its depth, branch by branch: what hangs on an entry stands behind it before
-    /// the next branch begins. Only branches go deeper.
+    /// All shown entries with their depth, branch by branch: the descendants of an entry precede the next
+    /// branch. Only branches increase the depth.
     pub(super) fn in_tree_order(&self) -> Vec<(u32, usize)> {
         let mut order = Vec::with_capacity(self.shown.len());
         let mut next: Vec<(u32, usize)> = Vec::new();

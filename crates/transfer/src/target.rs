@@ -1,4 +1,4 @@
-//! Where an export goes: a file that appears when it is whole, or a stream.
+//! The target of an export: a file that is created atomically, or a stream.
 
 use std::fs::Permissions;
 use std::io::{self, BufWriter, Write};
@@ -13,13 +13,13 @@ use osier_base::redact::redact;
 use osier_base::text;
 use osier_store::Header;
 
-/// Conversations hold what people show to nobody else; whoever exports one may open it up.
+/// Conversations are private; the user can change the mode of the file.
 const FILE_MODE: u32 = 0o600;
 
-/// How many names are tried when the usual one is taken.
+/// Number of names that are tried when a name is in use.
 const NAMES: u32 = 1000;
 
-/// A file in the making. Dropping it leaves nothing behind.
+/// An unfinished file. Dropping it removes the file.
 #[derive(Debug)]
 pub struct Target {
     path: PathBuf,
@@ -73,7 +73,7 @@ impl Target {
         Ok(self.file.get_ref().path())
     }
 
-    /// Puts the file in its place; returns its path and length.
+    /// Moves the file to its final path; returns its path and length.
     pub(super) fn finish(self) -> Result<(PathBuf, u64), ExchangeError> {
         let Self { path, file, force } = self;
         let failed = |error| ExchangeError::io("write", &path, error);

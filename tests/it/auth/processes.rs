@@ -179,7 +179,7 @@ async fn a_sign_in_that_is_over_says_so_and_a_server_that_is_down_is_no_end() {
     let ended = home.cli().args(ask).run();
     assert!(
         ended.stderr.contains(
-            "network_error: the sign-in of `lab` cannot be renewed: cannot reach `127.0.0.1:9`"
+            "network_error: cannot refresh the sign-in of `lab`: cannot reach `127.0.0.1:9`"
         ),
         "{}",
         ended.stderr
@@ -208,7 +208,7 @@ async fn auth_login_works_with_a_browser_and_with_a_pasted_url() {
             process.say("nonsense with spaces");
             let refused = process.line().unwrap();
             assert!(
-                refused.starts_with("! there is no code in that; paste"),
+                refused.starts_with("! the text contains no code; paste"),
                 "{refused}"
             );
             process.say(&callback);
@@ -248,7 +248,7 @@ async fn auth_login_with_a_device_code_reports_a_refusal() {
     let ask = || home.cli().args(["auth", "login", "lab", "--device"]).run();
     let shown = "Open this URL on any device:\n  https://lab.example/device\nand enter this code: WDJB-MJHT\n";
     let refused =
-        "osier: the sign-in was refused: because of access_denied (access_denied); try again\n";
+        "osier: the sign-in was denied: because of access_denied (access_denied); try again\n";
     assert_eq!(ask(), Ended::new(1, shown, refused));
     let ended = ask();
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
@@ -306,7 +306,7 @@ fn auth_stores_keys_and_shows_only_their_last_characters() {
         (
             vec!["auth", "login", "groq", "--device"],
             1,
-            "osier: `groq` has no sign-in; give it a key, or describe the sign-in in `providers.groq.oauth` of models.json\n",
+            "osier: `groq` has no sign-in; set an API key, or configure the sign-in in `providers.groq.oauth` of models.json\n",
         ),
     ] {
         let mut cli = home.cli();

@@ -46,7 +46,7 @@ fn an_answer_without_a_word_is_told_and_the_session_goes_on() {
         let cli = home.cli().args(["--model", "here/m"]);
         arguments.iter().fold(cli, |cli, word| cli.arg(*word)).run()
     };
-    let silent = "[WRN] the model ended its turn without a word\n";
+    let silent = "[WRN] the model ended its turn without an answer\n";
     assert_eq!(ask(&["-p", "hello"]), Ended::new(0, "", silent));
     assert_eq!(ask(&["-c", "-p", "hello?"]), Ended::new(0, "back\n", ""));
     // Nothing empty is sent back.

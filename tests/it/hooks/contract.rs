@@ -69,11 +69,11 @@ async fn the_strictest_of_several_hooks_wins() {
         ),
         (
             &["allow", "ask"],
-            "`bash` needs a permission (a hook asks: it is ask)",
+            "`bash` needs permission (a hook asks: it is ask)",
         ),
         (
             &["ask", "defer", "allow"],
-            "`bash` needs a permission (a hook leaves it to you: it is defer)",
+            "`bash` needs permission (a hook defers to you: it is defer)",
         ),
         (&["allow"], "ran"),
     ] {
@@ -200,7 +200,7 @@ async fn a_reason_after_the_fact_goes_to_the_model() {
         "echo '{\"decision\": \"block\", \"reason\": \"unused import\"}'",
     ] {
         let (_, (text, success)) = call(&json!({"PostToolUse": matched("Bash", command)})).await;
-        let objection = "<hook>\nA hook objects: unused import\n</hook>";
+        let objection = "<hook>\nA hook blocked this: unused import\n</hook>";
         assert!(success && text.ends_with(objection), "{text}");
     }
 }

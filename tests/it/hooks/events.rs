@@ -163,7 +163,7 @@ async fn a_model_that_is_done_is_sent_on_until_the_hook_is_content() {
     let sent = open.last_request();
     assert_eq!(
         sent.last().unwrap(),
-        "user: A hook wants you to go on: run the tests"
+        "user: A hook requires you to continue: run the tests"
     );
     assert_eq!(open.provider.requests().len(), 2);
     // What a hook says is no prompt of the user.

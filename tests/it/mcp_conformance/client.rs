@@ -181,7 +181,7 @@ async fn call_all(servers: &Mcp, done: &mut Vec<String>) -> Calls {
         eprintln!("{name}: {:?}", output.status);
         if output.status == ToolStatus::Success {
             done.push(name);
-        } else if said(&output).contains("it wants a sign-in") {
+        } else if said(&output).contains("it requires a sign-in") {
             return Calls::Refused;
         } else {
             calls = Calls::Failed;

@@ -142,7 +142,7 @@ fn a_stored_token_and_a_setting_do_the_same_and_the_list_is_the_servers() {
         .run();
     assert_eq!(missing.code, Some(1), "{missing:?}");
     assert!(
-        missing.stderr.contains("no model is called `gpt-none`"),
+        missing.stderr.contains("unknown model `gpt-none`"),
         "{}",
         missing.stderr
     );

@@ -152,7 +152,7 @@ fn rename_delete_and_restore_change_a_session() {
     let missing = run(&home, ["delete", "nothing"]);
     assert_eq!(
         missing.stderr,
-        "osier: no session matches `nothing`; `osier sessions` shows what there is\n"
+        "osier: no session matches `nothing`; list the sessions with `osier sessions`\n"
     );
 }
 

@@ -210,7 +210,7 @@ fn a_full_disk_stops_the_run_harms_nothing_and_work_goes_on_when_there_is_space(
     assert_eq!(start, "[ERR] ← [0.0] llm agent: no space left to write ");
     assert_eq!(
         end,
-        "; free some space and go on: nothing already stored was harmed\n"
+        "; free some space and continue: stored entries are intact\n"
     );
     assert_eq!(
         shape(&copy),

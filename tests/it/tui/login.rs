@@ -42,7 +42,7 @@ async fn a_pasted_address_signs_in() {
     screen.press("enter");
     assert_eq!(screen.effects.last(), Some(&Effect::Copy(url.clone())));
     screen.paste("not a code at all").press("enter");
-    screen.shows("there is no code in that").await;
+    screen.shows("the text contains no code").await;
     let callback = server.redirect(&url).await;
     screen
         .paste(&callback)

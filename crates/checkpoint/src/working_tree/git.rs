@@ -142,7 +142,7 @@ fn refusal(output: &QuietOutput) -> WorkingTreeError {
         return WorkingTreeError::NoRepository;
     }
     let first = said.lines().find(|line| !line.trim().is_empty());
-    let message = first.unwrap_or("it does not say why").trim();
+    let message = first.unwrap_or("no reason given").trim();
     WorkingTreeError::Git {
         message: message.trim_start_matches("fatal: ").to_owned(),
     }

@@ -28,7 +28,7 @@ const SUBMODULE: u32 = 0o160_000;
 /// Why there is nothing to compare.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum WorkingTreeError {
-    #[error("this is no git repository: `/diff` and `/diff last` show what the session changed")]
+    #[error("not a git repository: `/diff` and `/diff last` show what the session changed")]
     NoRepository,
     #[error("`git` is not installed: `/diff` and `/diff last` show what the session changed")]
     NoGit,

@@ -1,6 +1,6 @@
-//! Hooks in the loop of one agent. It stands behind plug-ins, so that what they change is judged, and
-//! before everything that stores; what it thinks of a call goes to the gate as a hint, so that a rule
-//! which denies wins over a hook that allows.
+//! Hooks in the loop of one agent. They run after plugins, so that they check what plugins change, and before
+//! messages are stored. A hook's decision about a call is a hint for the gate, so that a deny rule overrides
+//! a hook that allows.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -24,17 +24,17 @@ use osier_base::{clock, ids};
 use osier_llm::{ContentBlock, ToolCall, TurnStatus};
 use osier_permissions::{Advised, Advisor, Hint, Hints};
 
-/// How often in a row hooks may send a model on that is done.
-const GO_ON: u32 = 8;
+/// How often in a row hooks can continue a model that has finished.
+const CONTINUATIONS: u32 = 8;
 
-/// What an agent is to its session.
+/// The role of an agent in its session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Role {
-    /// The one a person talks to.
+    /// The main agent, which talks to the user.
     Main,
-    /// One of several that answer the same prompt.
+    /// One of several agents that answer the same prompt.
     Lane,
-    /// One that was given a task, of this kind.
+    /// A subagent of this kind.
     SubAgent { kind: Option<String> },
 }
 
@@ -42,9 +42,9 @@ pub enum Role {
 #[derive(Debug)]
 pub struct AgentHooks {
     session: Arc<SessionHooks>,
-    /// Set for a sub-agent: its id and kind.
+    /// The id and kind of a subagent.
     sub_agent: Option<(String, String)>,
-    /// It takes what the session's start has brought.
+    /// It receives the context from the start of the session.
     is_main: bool,
     cwd: PathBuf,
     hints: Arc<Hints>,
@@ -53,20 +53,20 @@ pub struct AgentHooks {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Why the run is to end with this turn.
+    /// Why the run ends after this turn.
     stop: Option<String>,
-    /// What was said before a call that the model reads behind it, by the call's id.
+    /// Context from before a call, which the model reads after its result, by call id.
     before: HashMap<String, Vec<String>>,
-    /// The message that makes the model go on, until it has come by.
+    /// The message that continues the run, until it is committed.
     own: Option<String>,
-    /// How often it was sent on since the last prompt.
-    sent_on: u32,
+    /// How often hooks continued the run since the last prompt.
+    continuations: u32,
     /// The last answer.
     answer: String,
 }
 
 impl AgentHooks {
-    /// Those of an agent that works in `cwd`; `hints` are read by its gate.
+    /// The hooks of an agent that works in `cwd`; its gate reads `hints`.
     pub fn new(session: Arc<SessionHooks>, role: Role, cwd: PathBuf, hints: Arc<Hints>) -> Self {
         Self {
             is_main: role == Role::Main,
@@ -88,7 +88,7 @@ impl AgentHooks {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Something that has to do with no call.
+    /// Runs the hooks of an event without a call.
     async fn fire(&self, event: HookEvent, names: Vec<&str>, mut fields: Value) -> Said {
         self.mark(&mut fields);
         let occasion = Occasion {
@@ -101,7 +101,7 @@ impl AgentHooks {
         self.session.fire(occasion).await
     }
 
-    /// Something about a call; `more` fields beside those every such event has.
+    /// Runs the hooks of an event about a call; `more` are additional fields.
     async fn fire_call(
         &self,
         event: HookEvent,
@@ -129,7 +129,7 @@ impl AgentHooks {
         self.session.fire_until(occasion, cancel).await
     }
 
-    /// Says whose event it is.
+    /// Adds the fields that identify a subagent.
     fn mark(&self, fields: &mut Value) {
         if let Some((id, kind)) = &self.sub_agent {
             fields["agent_id"] = json!(id);
@@ -137,7 +137,7 @@ impl AgentHooks {
         }
     }
 
-    /// What a prompt, or a sub-agent's task, goes through.
+    /// Runs the hooks for a prompt, or for the task of a subagent.
     async fn judge_input(&self, message: &mut UserMessage) -> Result<(), StopRun> {
         let is_own = self
             .lock()
@@ -147,7 +147,7 @@ impl AgentHooks {
         if is_own {
             return Ok(());
         }
-        self.lock().sent_on = 0;
+        self.lock().continuations = 0;
         if let Some((_, kind)) = &self.sub_agent {
             let event = HookEvent::SubagentStart;
             let said = self.fire(event, vec![kind.as_str()], json!({})).await;
@@ -162,11 +162,11 @@ impl AgentHooks {
             let fields = json!({"prompt": message.text});
             let said = self.fire(event, Vec::new(), fields).await;
             if said.interrupted {
-                let text = "interrupted while a hook looked at the prompt: it was not sent";
+                let text = "interrupted while a hook checked the prompt: the prompt was not sent";
                 return Err(stop(text));
             }
             if let Some(reason) = said.stop.or(said.block) {
-                return Err(stop(format!("a hook has refused the prompt: {reason}")));
+                return Err(stop(format!("a hook blocked the prompt: {reason}")));
             }
             attach(message, event, &said.context);
         }
@@ -238,7 +238,9 @@ impl AgentHooks {
             if let Some(reason) = said.stop {
                 self.lock().stop = Some(reason);
             }
-            let blocked = said.block.map(|reason| format!("A hook objects: {reason}"));
+            let blocked = said
+                .block
+                .map(|reason| format!("A hook blocked this: {reason}"));
             context.extend(said.context);
             context.extend(blocked);
         }
@@ -248,7 +250,7 @@ impl AgentHooks {
         }
     }
 
-    /// The model is done: a message that sends it on.
+    /// The model has finished: a message that continues the run, if a hook requires it.
     async fn judge_end(&self) -> Option<UserMessage> {
         let (event, names) = match &self.sub_agent {
             Some((_, kind)) => (HookEvent::SubagentStop, vec![kind.as_str()]),
@@ -260,7 +262,7 @@ impl AgentHooks {
         let fields = {
             let state = self.lock();
             json!({
-                "stop_hook_active": state.sent_on > 0,
+                "stop_hook_active": state.continuations > 0,
                 "last_assistant_message": state.answer,
             })
         };
@@ -270,15 +272,15 @@ impl AgentHooks {
         }
         let reason = said.block?;
         let mut state = self.lock();
-        if state.sent_on >= GO_ON {
+        if state.continuations >= CONTINUATIONS {
             let event = event.name();
             self.session.warn(format!(
-                "the {event} hooks have sent the model on {GO_ON} times: it stops now"
+                "the {event} hooks continued the model {CONTINUATIONS} times: stopping now"
             ));
             return None;
         }
-        state.sent_on += 1;
-        let text = format!("A hook wants you to go on: {reason}");
+        state.continuations += 1;
+        let text = format!("A hook requires you to continue: {reason}");
         state.own = Some(text.clone());
         Some(UserMessage::new(text, clock::now_ms()))
     }
@@ -423,7 +425,7 @@ fn stop(message: impl Into<String>) -> StopRun {
     }
 }
 
-/// What hooks have said goes along with the message.
+/// Adds the context of hooks to the message.
 fn attach(message: &mut UserMessage, event: HookEvent, context: &[String]) {
     let attachments = context.iter().map(|text| Attachment {
         id: ids::prefixed("hook"),
@@ -445,7 +447,7 @@ fn trigger(reason: CompactionReason) -> &'static str {
     }
 }
 
-/// The word for a failure that scripts know.
+/// The error name of the contract.
 fn error_name(status: &TurnStatus) -> &'static str {
     match status {
         TurnStatus::RateLimit { .. } => "rate_limit",

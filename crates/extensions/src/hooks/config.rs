@@ -1,5 +1,4 @@
-//! The files that name hooks, in the form Claude Code has given them. Whatever is wrong costs only the
-//! hook it is in.
+//! Parses the files that configure hooks, in Claude Code's format. An error affects only its own hook.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,48 +11,48 @@ use super::matcher::Matcher;
 use osier_base::problem::{Problem, nearest};
 use osier_permissions::Rule;
 
-/// Largest file that is read.
+/// Maximum size of a file.
 const FILE_LIMIT: u64 = 4 * 1024 * 1024;
-/// Longest time a hook may ask for, in seconds.
+/// Maximum timeout of a hook, in seconds.
 const LONGEST: f64 = 24.0 * 3600.0;
 
-/// A file that may name hooks.
+/// A file that may configure hooks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookFile {
     pub path: PathBuf,
-    /// It came with the project.
+    /// The file belongs to the project.
     pub of_project: bool,
-    /// It holds other settings too: without `hooks` there is nothing wrong with it.
+    /// The file contains other settings too, so a missing `hooks` is not an error.
     pub of_settings: bool,
 }
 
-/// One hook.
+/// A configured hook.
 #[derive(Debug, Clone)]
 pub(super) struct Handler {
     pub event: HookEvent,
     pub matcher: Matcher,
-    /// A line for the shell, or a program when there are `args`.
+    /// A command line for the shell, or a program when there are `args`.
     pub command: String,
     pub args: Option<Vec<String>>,
-    /// As the file has it.
+    /// The configured timeout.
     pub timeout: Option<Duration>,
-    /// Nothing waits for it.
+    /// osier does not wait for it.
     pub in_background: bool,
-    /// Which calls of the tool it is for.
+    /// The calls of the tool that it applies to.
     pub condition: Option<Rule>,
-    /// The file that names it.
+    /// The file that configures it.
     pub file: PathBuf,
 }
 
-/// Everything the files say.
+/// The hooks of all files.
 #[derive(Debug, Default)]
 pub(super) struct Config {
     pub handlers: Vec<Arc<Handler>>,
     pub problems: Vec<Problem>,
 }
 
-/// Reads `files` in order; those that are not there are no problem. A file with `disableAllHooks` turns
-/// all hooks off, one of the project only the project's. Blocks.
+/// Reads `files` in order; missing files are not an error. `disableAllHooks` in a file disables all hooks; in
+/// a project file, only those of the project. Blocks.
 pub(super) fn load(files: &[HookFile]) -> Config {
     let mut config = Config::default();
     let (mut all_off, mut project_off) = (false, false);
@@ -63,7 +62,7 @@ pub(super) fn load(files: &[HookFile]) -> Config {
             Ok(Some(text)) => text,
             Ok(None) => continue,
             Err(message) => {
-                let hint = "its hooks are left out";
+                let hint = "its hooks are ignored";
                 let problem = Problem::of_file(&file.path, message, hint);
                 config.problems.push(problem);
                 continue;
@@ -87,7 +86,7 @@ pub(super) fn load(files: &[HookFile]) -> Config {
 fn read(path: &Path) -> Result<Option<String>, String> {
     match std::fs::metadata(path) {
         Ok(metadata) if metadata.len() > FILE_LIMIT => {
-            return Err(format!("has {} bytes, which is too much", metadata.len()));
+            return Err(format!("has {} bytes, which is too large", metadata.len()));
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         _ => {}
@@ -97,7 +96,7 @@ fn read(path: &Path) -> Result<Option<String>, String> {
         .map_err(|error| format!("cannot be read: {error}"))
 }
 
-/// What one file says.
+/// The content of one file.
 #[derive(Debug, Default)]
 struct Parsed {
     disables: bool,
@@ -116,7 +115,7 @@ fn parse(file: &HookFile, text: &str) -> Parsed {
         Err(error) => {
             let message = error.to_string();
             let end = message.find(" at line ").unwrap_or(message.len());
-            let hint = "its hooks are left out until it is mended";
+            let hint = "its hooks are ignored until it is fixed";
             let mut problem = Problem::of_file(&file.path, &message[..end], hint);
             (problem.line, problem.column) = (Some(error.line()), Some(error.column()));
             reader.parsed.problems.push(problem);
@@ -125,7 +124,7 @@ fn parse(file: &HookFile, text: &str) -> Parsed {
     reader.parsed
 }
 
-/// Reads one file.
+/// Parses one file.
 struct Reader<'a> {
     file: &'a HookFile,
     text: &'a str,
@@ -137,12 +136,12 @@ impl Reader<'_> {
         self.parsed.disables = root.get("disableAllHooks") == Some(&Value::Bool(true));
         let Some(hooks) = root.get("hooks") else {
             if !self.file.of_settings && !self.parsed.disables {
-                self.fault("", "it has no `hooks`", FORM);
+                self.fault("", "`hooks` is missing", FORM);
             }
             return;
         };
         let Some(hooks) = hooks.as_object() else {
-            return self.fault("hooks", "`hooks` is no object", FORM);
+            return self.fault("hooks", "`hooks` is not an object", FORM);
         };
         for (name, groups) in hooks {
             match (HookEvent::find(name), groups.as_array()) {
@@ -152,7 +151,7 @@ impl Reader<'_> {
                     }
                 }
                 (Some(_), None) => {
-                    self.fault(name, &format!("`{name}` is no list of hooks"), FORM);
+                    self.fault(name, &format!("`{name}` is not a list of hooks"), FORM);
                 }
                 (None, _) if OTHERS.contains(&name.as_str()) => {}
                 (None, _) => {
@@ -161,7 +160,7 @@ impl Reader<'_> {
                         Some(known) => format!("did you mean `{known}`?"),
                         None => "docs/hooks.md lists the events".to_owned(),
                     };
-                    self.fault(name, &format!("there is no event `{name}`"), &hint);
+                    self.fault(name, &format!("unknown event `{name}`"), &hint);
                 }
             }
         }
@@ -174,21 +173,17 @@ impl Reader<'_> {
         };
         let matcher = match group.get("matcher") {
             None | Some(Value::Null) => Ok(Matcher::All),
-            Some(Value::String(text)) => Matcher::parse(text).map_err(|error| {
-                (
-                    text.clone(),
-                    format!("the matcher `{text}` is wrong: {error}"),
-                )
-            }),
+            Some(Value::String(text)) => Matcher::parse(text)
+                .map_err(|error| (text.clone(), format!("invalid matcher `{text}`: {error}"))),
             Some(other) => Err((
                 "matcher".to_owned(),
-                format!("the matcher `{other}` of `{name}` is no text"),
+                format!("the matcher `{other}` of `{name}` is not a string"),
             )),
         };
         let matcher = match matcher {
             Ok(matcher) => matcher,
             Err((place, message)) => {
-                let hint = "write names of tools with `|` between them, or a regular expression; its hooks are left out";
+                let hint = "write tool names separated by `|`, or a regular expression; its hooks are ignored";
                 return self.fault(&place, &message, hint);
             }
         };
@@ -202,13 +197,13 @@ impl Reader<'_> {
     fn hook(&mut self, event: HookEvent, matcher: &Matcher, hook: &Value) -> Option<Handler> {
         let name = event.name();
         let Some(hook) = hook.as_object() else {
-            self.fault(name, &format!("a hook of `{name}` is no object"), FORM);
+            self.fault(name, &format!("a hook of `{name}` is not an object"), FORM);
             return None;
         };
         if let Some(kind) = hook.get("type").filter(|kind| **kind != "command") {
             let place = kind.as_str().unwrap_or("type");
             let message = format!("a hook of `{name}` has the type {kind}");
-            self.fault(place, &message, "osier runs hooks of the type `command`");
+            self.fault(place, &message, "expected the type `command`");
             return None;
         }
         let Some(command) = text(hook, "command").filter(|text| !text.trim().is_empty()) else {
@@ -235,30 +230,29 @@ impl Reader<'_> {
         match value.as_f64() {
             Some(seconds) if seconds > 0.0 => Some(Duration::from_secs_f64(seconds.min(LONGEST))),
             _ => {
-                let message = format!("the timeout `{value}` is no number of seconds");
-                self.fault("timeout", &message, "60 is used");
+                let message = format!("the timeout `{value}` is not a number of seconds");
+                self.fault("timeout", &message, "the default of 60 is used");
                 None
             }
         }
     }
 
-    /// `None` is a fault that was told.
-    #[expect(clippy::option_option, reason = "a fault and an absence differ")]
+    /// `None` after a reported error.
+    #[expect(clippy::option_option, reason = "an error and an absence differ")]
     fn condition(&mut self, hook: &Map<String, Value>) -> Option<Option<Rule>> {
         let Some(value) = hook.get("if") else {
             return Some(None);
         };
         let rule = value.as_str().and_then(Rule::parse);
         if rule.is_none() {
-            let message = format!("`if` is {value}, which is no rule");
-            let hint =
-                "write a tool or a tool and a pattern, as in \"Bash(git *)\"; the hook is left out";
+            let message = format!("`if` is {value}, which is not a rule");
+            let hint = "write a tool, or a tool with a pattern, as in \"Bash(git *)\"; the hook is ignored";
             self.fault("if", &message, hint);
         }
         rule.map(Some)
     }
 
-    /// Something is wrong near the first place where `word` stands.
+    /// Reports an error at the first occurrence of `word`.
     fn fault(&mut self, word: &str, message: &str, hint: &str) {
         let quoted = serde_json::to_string(word).unwrap_or_default();
         let offset = self.text.find(&quoted).unwrap_or(0);
@@ -334,31 +328,31 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_one_line_with_its_place() {
+    fn each_error_is_one_line_with_its_position() {
         assert_eq!(
             problems("{\n  \"hooks\": {,\n}"),
-            ["hooks.json:2:13: key must be a string; its hooks are left out until it is mended"]
+            ["hooks.json:2:13: key must be a string; its hooks are ignored until it is fixed"]
         );
         let wrong = "{\"hooks\": {\n\"PreToolUs\": [],\n\"Stop\": {},\n\"PostToolUse\": [{\"matcher\": \"Edit(\", \"hooks\": []}]\n}}";
         let told = problems(wrong);
         assert_eq!(
             told[0],
-            "hooks.json:2:1: there is no event `PreToolUs`; did you mean `PreToolUse`?"
+            "hooks.json:2:1: unknown event `PreToolUs`; did you mean `PreToolUse`?"
         );
-        assert!(told[1].starts_with("hooks.json:3:1: `Stop` is no list of hooks"));
-        assert!(told[2].starts_with("hooks.json:4:29: the matcher `Edit(` is wrong: unclosed"));
+        assert!(told[1].starts_with("hooks.json:3:1: `Stop` is not a list of hooks"));
+        assert!(told[2].starts_with("hooks.json:4:29: invalid matcher `Edit(`: unclosed"));
         let kinds = "{\"hooks\": {\"Stop\": [{\"hooks\": [\n{\"type\": \"http\", \"url\": \"x\"},\n{\"type\": \"command\"}]}]}}";
         let told = problems(kinds);
         assert_eq!(
             told[0],
-            "hooks.json:2:10: a hook of `Stop` has the type \"http\"; osier runs hooks of the type `command`"
+            "hooks.json:2:10: a hook of `Stop` has the type \"http\"; expected the type `command`"
         );
         assert!(told[1].contains("has no `command`"), "{told:?}");
-        assert!(problems("[]")[0].contains("it has no `hooks`"));
+        assert!(problems("[]")[0].contains("`hooks` is missing"));
     }
 
     #[test]
-    fn a_bad_hook_leaves_the_others() {
+    fn an_invalid_hook_does_not_affect_others() {
         let parsed = parsed(
             r#"{"hooks": {"Stop": [{"hooks": [{"command": ""}, {"command": "good", "timeout": -1}]}]}}"#,
         );
@@ -370,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn hooks_are_turned_off_by_their_own_side_only() {
+    fn project_files_disable_only_project_hooks() {
         let folder = tempfile::tempdir().unwrap();
         let one = r#""hooks": {"Stop": [{"hooks": [{"command": "x"}]}]}"#;
         let write = |name: &str, text: String| {

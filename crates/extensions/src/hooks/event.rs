@@ -1,10 +1,10 @@
-//! What a hook can wait for: one table, from which configuration, matching and documentation are made.
+//! The hook events: one table for configuration, matching and documentation.
 
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-/// A moment at which hooks run. On the wire it has the name that Claude Code gives it.
+/// An event that runs hooks. On the wire it has Claude Code's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum HookEvent {
@@ -24,23 +24,23 @@ pub enum HookEvent {
     Notification,
 }
 
-/// What there is to know of an event.
+/// The description of an event.
 #[derive(Debug, Clone, Copy)]
 pub struct EventInfo {
     pub event: HookEvent,
     pub name: &'static str,
-    /// The other way to write the name.
+    /// The name in snake case.
     pub snake: &'static str,
     pub when: &'static str,
-    /// What a matcher is compared with; empty when every hook of the event runs.
+    /// What the matcher is compared with; empty when the event has no matcher.
     pub matched: &'static str,
-    /// Fields of its JSON beside those every event has.
+    /// JSON fields in addition to those of every event.
     pub fields: &'static str,
-    /// What comes of its answers.
+    /// The effect of answers.
     pub answers: &'static str,
-    /// Output that is no JSON is taken as context.
+    /// Output that is not JSON counts as context.
     pub text_is_context: bool,
-    /// Exit code 2 stops what is about to happen, or sends the model on.
+    /// Exit code 2 blocks the action, or continues the model.
     pub blocks: bool,
 }
 
@@ -75,17 +75,17 @@ const fn info(
     }
 }
 
-/// Every event, in the order of [`HookEvent`].
+/// All events, in the order of [`HookEvent`].
 pub const EVENTS: [EventInfo; 14] = [
     info(
         HookEvent::SessionStart,
         ("SessionStart", "session_start"),
-        "a session has opened, or was compacted",
+        "a session was opened or compacted",
         (
             "source: startup, resume, clear, fork, compact",
             "source, model",
         ),
-        "text and `additionalContext` go to the model with the next prompt",
+        "text and `additionalContext` are added to the next prompt",
     ),
     info(
         HookEvent::SessionEnd,
@@ -99,7 +99,7 @@ pub const EVENTS: [EventInfo; 14] = [
         ("UserPromptSubmit", "user_prompt_submit"),
         "a prompt is about to enter the conversation",
         ("", "prompt"),
-        "blocking keeps the prompt out; text and `additionalContext` go along with it",
+        "blocking rejects the prompt; text and `additionalContext` are added to it",
     ),
     info(
         HookEvent::PreToolUse,
@@ -111,12 +111,12 @@ pub const EVENTS: [EventInfo; 14] = [
     info(
         HookEvent::PermissionRequest,
         ("PermissionRequest", "permission_request"),
-        "the person is about to be asked for a permission",
+        "osier is about to ask the user for permission",
         (
             "the tool",
             "tool_name, tool_input, tool_use_id, permission_suggestions",
         ),
-        "`decision` with `behavior` allow (and `updatedInput`) or deny (and `message`) answers for the person; blocking denies",
+        "`decision` with `behavior` allow (and `updatedInput`) or deny (and `message`) answers for the user; blocking denies",
     ),
     info(
         HookEvent::PostToolUse,
@@ -126,7 +126,7 @@ pub const EVENTS: [EventInfo; 14] = [
             "the tool",
             "tool_name, tool_input, tool_use_id, tool_response",
         ),
-        "blocking tells the model the reason; `additionalContext`; `updatedToolOutput`",
+        "blocking sends the reason to the model; `additionalContext`; `updatedToolOutput`",
     ),
     info(
         HookEvent::PostToolUseFailure,
@@ -136,19 +136,19 @@ pub const EVENTS: [EventInfo; 14] = [
             "the tool",
             "tool_name, tool_input, tool_use_id, error, is_interrupt",
         ),
-        "as after success",
+        "as for `PostToolUse`",
     ),
     info(
         HookEvent::Stop,
         ("Stop", "stop"),
-        "the model is done",
+        "the model has finished",
         ("", "stop_hook_active, last_assistant_message"),
-        "blocking sends it on with the reason, eight times in a row at most",
+        "blocking continues the run with the reason, at most eight times in a row",
     ),
     info(
         HookEvent::StopFailure,
         ("StopFailure", "stop_failure"),
-        "a run ended because no model could be called",
+        "a run ended because no model was available",
         (
             "error: rate_limit, authentication_failed, billing_error, server_error, invalid_request, unknown",
             "error, error_details",
@@ -158,14 +158,14 @@ pub const EVENTS: [EventInfo; 14] = [
     info(
         HookEvent::SubagentStart,
         ("SubagentStart", "subagent_start"),
-        "a sub-agent gets its task",
+        "a subagent receives its task",
         ("agent_type", "agent_id, agent_type"),
-        "`additionalContext` goes along with the task",
+        "`additionalContext` is added to the task",
     ),
     info(
         HookEvent::SubagentStop,
         ("SubagentStop", "subagent_stop"),
-        "a sub-agent is done",
+        "a subagent has finished",
         (
             "agent_type",
             "agent_id, agent_type, stop_hook_active, last_assistant_message",
@@ -175,21 +175,21 @@ pub const EVENTS: [EventInfo; 14] = [
     info(
         HookEvent::PreCompact,
         ("PreCompact", "pre_compact"),
-        "the conversation is about to be summarised",
+        "the conversation is about to be compacted",
         ("trigger: manual, auto", "trigger, custom_instructions"),
-        "blocking keeps the conversation as it is; text is told the model that summarises",
+        "blocking prevents the compaction; text is added to the summary instructions",
     ),
     info(
         HookEvent::PostCompact,
         ("PostCompact", "post_compact"),
-        "a summary has taken the place of the earlier part",
+        "a summary replaced the earlier part of the conversation",
         ("trigger: manual, auto", "trigger, compact_summary"),
         "none",
     ),
     info(
         HookEvent::Notification,
         ("Notification", "notification"),
-        "a question waits, or nothing has happened for a minute after a run",
+        "a question waits for the user, or the session was idle for a minute after a run",
         (
             "notification_type: permission_prompt, elicitation_dialog, idle_prompt",
             "message, title, notification_type",
@@ -198,7 +198,7 @@ pub const EVENTS: [EventInfo; 14] = [
     ),
 ];
 
-/// Events that Claude Code has and osier has not: hooks for them never run, which is no fault of a file.
+/// Events of Claude Code that osier does not have. Hooks for them never run, which is not an error.
 pub(super) const OTHERS: &[&str] = &[
     "PostToolBatch",
     "UserPromptExpansion",
@@ -231,7 +231,7 @@ impl HookEvent {
         self.info().name
     }
 
-    /// The event that is written `name`, in either way.
+    /// The event with this name, in either spelling.
     pub fn find(name: &str) -> Option<Self> {
         let mut known = EVENTS.iter();
         let found = known.find(|info| info.name == name || info.snake == name);
@@ -239,10 +239,10 @@ impl HookEvent {
     }
 }
 
-/// The table of the documentation.
+/// The table for the documentation.
 pub fn reference() -> String {
     let mut page = String::from(
-        "| event | when | matcher | fields | what answers do |\n|---|---|---|---|---|\n",
+        "| event | when | matcher | fields | effect of answers |\n|---|---|---|---|---|\n",
     );
     for info in EVENTS {
         let _ = writeln!(

@@ -1,9 +1,9 @@
-//! Which calls, or which kinds of an event, a hook is for.
+//! Matchers: which calls, or which kinds of an event, a hook applies to.
 
 use regex::Regex;
 
-/// What stands in `matcher`. Words are compared as they are; anything with other signs in it is a regular
-/// expression that is looked for anywhere, as Claude Code has it.
+/// The value of `matcher`. As in Claude Code, plain words are compared for equality; any other character
+/// makes it a regular expression that can match anywhere.
 #[derive(Debug, Clone, Default)]
 pub(super) enum Matcher {
     #[default]
@@ -13,10 +13,10 @@ pub(super) enum Matcher {
 }
 
 impl Matcher {
-    /// Reads `text`.
+    /// Parses `text`.
     ///
     /// # Errors
-    /// It is no regular expression; why not, in one line.
+    /// The regular expression is invalid; contains the reason in one line.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         if matches!(text, "" | "*" | ".*") {
@@ -31,7 +31,7 @@ impl Matcher {
         match Regex::new(text) {
             Ok(pattern) => Ok(Self::Pattern(Box::new(pattern))),
             Err(error) => {
-                // The last line of several says what is wrong.
+                // The last line of the message contains the reason.
                 let message = error.to_string();
                 let reason = message.lines().last().unwrap_or_default();
                 Err(reason.trim_start_matches("error: ").to_owned())
@@ -39,7 +39,7 @@ impl Matcher {
         }
     }
 
-    /// Whether it is for something that goes by any of these names.
+    /// Whether it matches any of these names.
     pub(super) fn fits(&self, names: &[&str]) -> bool {
         match self {
             Self::All => true,
@@ -48,7 +48,7 @@ impl Matcher {
         }
     }
 
-    /// As it is shown.
+    /// The source text.
     pub(super) fn text(&self) -> String {
         match self {
             Self::All => String::new(),
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_whole_and_patterns_are_looked_for() {
+    fn words_match_exactly_and_patterns_anywhere() {
         let fits = |matcher: &str, names: &[&str]| Matcher::parse(matcher).unwrap().fits(names);
         for (matcher, names, expected) in [
             ("", &["Bash", "bash"][..], true),

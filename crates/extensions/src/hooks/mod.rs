@@ -1,10 +1,10 @@
-//! Hooks: programs of the user, and of a trusted project, that are asked or told at fixed moments. The
-//! contract is that of Claude Code, so that scripts written for it work as they are: JSON on the standard
-//! input, exit code 2 blocks, JSON or text on the standard output (`said`).
+//! Hooks: programs of the user, and of a trusted project, that run at fixed events. The contract is Claude
+//! Code's, so existing scripts work: JSON on standard input; exit code 2 blocks; JSON or text on standard
+//! output (`said`).
 //!
-//! [`Hooks`] is what a host has of them, [`SessionHooks`] adds what a session knows, and [`AgentHooks`]
-//! stands in the loop of one agent. Nothing here fails a run: what a hook does wrong is one line for the
-//! person. Hooks run unconfined; they are the user's own.
+//! [`Hooks`] contains the hooks of a session, [`SessionHooks`] adds the session's data, and [`AgentHooks`] is
+//! the interceptor of one agent. A hook never fails a run: its errors are one line for the user. Hooks run
+//! outside of the sandbox, because they are the user's own.
 
 mod agent;
 mod config;
@@ -32,10 +32,10 @@ use osier_agent::Severity;
 use osier_base::problem::Problem;
 pub use session::SessionHooks;
 
-/// The hooks of a host. The list changes when the files are read again; whoever holds this sees it.
+/// The hooks of a session. Reloading the files updates the list for all holders.
 #[derive(Debug)]
 pub struct Hooks {
-    /// What `CLAUDE_PROJECT_DIR` says.
+    /// The value of `CLAUDE_PROJECT_DIR`.
     root: PathBuf,
     news: mpsc::UnboundedSender<HookNews>,
     state: Mutex<State>,
@@ -44,27 +44,27 @@ pub struct Hooks {
 #[derive(Debug, Default)]
 struct State {
     handlers: Arc<Vec<Arc<Handler>>>,
-    /// How each went last.
+    /// The last run of each hook.
     last: HashMap<Key, LastRun>,
-    /// Fires when the user interrupts: whoever waits for a hook waits no more.
+    /// Cancelled when the user interrupts, which ends all waits for hooks.
     interrupt: CancellationToken,
 }
 
-/// What makes two hooks the same.
+/// The identity of a hook.
 type Key = (HookEvent, String, Option<Vec<String>>);
 
-/// What is told of hooks.
+/// Events of hooks for the session.
 #[derive(Debug)]
 pub enum HookNews {
-    /// Something the person should know.
+    /// A notice for the user.
     Notice { severity: Severity, text: String },
-    /// For the model, now.
+    /// Context for the model, to deliver now.
     Context { event: HookEvent, text: String },
-    /// One has run.
+    /// A hook has run.
     Ran(Box<HookRun>),
 }
 
-/// One run of a hook.
+/// A run of a hook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -75,37 +75,37 @@ pub struct HookRun {
     pub run: LastRun,
 }
 
-/// How a hook went.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct LastRun {
-    /// One word or two: `ok`, `blocked`, `failed`, `allowed`, `asks`, `rewrote`, `added context`,
-    /// `stopped`, `interrupted`, `goes on`.
+    /// The outcome: `ok`, `blocked`, `failed`, `allowed`, `asks`, `rewrote`, `added context`, `stopped`,
+    /// `interrupted`, `goes on` (it continues in the background).
     pub outcome: String,
-    /// The reason, or what went wrong; may be empty.
+    /// The reason or the error; may be empty.
     pub message: String,
     pub duration_ms: u64,
 }
 
-/// A hook as a list shows it.
+/// A hook, for lists.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct HookInfo {
     pub event: HookEvent,
-    /// Empty for every call or kind.
+    /// Empty when it matches everything.
     pub matcher: String,
     pub command: String,
-    /// The file that names it.
+    /// The file that configures it.
     pub file: String,
-    /// Not set before it has run.
+    /// Not set before its first run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<LastRun>,
 }
 
 impl Hooks {
-    /// None yet, for the project at `root`; what is to be told comes out at the other end.
+    /// Creates an empty list for the project at `root`. The receiver gets the events of the hooks.
     pub fn new(root: PathBuf) -> (Arc<Self>, mpsc::UnboundedReceiver<HookNews>) {
         let (news, told) = mpsc::unbounded_channel();
         let hooks = Self {
@@ -116,20 +116,20 @@ impl Hooks {
         (Arc::new(hooks), told)
     }
 
-    /// Takes what stands in `files` now; what is wrong there. Blocks.
+    /// Loads the hooks in `files` and returns the problems. Blocks.
     pub fn load(&self, files: &[HookFile]) -> Vec<Problem> {
         let config = config::load(files);
         self.lock().handlers = Arc::new(config.handlers);
         config.problems
     }
 
-    /// Gives up whatever is waited for.
+    /// Cancels all waits for hooks.
     pub fn interrupt(&self) {
         let running = std::mem::take(&mut self.lock().interrupt);
         running.cancel();
     }
 
-    /// Every hook in the order of the files.
+    /// All hooks, in the order of the files.
     pub fn list(&self) -> Vec<HookInfo> {
         let state = self.lock();
         let listed = state.handlers.iter().map(|handler| HookInfo {
@@ -142,7 +142,7 @@ impl Hooks {
         listed.collect()
     }
 
-    /// Whether any hook waits for the event.
+    /// Whether there is a hook for the event.
     fn has(&self, event: HookEvent) -> bool {
         let state = self.lock();
         state.handlers.iter().any(|handler| handler.event == event)
@@ -156,7 +156,7 @@ impl Hooks {
         self.lock().interrupt.clone()
     }
 
-    /// Remembers how one went and tells it.
+    /// Records the result of a run and reports it.
     fn note(&self, handler: &Handler, run: LastRun) {
         self.lock().last.insert(key(handler), run.clone());
         self.tell(HookNews::Ran(Box::new(HookRun {
@@ -172,7 +172,7 @@ impl Hooks {
     }
 
     fn tell(&self, news: HookNews) {
-        // A host that has ended wants to hear nothing.
+        // The session may have ended.
         let _ = self.news.send(news);
     }
 

@@ -1,5 +1,4 @@
-//! Tools as the scripts of Claude Code know them: other names, other names of arguments. One table,
-//! read in both directions.
+//! Translates tools and their arguments to Claude Code's names and back, with one table.
 
 use std::path::Path;
 
@@ -8,13 +7,13 @@ use serde_json::{Map, Value, json};
 use osier_base::{path, text};
 use osier_llm::ToolCall;
 
-/// A tool of ours and what it is called there.
+/// A tool of osier and its Claude Code name.
 struct Known {
     ours: &'static str,
     theirs: &'static str,
-    /// Further names that a matcher may have.
+    /// Other names that a matcher can use.
     also: &'static [&'static str],
-    /// Arguments, ours first.
+    /// Pairs of argument names, osier's first.
     arguments: &'static [(&'static str, &'static str)],
 }
 
@@ -99,33 +98,33 @@ const TOOLS: [Known; 9] = [
     },
 ];
 
-/// What a background job's call is named there, by our `action`.
+/// The Claude Code names for calls about a background job, by `action`.
 const JOB_CALLS: [(&str, &str); 3] = [
     ("read", "BashOutput"),
     ("list", "BashOutput"),
     ("kill", "KillShell"),
 ];
 
-/// Kind of a sub-agent that was asked for without one.
+/// The kind of a subagent that was requested without one.
 pub(super) const GENERAL: &str = "general-purpose";
 
-/// Columns of the description that a task is given from its first line.
+/// Columns of the description, which is taken from the first line of the task.
 const DESCRIPTION: usize = 60;
 
-/// A call as a script sees it.
+/// A call as scripts see it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Seen {
     pub name: String,
-    /// Every name that a matcher may have for it.
+    /// All names that a matcher can use for it.
     pub names: Vec<String>,
     pub input: Value,
 }
 
-/// `call`, made in `cwd`, as a script sees it.
+/// `call`, made in `cwd`, as scripts see it.
 pub(super) fn seen(call: &ToolCall, cwd: &Path) -> Seen {
     let Some(known) = TOOLS.iter().find(|known| known.ours == call.name) else {
         let mut names = vec![call.name.clone()];
-        // A server's tool has its prefix there.
+        // MCP tools have a prefix in Claude Code.
         if call.name.contains("__") && !call.name.starts_with("mcp__") {
             names.insert(0, format!("mcp__{}", call.name));
         }
@@ -174,7 +173,7 @@ pub(super) fn seen(call: &ToolCall, cwd: &Path) -> Seen {
     }
 }
 
-/// What `tool` of ours is called there.
+/// The Claude Code name of `tool`.
 pub(super) fn theirs(tool: &str) -> String {
     let call = ToolCall {
         name: tool.to_owned(),
@@ -184,8 +183,8 @@ pub(super) fn theirs(tool: &str) -> String {
     seen(&call, Path::new("")).name
 }
 
-/// The arguments of our `tool` that `input`, changed by a script, stands for. What our tool does not
-/// know is left out.
+/// Translates `input`, which a script changed, to the arguments of osier's `tool`. Unknown arguments are
+/// dropped.
 pub(super) fn ours(tool: &str, input: &Value) -> Value {
     let (Some(known), Some(given)) = (
         TOOLS.iter().find(|known| known.ours == tool),
@@ -216,9 +215,9 @@ pub(super) fn ours(tool: &str, input: &Value) -> Value {
 
 fn theirs_of(tool: &str, argument: &str, value: &Value, cwd: &Path) -> Value {
     match (tool, argument) {
-        // Milliseconds there, seconds here.
+        // Milliseconds in Claude Code, seconds in osier.
         ("bash", "timeout") => scaled(value, 1000.0),
-        // Always absolute there.
+        // Claude Code's paths are absolute.
         (_, "file_path" | "path") => match value.as_str() {
             Some(given) => json!(path::resolve(cwd, given)),
             None => value.clone(),
@@ -239,7 +238,7 @@ fn scaled(value: &Value, factor: f64) -> Value {
     }
 }
 
-/// What a call that is about a background job is named.
+/// The Claude Code name for a call about a background job.
 fn job_call(arguments: &Value) -> Option<&'static str> {
     if arguments.get("command").is_some() {
         return None;
@@ -250,7 +249,7 @@ fn job_call(arguments: &Value) -> Option<&'static str> {
     known.map(|(_, theirs)| *theirs)
 }
 
-/// Several edits of one file also as one, so that a script that knows a single edit sees all the text.
+/// Several edits of one file also as one, so that scripts that expect a single edit see all of the text.
 fn join_edits(input: &mut Map<String, Value>) {
     let Some(edits) = input.get("edits").and_then(Value::as_array).cloned() else {
         return;
@@ -291,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn every_tool_goes_there_and_back() {
+    fn every_tool_translates_in_both_directions() {
         for (name, arguments, theirs, input) in [
             (
                 "bash",
@@ -369,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_script_adds_to_please_another_program_is_left_out() {
+    fn unknown_arguments_are_dropped() {
         let input = json!({"command": "ls", "timeout": 120_000, "description": "Lists files"});
         assert_eq!(
             ours("bash", &input),

@@ -1,4 +1,4 @@
-//! What a tool gave, in the shape that the scripts of Claude Code read, and back.
+//! Translates a tool result to Claude Code's format and back.
 
 use serde_json::{Value, json};
 
@@ -68,7 +68,7 @@ pub(super) fn text_of(output: &ToolOutput) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// The text that a changed response stands for: one of the shapes above, or a text.
+/// The text of a changed response: a known format, or a string.
 pub(super) fn text_in(response: &Value) -> String {
     match response {
         Value::String(text) => text.clone(),
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn scripts_find_what_they_look_for() {
+    fn responses_have_claude_codes_fields() {
         let ran = ToolOutput::success("out", json!({"exitCode": 0}));
         let expected = json!({"stdout": "out", "stderr": "", "interrupted": false, "isImage": false, "exitCode": 0});
         assert_eq!(of("bash", json!({"command": "x"}), &ran), expected);
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_response_is_text_again() {
+    fn a_changed_response_becomes_text() {
         for (response, text) in [
             (json!("plain"), "plain"),
             (json!({"stdout": "a", "stderr": "b"}), "a\nb"),

@@ -1,5 +1,5 @@
-//! One hook as a process: JSON goes in, two streams come out. It runs in a session of its own without a
-//! terminal; giving it up kills all it started, and what it leaves running when it ends by itself stays.
+//! Runs one hook as a process with JSON on its standard input. It runs in its own process session without a
+//! terminal. Cancelling kills all its processes; processes that it leaves running at its normal end stay.
 
 use std::io;
 use std::path::Path;
@@ -14,26 +14,26 @@ use super::config::Handler;
 use super::said::{BACKGROUND, announces_async};
 use osier_base::process::{Exit, Invocation, Piped, spawn_piped};
 
-/// Bytes kept of each stream; the rest is read and forgotten.
+/// Bytes stored of each stream; the rest is discarded.
 const KEPT: usize = 256 * 1024;
-/// Silence after which the output of a hook that has ended is complete.
+/// After this silence, the output of an ended hook is complete.
 const IDLE: Duration = Duration::from_millis(100);
 const CHUNK: usize = 8 * 1024;
 
-/// How a hook ended.
+/// The result of a process.
 pub(super) enum Ran {
     Ended {
         exit: Exit,
         stdout: String,
         stderr: String,
     },
-    /// It has said that it goes on by itself, for so long.
+    /// It announced that it continues in the background, for at most this time.
     GoesOn(Box<Child>, Duration),
     TimedOut,
     Failed(io::Error),
 }
 
-/// A hook that runs. Dropping it kills all it started.
+/// A running hook. Dropping it kills all its processes.
 pub(super) struct Child {
     piped: Piped,
     feed: Option<BoxFuture<'static, ()>>,
@@ -43,7 +43,7 @@ pub(super) struct Child {
     complained: Vec<u8>,
 }
 
-/// Runs `handler` in `cwd` with `input`, no longer than `limit`.
+/// Runs `handler` in `cwd` with `input`, for at most `limit`.
 pub(super) async fn run(
     handler: &Handler,
     cwd: &Path,
@@ -78,7 +78,7 @@ impl Child {
         let (piped, pipes) = spawn_piped(&invocation)?;
         let mut stdin = pipes.stdin;
         let feed = async move {
-            // A hook that does not want its input is no failure.
+            // A hook that does not read its input is not an error.
             let _ = stdin.write_all(&input).await;
         };
         Ok(Self {
@@ -91,7 +91,8 @@ impl Child {
         })
     }
 
-    /// Reads until it has ended; `None` when it says that it goes on by itself and `may_go_on`.
+    /// Reads until it has ended; `None` when it announces that it continues in the background and
+    /// `may_go_on`.
     async fn read(&mut self, may_go_on: bool) -> io::Result<Option<Exit>> {
         let (mut out, mut errors) = (vec![0; CHUNK], vec![0; CHUNK]);
         let mut exit = None;
@@ -118,19 +119,19 @@ impl Child {
                 }
                 () = feed(&mut self.feed), if self.feed.is_some() => self.feed = None,
                 ended = self.piped.wait(), if exit.is_none() => exit = Some(ended?),
-                // Something it left running may hold the pipes open.
+                // A process that it left running may hold the pipes open.
                 () = sleep(IDLE), if exit.is_some() => return Ok(exit),
             }
         }
     }
 
-    /// Whether its first line says that it goes on by itself.
+    /// The time that its first line announces for the background, if it does.
     fn announced(&self) -> Option<Duration> {
         let end = self.printed.iter().position(|byte| *byte == b'\n')?;
         announces_async(std::str::from_utf8(&self.printed[..end]).ok()?)
     }
 
-    /// Waits for the end of one that goes on by itself.
+    /// Waits for the end of a hook that continues in the background.
     pub(super) async fn finish(mut self, limit: Duration) -> Ran {
         match timeout(limit, self.read(false)).await {
             Ok(Ok(Some(exit))) => self.ended(exit),
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn input_directory_and_variables_reach_it() {
+    async fn input_directory_and_variables_are_passed() {
         let command =
             "cat; echo; pwd; echo $CLAUDE_PROJECT_DIR $OSIER_PROJECT_DIR; echo odd >&2; exit 3";
         let Ran::Ended {
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_large_input_and_a_flood_of_output_are_bounded() {
+    async fn large_input_and_output_are_bounded() {
         let input = "x".repeat(3 * 1024 * 1024);
         let Ran::Ended { stdout, .. } =
             ran("cat; cat /dev/zero | head -c 2000000", &input, LONG).await
@@ -225,7 +226,7 @@ mod tests {
             panic!("it did not end");
         };
         assert_eq!(stdout.len(), KEPT);
-        // One that reads nothing ends all the same.
+        // A hook that reads nothing still ends.
         assert!(matches!(
             ran("exit 0", &input, LONG).await,
             Ran::Ended { .. }
@@ -233,13 +234,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_that_takes_too_long_is_given_up() {
+    async fn a_slow_hook_times_out() {
         let ran = ran("sleep 600", "", Duration::from_millis(1)).await;
         assert!(matches!(ran, Ran::TimedOut));
     }
 
     #[tokio::test]
-    async fn one_that_is_given_up_is_killed_with_what_it_started() {
+    async fn a_cancelled_hook_is_killed_with_its_children() {
         let hangs = handler("sleep 600 & echo $!; wait", None);
         let (cwd, root) = (Path::new("/tmp"), Path::new("/"));
         let mut child = Child::start(&hangs, cwd, root, Vec::new()).unwrap();
@@ -259,7 +260,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_it_leaves_running_stays_and_is_not_waited_for() {
+    async fn a_process_left_running_stays_and_is_not_waited_for() {
         let Ran::Ended { stdout, .. } = ran("sleep 600 & echo $!", "", LONG).await else {
             panic!("it did not end");
         };
@@ -268,7 +269,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_may_go_on_by_itself() {
+    async fn a_hook_can_continue_in_the_background() {
         let command =
             "echo '{\"async\": true, \"asyncTimeout\": 60000}'; read line; echo \"$line\"; exit 1";
         let Ran::GoesOn(child, limit) = ran(command, "later\n", LONG).await else {
@@ -283,7 +284,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_program_that_is_not_there_fails() {
+    async fn a_missing_program_fails() {
         let missing = handler("/no/such/program", Some(&[]));
         let ran = run(
             &missing,
@@ -294,7 +295,7 @@ mod tests {
         )
         .await;
         match ran {
-            // With the `setsid` program between, it is that which fails.
+            // With `setsid` in between, `setsid` fails.
             Ran::Failed(_) => {}
             Ran::Ended { exit, .. } => assert_eq!(exit.code, Some(127)),
             _ => panic!("it ran"),

@@ -1,7 +1,7 @@
-//! What hooks have said: the exit code and the JSON of one, and of all that ran for one event.
+//! The answer of hooks: exit code and JSON of one hook, and the combined answer for an event.
 //!
-//! The contract is that of Claude Code. What a hook prints is untrusted: what cannot be understood is one
-//! line for the person and has no effect.
+//! The contract is Claude Code's. Output is untrusted: invalid output is one line for the user and has no
+//! effect.
 
 use std::time::Duration;
 
@@ -10,14 +10,14 @@ use serde_json::Value;
 use super::event::HookEvent;
 use osier_base::text;
 
-/// Time a hook that goes on by itself has.
+/// Maximum time of a hook in the background.
 pub(super) const BACKGROUND: Duration = Duration::from_mins(10);
-/// Most characters of one text that reaches a model or a person.
+/// Maximum characters of a text for a model or a user.
 const LONGEST: usize = 10_000;
-/// Most characters of a line about a hook that failed.
+/// Maximum characters of a line about a failed hook.
 const LINE: usize = 300;
 
-/// What a hook thinks of a call, the stronger later.
+/// A decision about a call, in order of strictness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Decision {
     Allow,
@@ -25,46 +25,46 @@ pub(super) enum Decision {
     Defer,
 }
 
-/// An answer in the person's place.
+/// An answer instead of the user's.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Advice {
-    /// With other arguments when there are any; as the hook writes them.
+    /// With changed arguments, as the hook writes them, if there are any.
     Allow(Option<Value>),
     Deny(String),
 }
 
-/// What one hook, or all of an event, have said.
+/// The answer of one hook, or of all hooks of an event.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Said {
-    /// It must not go on, and why; for `Stop` it must.
+    /// The reason to block; for `Stop`, to continue.
     pub block: Option<String>,
-    /// Everything is to end, and why.
+    /// The reason to end the run.
     pub stop: Option<String>,
     pub decision: Option<(Decision, String)>,
-    /// The arguments a call is to have.
+    /// The changed arguments of a call.
     pub input: Option<Value>,
-    /// For the model.
+    /// Context for the model.
     pub context: Vec<String>,
-    /// What the model is to read in place of a tool's output.
+    /// The replacement of a tool's output.
     pub output: Option<Value>,
     pub advice: Option<Advice>,
-    /// For the person.
+    /// Messages for the user.
     pub messages: Vec<String>,
-    /// What went wrong with the hook itself.
+    /// The error of the hook itself.
     pub problem: Option<String>,
-    /// The user did not want to wait for it.
+    /// The user interrupted the wait for it.
     pub interrupted: bool,
 }
 
 impl Said {
-    /// What a hook that ended with `code` has said; `None` is a signal.
+    /// Parses the result of a hook that ended with `code`; `None` means a signal.
     pub(super) fn of(event: HookEvent, code: Option<i32>, stdout: &str, stderr: &str) -> Self {
         match code {
             Some(0) => Self::of_output(event, stdout),
             Some(2) => {
                 let reason = bounded(stderr);
                 let reason = if reason.is_empty() {
-                    "it gave no reason".to_owned()
+                    "no reason given".to_owned()
                 } else {
                     reason
                 };
@@ -91,7 +91,7 @@ impl Said {
         }
     }
 
-    /// The hook did not do what it should; nothing else comes of it.
+    /// The answer of a hook that failed; it has no other effect.
     pub(super) fn failed(problem: impl Into<String>) -> Self {
         Self {
             problem: Some(problem.into()),
@@ -105,7 +105,7 @@ impl Said {
             return match serde_json::from_str(printed) {
                 Ok(answer) => Self::of_answer(event, &answer),
                 Err(error) => Self::failed(format!(
-                    "its output begins like JSON and is none: {error}; it has no effect"
+                    "its output looks like JSON but is invalid: {error}; it has no effect"
                 )),
             };
         }
@@ -123,13 +123,13 @@ impl Said {
         let reason = text(answer, "reason");
         if answer.get("continue") == Some(&Value::Bool(false)) {
             let why = text(answer, "stopReason").or_else(|| reason.clone());
-            said.stop = Some(why.unwrap_or_else(|| "a hook has stopped it".to_owned()));
+            said.stop = Some(why.unwrap_or_else(|| "stopped by a hook".to_owned()));
         }
         said.messages.extend(text(answer, "systemMessage"));
         match answer.get("decision") {
             None | Some(Value::Null) => {}
             Some(Value::String(word)) if word == "block" || word == "deny" => {
-                said.block = Some(reason.unwrap_or_else(|| "it gave no reason".to_owned()));
+                said.block = Some(reason.unwrap_or_else(|| "no reason given".to_owned()));
             }
             Some(Value::String(word)) if word == "approve" || word == "allow" => {
                 let reason = reason.unwrap_or_default();
@@ -140,7 +140,7 @@ impl Said {
             }
             Some(other) => {
                 said.problem = Some(format!(
-                    "its decision is {}: `block` and `approve` are known",
+                    "invalid decision {}; expected `block` or `approve`",
                     line(&other.to_string())
                 ));
             }
@@ -151,7 +151,7 @@ impl Said {
         said
     }
 
-    /// What is meant for this event alone.
+    /// Parses the part for this event.
     fn take_specific(&mut self, event: HookEvent, specific: &Value) {
         let named = specific.get("hookEventName").and_then(Value::as_str);
         if named.is_some_and(|named| HookEvent::find(named) != Some(event)) {
@@ -176,7 +176,7 @@ impl Said {
         match text("permissionDecision").as_deref() {
             None => {}
             Some("deny") => {
-                self.block = Some(reason.unwrap_or_else(|| "it gave no reason".to_owned()));
+                self.block = Some(reason.unwrap_or_else(|| "no reason given".to_owned()));
             }
             Some(word) => {
                 let decision = match word {
@@ -189,7 +189,7 @@ impl Said {
                     Some(decision) => self.decision = Some((decision, reason.unwrap_or_default())),
                     None => {
                         self.problem = Some(format!(
-                            "its permissionDecision is `{}`: allow, ask, defer and deny are known",
+                            "invalid permissionDecision `{}`; expected allow, ask, defer or deny",
                             line(word)
                         ));
                     }
@@ -211,7 +211,7 @@ impl Said {
                 self.advice = Some(Advice::Allow(input.cloned()));
             }
             Some("deny") => {
-                let message = message.unwrap_or_else(|| "a hook refused".to_owned());
+                let message = message.unwrap_or_else(|| "denied by a hook".to_owned());
                 if decision.get("interrupt") == Some(&Value::Bool(true)) {
                     self.stop = Some(message.clone());
                 }
@@ -219,13 +219,13 @@ impl Said {
             }
             _ => {
                 self.problem =
-                    Some("its decision has no `behavior`: allow and deny are known".to_owned());
+                    Some("its decision has no valid `behavior`; expected allow or deny".to_owned());
             }
         }
     }
 
-    /// Takes in what a later hook of the same event has said. A refusal wins over everything, then the
-    /// stronger decision; of two changes the later one counts.
+    /// Merges the answer of a later hook of the same event. Blocking overrides everything, then the stricter
+    /// decision; of two changes, the later one is used.
     pub(super) fn merge(&mut self, later: Self) {
         for (mine, theirs) in [(&mut self.block, later.block), (&mut self.stop, later.stop)] {
             match (mine.as_mut(), theirs) {
@@ -256,7 +256,7 @@ impl Said {
         self.interrupted |= later.interrupted;
     }
 
-    /// A word for how it went.
+    /// The outcome in a word.
     pub(super) fn word(&self) -> &'static str {
         match self {
             Self {
@@ -292,7 +292,7 @@ impl Said {
     }
 }
 
-/// Whether the first line of an output says that its hook goes on by itself, and for how long at most.
+/// Parses an output line that announces that the hook continues in the background, with the time limit.
 pub(super) fn announces_async(line: &str) -> Option<Duration> {
     let answer: Value = serde_json::from_str(line.trim()).ok()?;
     let limit = answer.get("asyncTimeout").and_then(Value::as_u64);
@@ -300,19 +300,19 @@ pub(super) fn announces_async(line: &str) -> Option<Duration> {
     is_async.then(|| limit.map_or(BACKGROUND, Duration::from_millis))
 }
 
-/// Text without control sequences, cut when it is long.
+/// Text without control sequences, limited in length.
 fn bounded(given: &str) -> String {
     let clean = text::sanitize(given.trim());
     match clean.char_indices().nth(LONGEST) {
         None => clean.into_owned(),
         Some((end, _)) => {
             let more = clean[end..].chars().count();
-            format!("{}\n[{more} more characters were cut]", &clean[..end])
+            format!("{}\n[{more} more characters omitted]", &clean[..end])
         }
     }
 }
 
-/// One line of it.
+/// The text as one line.
 pub(super) fn line(given: &str) -> String {
     let first = given.trim().lines().next().unwrap_or_default();
     let clean = text::single_line(first);
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_output_is_context_where_the_event_says_so() {
+    fn plain_output_is_context_for_some_events() {
         let said = said(HookEvent::SessionStart, "be kind\n");
         assert_eq!(said.context, ["be kind"]);
         let quiet = self::said(HookEvent::PreToolUse, "be kind\n");
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn exit_code_2_blocks_and_others_are_told() {
+    fn exit_code_2_blocks_and_others_are_reported() {
         let blocked = Said::of(HookEvent::PreToolUse, Some(2), "ignored", "use rg\n");
         assert_eq!(blocked.block.as_deref(), Some("use rg"));
         let told = Said::of(HookEvent::Notification, Some(2), "", "no bell");
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn every_part_of_an_answer_is_read() {
+    fn every_field_of_an_answer_is_read() {
         let answer = r#"{"continue": false, "stopReason": "enough", "systemMessage": "look",
             "hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "ask",
             "permissionDecisionReason": "why", "updatedInput": {"command": "ls"}, "additionalContext": "c"}}"#;
@@ -392,18 +392,18 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_understood_is_one_line_without_effect() {
+    fn invalid_output_is_one_line_without_effect() {
         for (output, part) in [
-            ("{\"decision\": ", "begins like JSON and is none"),
-            ("{\"decision\": \"maybe\"}", "`block` and `approve`"),
-            ("{\"decision\": 3}", "its decision is 3"),
+            ("{\"decision\": ", "looks like JSON but is invalid"),
+            ("{\"decision\": \"maybe\"}", "`block` or `approve`"),
+            ("{\"decision\": 3}", "invalid decision 3"),
             (
                 "{\"hookSpecificOutput\": {\"hookEventName\": \"Stop\", \"permissionDecision\": \"allow\"}}",
                 "is for `Stop`, not for `PreToolUse`",
             ),
             (
                 "{\"hookSpecificOutput\": {\"permissionDecision\": \"yes\"}}",
-                "permissionDecision is `yes`",
+                "permissionDecision `yes`",
             ),
         ] {
             let said = said(HookEvent::PreToolUse, output);
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_the_strictest_wins() {
+    fn the_strictest_answer_wins() {
         let of = |output: &str| said(HookEvent::PreToolUse, output);
         let decides = |word: &str| {
             of(&format!(
@@ -459,11 +459,11 @@ mod tests {
     #[test]
     fn long_text_is_cut() {
         let said = said(HookEvent::SessionStart, &"ä".repeat(LONGEST + 5));
-        assert!(said.context[0].ends_with("\n[5 more characters were cut]"));
+        assert!(said.context[0].ends_with("\n[5 more characters omitted]"));
     }
 
     #[test]
-    fn a_hook_may_say_that_it_goes_on_by_itself() {
+    fn a_hook_can_announce_background_work() {
         let announced = announces_async("{\"async\": true, \"asyncTimeout\": 500}\n");
         assert_eq!(announced, Some(Duration::from_millis(500)));
         assert_eq!(announces_async("{\"async\": true}"), Some(BACKGROUND));

@@ -1,5 +1,5 @@
-//! The hooks of one session: what every event's JSON has, running all hooks of an event side by side, and
-//! what the session's first prompt brings along.
+//! The hooks of one session: the common JSON fields, running the hooks of an event in parallel, and the
+//! context for the first prompt.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,11 +20,11 @@ use osier_agent::Severity;
 use osier_base::text;
 use osier_permissions::{Mode, Permissions};
 
-/// Time a hook has when its file says nothing.
+/// Default timeout of a hook.
 const TIMEOUT: Duration = Duration::from_mins(1);
-/// The same for the end of a session, which somebody waits for.
+/// Default timeout at the end of a session, for which the user waits.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
-/// Columns of a command in a line about it.
+/// Columns of a command in a message.
 const COMMAND: usize = 60;
 
 /// The hooks of an open session.
@@ -34,37 +34,37 @@ pub struct SessionHooks {
     permissions: Arc<Permissions>,
     id: String,
     transcript: Option<PathBuf>,
-    /// Fires once those of `SessionStart` have ended: the first prompt waits for it.
+    /// Cancelled when the hooks of `SessionStart` have ended; the first prompt waits for it.
     started: CancellationToken,
-    /// Fires when the session closes: nothing but its end is waited for then.
+    /// Cancelled when the session closes: then osier only waits for the hooks of its end.
     closing: CancellationToken,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// What the next prompt brings along.
+    /// Context for the next prompt.
     waiting: Vec<String>,
-    /// Hooks of `SessionStart` that have run for this session.
+    /// Hooks of `SessionStart` that ran for this session.
     ran: Vec<super::Key>,
-    /// Those that go on by themselves; they end with the session.
+    /// Hooks that continue in the background; they end with the session.
     background: JoinSet<()>,
 }
 
-/// An event that happens.
+/// An occurrence of an event.
 pub(super) struct Occasion<'a> {
     pub event: HookEvent,
-    /// What matchers are compared with.
+    /// The names that matchers are compared with.
     pub names: Vec<&'a str>,
-    /// Its own fields.
+    /// The fields of the event.
     pub fields: Value,
     pub cwd: &'a Path,
-    /// The call it is about, by our names.
+    /// The tool name and arguments of the call, in osier's format.
     pub call: Option<(&'a str, &'a Value)>,
 }
 
 impl SessionHooks {
-    /// Those of the session `id`, whose file is `transcript`.
+    /// The hooks of the session `id`, whose file is `transcript`.
     pub fn new(
         hooks: Arc<Hooks>,
         permissions: Arc<Permissions>,
@@ -82,8 +82,8 @@ impl SessionHooks {
         }
     }
 
-    /// The session has opened: runs what waits for that and has not run for it yet. What comes of it goes
-    /// with the next prompt.
+    /// The session was opened: runs the hooks for it that have not run yet. Their context is added to the
+    /// next prompt.
     pub async fn start(&self, source: &str, model: &str, cwd: &Path) {
         let ran = self.lock().ran.clone();
         let mut fresh = self.chosen(HookEvent::SessionStart, &[source], None);
@@ -97,7 +97,7 @@ impl SessionHooks {
         self.started.cancel();
     }
 
-    /// The conversation was compacted: what hooks say to that reaches the model at once.
+    /// The conversation was compacted: the context of hooks is delivered to the model immediately.
     pub(super) async fn compacted(&self, cwd: &Path) {
         let event = HookEvent::SessionStart;
         let said = self.fire(Occasion {
@@ -112,7 +112,7 @@ impl SessionHooks {
         }
     }
 
-    /// The session is about to close: gives up whatever is waited for.
+    /// The session is about to close: cancels all waits for hooks.
     pub fn give_up(&self) {
         self.closing.cancel();
     }
@@ -129,7 +129,7 @@ impl SessionHooks {
         .await;
     }
 
-    /// The person is waited for.
+    /// The session waits for the user.
     pub async fn notify(&self, kind: &str, message: &str, cwd: &Path) {
         self.fire(Occasion {
             event: HookEvent::Notification,
@@ -141,8 +141,8 @@ impl SessionHooks {
         .await;
     }
 
-    /// What those of `SessionStart` have said for the next prompt, once they have ended. Empty when the
-    /// user does not want to wait.
+    /// The context of `SessionStart` for the next prompt, once its hooks have ended. Empty after an
+    /// interrupt.
     pub(super) fn brought(&self) -> Vec<String> {
         if self.started.is_cancelled() {
             std::mem::take(&mut self.lock().waiting)
@@ -151,8 +151,8 @@ impl SessionHooks {
         }
     }
 
-    /// Waits until those of `SessionStart` have ended: no other event comes before theirs. Not longer than
-    /// the user wants to.
+    /// Waits until the hooks of `SessionStart` have ended, so that no other event runs before. Ends on an
+    /// interrupt.
     pub(super) async fn begun(&self) {
         let interrupt = self.hooks.interrupted();
         tokio::select! {
@@ -163,7 +163,7 @@ impl SessionHooks {
         }
     }
 
-    /// What scripts call a tool of ours.
+    /// The Claude Code name of a tool.
     pub fn tool_name(&self, tool: &str) -> String {
         theirs(tool)
     }
@@ -176,12 +176,12 @@ impl SessionHooks {
         self.hooks.warn(text);
     }
 
-    /// Runs every hook for the event that fits and tells what all have said.
+    /// Runs all matching hooks of the event and returns their combined answer.
     pub(super) async fn fire(&self, occasion: Occasion<'_>) -> Said {
         self.fire_until(occasion, None).await
     }
 
-    /// The same; `cancel` gives it up, as the user's interrupt does.
+    /// The same; `cancel` also cancels the wait.
     pub(super) async fn fire_until(
         &self,
         occasion: Occasion<'_>,
@@ -193,7 +193,7 @@ impl SessionHooks {
             .await
     }
 
-    /// The hooks that fit, each once.
+    /// The matching hooks, each once.
     fn chosen(
         &self,
         event: HookEvent,
@@ -269,7 +269,7 @@ impl SessionHooks {
         all
     }
 
-    /// What every event says, and then its own.
+    /// The common fields and those of the event.
     fn input(&self, event: HookEvent, fields: &Value, cwd: &Path) -> Vec<u8> {
         let mode = match self.permissions.mode() {
             Mode::Yolo => "bypassPermissions",
@@ -338,7 +338,7 @@ impl SessionHooks {
     }
 }
 
-/// What a hook that ended has said; what went wrong is told.
+/// The answer of an ended hook; reports its errors.
 fn judge(hooks: &Hooks, handler: &Handler, ran: Ran, limit: Duration, started: Instant) -> Said {
     let said = match ran {
         Ran::Ended {
@@ -350,7 +350,7 @@ fn judge(hooks: &Hooks, handler: &Handler, ran: Ran, limit: Duration, started: I
             "it did not end within {} s and was killed",
             limit.as_secs_f64()
         )),
-        Ran::Failed(error) => Said::failed(format!("it cannot be run: {error}")),
+        Ran::Failed(error) => Said::failed(format!("it could not be run: {error}")),
         Ran::GoesOn(..) => Said::default(),
     };
     if let Some(problem) = &said.problem {
@@ -374,10 +374,10 @@ fn last(said: &Said, started: Instant) -> LastRun {
     }
 }
 
-/// Why a person is asked, when a hook wants that.
+/// The reason to ask the user, when a hook requires it.
 pub(super) fn question(decision: Decision, reason: &str) -> String {
     let what = match decision {
-        Decision::Defer => "a hook leaves it to you",
+        Decision::Defer => "a hook defers to you",
         _ => "a hook asks",
     };
     match reason {

@@ -1,27 +1,27 @@
-//! What a plug-in can use: one table of functions, one of events. The sandbox is checked against the
-//! first, `osier.on` against the second, and `docs/plugins.md` is made from both.
+//! The plugin API: one table of functions and one of events. The sandbox is checked against the first,
+//! `osier.on` against the second, and `docs/plugins.md` is generated from both.
 
 use std::fmt::Write as _;
 
-/// One function or value of the table `osier`.
+/// A function or value in the table `osier`.
 #[derive(Debug, Clone, Copy)]
 pub struct Function {
-    /// Behind `osier.`.
+    /// The name after `osier.`.
     pub name: &'static str,
     pub signature: &'static str,
     pub description: &'static str,
-    /// Whether it may only be called while the file loads.
+    /// Only available while the file loads.
     pub at_load: bool,
 }
 
-/// One event that `osier.on` knows.
+/// An event for `osier.on`.
 #[derive(Debug, Clone, Copy)]
 pub struct PluginEvent {
     pub name: &'static str,
     pub when: &'static str,
-    /// Fields of the table that the function gets.
+    /// The fields of the argument.
     pub fields: &'static str,
-    /// What the function may return; empty when nothing comes of it.
+    /// What the function can return; empty when the result is ignored.
     pub returns: &'static str,
 }
 
@@ -49,120 +49,120 @@ const fn at_load(
     }
 }
 
-/// Everything in the table `osier`, in the order of the documentation.
+/// All of the table `osier`, in the order of the documentation.
 pub const FUNCTIONS: &[Function] = &[
     at_load(
         "on",
         "osier.on(event, fn)",
-        "Calls `fn` with a table when the event happens; see the events below.",
+        "Calls `fn` with a table on every event of this name; see the events below.",
     ),
     at_load(
         "tool",
         "osier.tool{name=, description=, parameters=, run=function(arguments, cx) … end}",
-        "A tool for the model, of a name that osier has no tool of. `parameters` is a JSON schema of an object. \
+        "Adds a tool for the model. The name must differ from osier's own tools. `parameters` is a JSON schema of an object. \
          `run` returns the text of the result, or a table `{text=, details=, is_error=}`. `cx.update(text)` shows output while it runs, `cx.call_id` names the \
-         call. When the user interrupts, the function is dropped where it waits.",
+         call. When the user interrupts, the function ends at the point where it waits.",
     ),
     at_load(
         "command",
         "osier.command{name=, description=, argument=, values=, run=function(argument) … end}",
-        "A slash command; it runs at once, also while the model works. `values` is a list that completion offers.",
+        "Adds a slash command. It runs immediately, even while the model works. `values` is a list for completion.",
     ),
     at_load(
         "keymap",
         "osier.keymap(keys, description, fn)",
-        "A key, written as in keymap files: `alt+k t`. The user's keymap wins.",
+        "Binds a key, written as in keymap files: `alt+k t`. The user's keymap has priority.",
     ),
     at_load(
         "renderer",
         "osier.renderer(kind, function(data) … end)",
-        "How messages and entries of this kind look: the function returns lines. It is asked once, when they are made; \
+        "Renders messages and entries of this kind: the function returns lines. It is called once, when they are created; \
          the lines are stored with them.",
     ),
     function(
         "ui.select",
         "osier.ui.select(title, choices, text?) → value or nil",
-        "Asks for one of several. A choice is a text or `{value=, label=, description=}`. `nil` when nobody answered.",
+        "Asks the user to select a choice. A choice is a string or `{value=, label=, description=}`. `nil` when there was no answer.",
     ),
     function(
         "ui.confirm",
         "osier.ui.confirm(title, text?) → boolean",
-        "Asks for yes or no; false when nobody answered.",
+        "Asks the user for yes or no; false when there was no answer.",
     ),
     function(
         "ui.input",
         "osier.ui.input(title, {placeholder=, prefill=, multiline=, secret=}?) → text or nil",
-        "Asks for a text.",
+        "Asks the user for a text.",
     ),
     function(
         "ui.notify",
         "osier.ui.notify(text, severity?)",
-        "Tells the user a line; `info`, `warning` or `error`. `print` does the same.",
+        "Shows a notice; the severity is `info`, `warning` or `error`. `print` does the same.",
     ),
     function(
         "status",
         "osier.status(text or nil)",
-        "A few words in the footer.",
+        "Sets a short text in the footer.",
     ),
     function(
         "widget",
         "osier.widget(lines or nil)",
-        "Lines above the editor, at most eight.",
+        "Sets the lines above the editor, at most eight.",
     ),
     function(
         "send_message",
         "osier.send_message(text, {kind=, data=, display=, trigger_turn=}?)",
-        "Adds a message that the model reads. `trigger_turn` starts a run; while one is on the message is delivered \
+        "Adds a message that the model reads. `trigger_turn` starts a run; during a run, the message is delivered \
          before the next request.",
     ),
     function(
         "append_entry",
         "osier.append_entry(kind, data)",
-        "Stores `data` in the session; the model does not see it. It shows when `kind` has a renderer.",
+        "Stores `data` in the session; the model does not see it. It is shown if `kind` has a renderer.",
     ),
     function(
         "entries",
         "osier.entries(kind) → list",
-        "The data of every entry of this kind on the current branch, oldest first.",
+        "Returns the data of every entry of this kind on the current branch, oldest first.",
     ),
     function(
         "exec",
         "osier.exec(program, arguments?, {cwd=, stdin=, timeout_ms=}?) → {code=, stdout=, stderr=}",
-        "Runs a program without a shell. It is killed when the plug-in is reloaded, the call is interrupted or the time \
+        "Runs a program without a shell. It is killed when the plugin is reloaded, the call is interrupted or the time \
          (30 s) is up.",
     ),
     function(
         "model.get",
         "osier.model.get() → text",
-        "The model of the next request as `PROVIDER/ID`.",
+        "Returns the model of the next request as `PROVIDER/ID`.",
     ),
     function(
         "model.set",
         "osier.model.set(reference)",
-        "Chooses the model of the next request, by any part of its name.",
+        "Sets the model of the next request, by any part of its name.",
     ),
     function(
         "session",
         "osier.session() → {id=, path=, name=, cwd=}",
-        "The session that is open.",
+        "Returns the open session.",
     ),
     function(
         "sleep",
         "osier.sleep(milliseconds)",
-        "Waits; everything else goes on.",
+        "Waits without blocking anything else.",
     ),
     function(
         "json.encode",
         "osier.json.encode(value) → text",
-        "JSON of a value.",
+        "Converts a value to JSON.",
     ),
     function(
         "json.decode",
         "osier.json.decode(text) → value",
-        "The value of a JSON text.",
+        "Parses JSON.",
     ),
     function("cwd", "osier.cwd", "The working directory."),
-    function("plugin", "osier.plugin", "The name of the plug-in."),
+    function("plugin", "osier.plugin", "The name of the plugin."),
     function("version", "osier.version", "The version of osier."),
 ];
 
@@ -180,11 +180,11 @@ const fn event(
     }
 }
 
-/// Events that are waited for: a plug-in may change or refuse what is about to happen.
+/// Events that osier waits for: a plugin can change or block what is about to happen.
 pub const ASKED: &[PluginEvent] = &[
     event(
         "input",
-        "a message of the user is about to enter",
+        "a user message is about to enter the conversation",
         "text, attachments",
         "`{text=}` or `{block=reason}`",
     ),
@@ -214,9 +214,9 @@ pub const ASKED: &[PluginEvent] = &[
     ),
     event(
         "before_compact",
-        "a summary is about to take the place of earlier messages",
+        "a summary is about to replace earlier messages",
         "reason, instructions, tokens_before, messages, stays",
-        "`{summary=}` in place of the model's, `{instructions=}` for the model, or `{block=reason}`",
+        "`{summary=}` instead of the model's, `{instructions=}` for the model, or `{block=reason}`",
     ),
     event(
         "after_turn",
@@ -226,33 +226,28 @@ pub const ASKED: &[PluginEvent] = &[
     ),
     event(
         "before_settle",
-        "the agent would stop",
+        "the agent is about to stop",
         "",
-        "`{message=text}` makes it go on",
+        "`{message=text}` continues the run",
     ),
-    event("settled", "a run is over", "outcome", ""),
+    event("settled", "a run has ended", "outcome", ""),
 ];
 
-/// Events that are told after the fact.
+/// Events that are reported after they happened.
 pub const TOLD: &[PluginEvent] = &[
     event(
         "session_opened",
-        "a session is open",
+        "a session was opened",
         "session, messages, atStart",
         "",
     ),
-    event(
-        "session_renamed",
-        "the session has another name",
-        "name",
-        "",
-    ),
+    event("session_renamed", "the session was renamed", "name", ""),
     event("agent_start", "a run begins", "", ""),
     event("turn_start", "a model call begins", "turn", ""),
     event("message_start", "a message appears", "id, message", ""),
     event(
         "message_update",
-        "a piece of an answer has come",
+        "a part of an answer arrived",
         "id, delta",
         "",
     ),
@@ -264,13 +259,13 @@ pub const TOLD: &[PluginEvent] = &[
     ),
     event(
         "compaction_end",
-        "a compaction has ended, however it did",
+        "a compaction ended, with any outcome",
         "reason, outcome",
         "",
     ),
     event(
         "message_retracted",
-        "a partial answer is tried again",
+        "a partial answer is discarded for a retry",
         "id",
         "",
     ),
@@ -282,44 +277,44 @@ pub const TOLD: &[PluginEvent] = &[
     ),
     event(
         "tool_execution_update",
-        "a tool has said something",
+        "a tool reported progress",
         "callId, update",
         "",
     ),
     event(
         "tool_execution_end",
-        "a tool has ended",
+        "a tool ended",
         "callId, toolName, result",
         "",
     ),
     event(
         "turn_end",
-        "a model call and its tools are done",
+        "a model call and its tools ended",
         "turn, status",
         "",
     ),
-    event("agent_end", "the loop has stopped", "outcome", ""),
+    event("agent_end", "the agent loop ended", "outcome", ""),
     event(
         "agent_settled",
-        "nothing runs and nothing waits",
+        "nothing runs and no message waits",
         "outcome",
         "",
     ),
     event(
         "queue_update",
-        "the queues have changed",
+        "the message queues changed",
         "steering, followUp",
         "",
     ),
     event(
         "retry_scheduled",
-        "a call is tried again",
+        "a model call is retried",
         "attempt, maxAttempts, delayMs, status",
         "",
     ),
     event(
         "provider_switched",
-        "another model takes over",
+        "osier switches to a fallback model",
         "from, to, status",
         "",
     ),
@@ -341,40 +336,35 @@ pub const TOLD: &[PluginEvent] = &[
         "id, command, excludeFromContext",
         "",
     ),
-    event(
-        "shell_end",
-        "a command of the user has ended",
-        "id, run",
-        "",
-    ),
-    event("accounting", "a call was paid for", "entry", ""),
+    event("shell_end", "a command of the user ended", "id, run", ""),
+    event("accounting", "the cost of a call was recorded", "entry", ""),
     event(
         "question_asked",
-        "something waits for the person",
+        "a question waits for the user",
         "question",
         "",
     ),
     event(
         "question_closed",
-        "a question was answered or taken back",
+        "a question was answered or withdrawn",
         "id",
         "",
     ),
 ];
 
-/// The event called `name`.
+/// The event `name`.
 pub fn find_event(name: &str) -> Option<&'static PluginEvent> {
     ASKED.iter().chain(TOLD).find(|event| event.name == name)
 }
 
-/// Styles a line can have, as they are written.
+/// The names of line styles.
 pub const STYLES: &[&str] = &[
     "text", "muted", "accent", "title", "success", "warning", "error", "added", "removed", "code",
 ];
 
-/// The tables of the documentation.
+/// The tables for the documentation.
 pub fn reference() -> String {
-    let mut page = String::from("| function | what it does |\n|---|---|\n");
+    let mut page = String::from("| function | description |\n|---|---|\n");
     for function in FUNCTIONS {
         let note = if function.at_load {
             " Only while the file loads."
@@ -384,7 +374,7 @@ pub fn reference() -> String {
         let signature = function.signature.replace('|', "\\|");
         let _ = writeln!(page, "| `{signature}` | {}{note} |", function.description);
     }
-    page.push_str("\nAsked before it happens; what is returned counts, and a function that fails refuses a `tool_call`:\n\n");
+    page.push_str("\nBefore something happens. The result is used; a function that fails denies a `tool_call`:\n\n");
     page.push_str("| event | when | fields | may return |\n|---|---|---|---|\n");
     for event in ASKED {
         let PluginEvent {
@@ -395,7 +385,7 @@ pub fn reference() -> String {
         } = event;
         let _ = writeln!(page, "| `{name}` | {when} | {fields} | {returns} |");
     }
-    page.push_str("\nTold afterwards:\n\n| event | when | fields |\n|---|---|---|\n");
+    page.push_str("\nAfter something happened:\n\n| event | when | fields |\n|---|---|---|\n");
     for event in TOLD {
         let _ = writeln!(
             page,

@@ -1,4 +1,4 @@
-//! The table `osier` of a plug-in: what registers, what speaks to the person, what shows.
+//! The table `osier` of a plugin: registration, user interface and messages.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,7 @@ use osier_base::problem::nearest;
 use osier_context::AddedCommand;
 use osier_llm::ToolSpec;
 
-/// The functions a plug-in gave, by what they are for. They belong to its thread.
+/// The functions that a plugin registered. They belong to its thread.
 #[derive(Debug, Default)]
 pub(super) struct Handlers {
     pub events: HashMap<&'static str, Vec<Function>>,
@@ -26,7 +26,7 @@ pub(super) struct Handlers {
     pub renderers: HashMap<String, Function>,
 }
 
-/// Handlers behind a lock that is held for moments.
+/// Handlers behind a lock that is held only briefly.
 #[derive(Debug, Default)]
 pub(super) struct Registry(Mutex<Handlers>);
 
@@ -40,7 +40,7 @@ pub(super) fn fail<T>(message: impl Into<String>) -> Result<T> {
     Err(Error::RuntimeError(message.into()))
 }
 
-/// Puts everything of the table in [`FUNCTIONS`] into the state.
+/// Adds everything in [`FUNCTIONS`] to the Lua state.
 pub(super) fn install(lua: &Lua, cx: &Arc<PluginCx>) -> Result<()> {
     let osier = lua.create_table()?;
     for part in ["ui", "model", "json"] {
@@ -156,11 +156,13 @@ fn severity_of(name: Option<&str>) -> Result<Severity> {
         None | Some("info") => Ok(Severity::Info),
         Some("warning") => Ok(Severity::Warning),
         Some("error") => Ok(Severity::Error),
-        Some(other) => fail(format!("`{other}` is not info, warning or error")),
+        Some(other) => fail(format!(
+            "unknown severity `{other}`; expected info, warning or error"
+        )),
     }
 }
 
-/// Wraps a function that registers: afterwards it says so.
+/// Wraps a registration function so that it fails after loading.
 fn only_at_load(
     lua: &Lua,
     cx: &Arc<PluginCx>,
@@ -170,7 +172,9 @@ fn only_at_load(
     let cx = Arc::clone(cx);
     lua.create_function(move |_, values: mlua::MultiValue| {
         if !cx.is_loading() {
-            return fail(format!("`osier.{name}` is only for while the file loads"));
+            return fail(format!(
+                "`osier.{name}` is only available while the file loads"
+            ));
         }
         inner.call::<mlua::MultiValue>(values)
     })
@@ -187,7 +191,7 @@ fn on(cx: &PluginCx, name: &str, function: Function) -> Result<()> {
         let events = super::api::ASKED.iter().chain(super::api::TOLD);
         let known = nearest(name, events.map(|event| event.name));
         let hint = known.map_or_else(String::new, |known| format!(": did you mean `{known}`?"));
-        return fail(format!("there is no event `{name}`{hint}"));
+        return fail(format!("unknown event `{name}`{hint}"));
     };
     let mut registration = cx.registration();
     if !registration.events.contains(&event.name) {
@@ -203,11 +207,11 @@ fn on(cx: &PluginCx, name: &str, function: Function) -> Result<()> {
     Ok(())
 }
 
-/// A field that has to be a text and not empty.
+/// A field that must be a string that is not empty.
 fn text_of(given: &Table, field: &str, what: &str) -> Result<String> {
     match given.get::<Option<String>>(field) {
         Ok(Some(text)) if !text.trim().is_empty() => Ok(text),
-        _ => fail(format!("{what} needs `{field}`, a text")),
+        _ => fail(format!("{what} needs `{field}`, a string")),
     }
 }
 
@@ -221,13 +225,11 @@ fn tool(lua: &Lua, cx: &PluginCx, given: &Table) -> Result<()> {
     let name = text_of(given, "name", "a tool")?;
     let is_name = |char: char| char.is_ascii_alphanumeric() || char == '_' || char == '-';
     if name.len() > 64 || !name.chars().all(is_name) {
-        return fail(format!(
-            "`{name}` is no name of a tool: use a-z, 0-9, _ and -"
-        ));
+        return fail(format!("invalid tool name `{name}`: use a-z, 0-9, _ and -"));
     }
-    // What permissions think of a tool goes by its name.
+    // Permissions depend on the name of a tool.
     if osier_tools::find(&name).is_some() || name == osier_tools::SUBAGENT {
-        return fail(format!("`{name}` is a tool of osier: choose another name"));
+        return fail(format!("`{name}` is a built-in tool: choose another name"));
     }
     let parameters = match given.get::<Value>("parameters")? {
         Value::Nil => serde_json::json!({"type": "object", "properties": {}}),
@@ -249,7 +251,7 @@ fn tool(lua: &Lua, cx: &PluginCx, given: &Table) -> Result<()> {
     Ok(())
 }
 
-/// An empty table of Lua may be a list or an object: in a schema `required` is the list.
+/// An empty Lua table can be a list or an object; in a schema, `required` is a list.
 fn without_empty_maps(mut schema: serde_json::Value) -> serde_json::Value {
     if let Some(fields) = schema.as_object_mut() {
         for name in ["required", "enum"] {
@@ -269,7 +271,7 @@ fn command(cx: &PluginCx, given: &Table) -> Result<()> {
     let name = text_of(given, "name", "a command")?;
     if name.contains(char::is_whitespace) || name.contains('/') {
         return fail(format!(
-            "`{name}` is no name of a command: no spaces, no slashes"
+            "invalid command name `{name}`: use no spaces and no slashes"
         ));
     }
     let command = AddedCommand {
@@ -321,7 +323,7 @@ async fn send_message(
     Ok(())
 }
 
-/// What the renderer of `kind` makes of `data`, when there is one.
+/// The lines that the renderer of `kind` returns for `data`, if there is one.
 async fn render(
     lua: &Lua,
     cx: &PluginCx,

@@ -1,4 +1,4 @@
-//! Values between Lua and JSON. `null` is `nil`; a table with only list places is a list.
+//! Converts values between Lua and JSON. `null` is `nil`; a table with only list indices is a list.
 
 use mlua::{DeserializeOptions, Lua, LuaSerdeExt as _, Result, SerializeOptions, Value};
 
@@ -9,7 +9,7 @@ pub(super) fn to_lua(lua: &Lua, value: &serde_json::Value) -> Result<Value> {
     lua.to_value_with(value, options)
 }
 
-/// Functions and the like are left out; a table that holds itself is an error.
+/// Functions and similar values are dropped; a recursive table is an error.
 pub(super) fn from_lua(lua: &Lua, value: Value) -> Result<serde_json::Value> {
     if value.is_nil() {
         return Ok(serde_json::Value::Null);

@@ -1,4 +1,4 @@
-//! The files of plug-ins: `NAME.lua`, or a folder with an `init.lua` whose other files it can `require`.
+//! Finds plugins: `NAME.lua`, or a directory with `init.lua` whose other files it can `require`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,27 +7,27 @@ use mlua::{Lua, Value};
 
 use osier_base::problem::Problem;
 
-/// Bytes of a file that are read.
+/// Maximum size of a file.
 const FILE_LIMIT: u64 = 1024 * 1024;
 
-/// The files of one plug-in.
+/// The files of a plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
     pub name: String,
     /// The file that runs.
     pub path: PathBuf,
     pub code: String,
-    /// Other files of its folder: name and text.
+    /// Names and texts of the other files in its directory.
     pub modules: Vec<(String, String)>,
 }
 
 impl Source {
-    /// What Lua calls the file.
+    /// The chunk name in Lua.
     pub(super) fn chunk(&self) -> String {
         file_name(&self.path)
     }
 
-    /// `require "name"` gives what `name.lua` of the folder returns, once.
+    /// Makes `require "name"` return what `name.lua` in the directory returns.
     pub(super) fn install_modules(&self, lua: &Lua) -> mlua::Result<()> {
         let modules = self.modules.clone();
         let loaded = lua.create_table()?;
@@ -41,7 +41,7 @@ impl Source {
                 let file = format!("{name}.lua");
                 let Some((_, code)) = modules.iter().find(|(known, _)| *known == file) else {
                     return Err(mlua::Error::RuntimeError(format!(
-                        "there is no `{file}` beside it"
+                        "`{file}` does not exist in the same directory"
                     )));
                 };
                 let chunk = lua.load(code.as_str()).set_name(format!("@{file}"));
@@ -59,7 +59,7 @@ impl Source {
     }
 }
 
-/// Every plug-in of the folders, the first of a name; missing folders have none.
+/// All plugins in the folders; the first of a name is used. A missing folder has none.
 pub fn discover(folders: &[PathBuf]) -> (Vec<Source>, Vec<Problem>) {
     let mut sources: Vec<Source> = Vec::new();
     let mut problems = Vec::new();
@@ -133,7 +133,7 @@ fn file_name(path: &Path) -> String {
 }
 
 fn read(path: &Path) -> Result<String, Problem> {
-    let problem = |message: String| Problem::of_file(path, message, "it is left out");
+    let problem = |message: String| Problem::of_file(path, message, "it is ignored");
     match fs::metadata(path) {
         Ok(metadata) if metadata.len() > FILE_LIMIT => {
             Err(problem(format!("is larger than {FILE_LIMIT} bytes")))

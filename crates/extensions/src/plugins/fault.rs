@@ -1,4 +1,4 @@
-//! An error of Lua as a line with its place.
+//! Converts a Lua error to a problem with its position.
 
 use std::path::Path;
 
@@ -7,11 +7,11 @@ use mlua::Error;
 use osier_base::problem::Problem;
 use osier_base::text;
 
-/// Bytes of a message that are shown.
+/// Maximum bytes of a message.
 const MESSAGE_LIMIT: usize = 500;
 
-/// The problem that `error` is. `chunk` is what Lua calls the file at `path`; other chunks of the
-/// plug-in stand beside it.
+/// The problem for `error`. `chunk` is the Lua name of the file at `path`; other chunks of the plugin are in
+/// the same directory.
 pub(super) fn problem(path: &Path, chunk: &str, error: &Error) -> Problem {
     let (mut message, traceback) = flatten(error);
     let mut place = place(&message, chunk);
@@ -37,7 +37,7 @@ pub(super) fn problem(path: &Path, chunk: &str, error: &Error) -> Problem {
     }
 }
 
-/// Whether the plug-in ran out of memory.
+/// Whether the plugin ran out of memory.
 pub(super) fn is_memory(error: &Error) -> bool {
     match error {
         Error::MemoryError(_) => true,
@@ -63,7 +63,7 @@ fn flatten(error: &Error) -> (String, String) {
     }
 }
 
-/// File, line and length of a place at the start of `text`; the file is `None` for the chunk itself.
+/// File, line and length of a position at the start of `text`; the file is `None` for the chunk itself.
 fn place(text: &str, chunk: &str) -> Option<(Option<String>, usize, usize)> {
     let (file, rest) = text.split_once(':')?;
     let (line, _) = rest.split_once(':')?;
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn every_error_has_its_line() {
+    fn every_error_has_its_line_number() {
         assert_eq!(
             shown("local x = 1\nlocal = 2"),
             "/p/todo.lua:2: <name> expected near '='"

@@ -1,5 +1,5 @@
-//! Plug-ins in the loop: each event that may be changed or refused goes to every plug-in that listens,
-//! in their order, with what those before it made of it.
+//! Plugins in the agent loop: an event that can be changed or blocked goes to every plugin with a handler, in
+//! order; each receives the changes of the earlier ones.
 
 use std::sync::Arc;
 
@@ -15,14 +15,14 @@ use osier_agent::{
 use osier_base::clock;
 use osier_llm::{ContentBlock, Context, Message, ToolCall};
 
-/// The interceptor of a host's plug-ins.
+/// The interceptor of a session's plugins.
 #[derive(Debug)]
 pub struct PluginInterceptor(pub(super) Arc<Plugins>);
 
 impl PluginInterceptor {
-    /// Asks; a refusal becomes the end of the run.
+    /// Asks the plugins; a block ends the run.
     async fn ask_or_stop(&self, event: &'static str, payload: Value) -> Result<Value, StopRun> {
-        // A plug-in that failed has been reported; the run goes on without it.
+        // A plugin failure was already reported; the run continues without the plugin.
         let changed = self.0.ask(event, payload).await.unwrap_or_default();
         match changed.get("block") {
             Some(reason) => Err(StopRun {
@@ -83,7 +83,7 @@ impl Interceptor for PluginInterceptor {
                 match serde_json::from_value::<Vec<Message>>(messages.clone()) {
                     Ok(messages) => context.messages = messages,
                     Err(error) => self.0.complain(&format!(
-                        "the messages of `before_request` are none: {error}"
+                        "`before_request` returned invalid messages: {error}"
                     )),
                 }
             }
@@ -107,7 +107,7 @@ impl Interceptor for PluginInterceptor {
                 () = cancel.cancelled() => Err("interrupted".to_owned()),
             };
             match answer {
-                // Whoever judges calls and fails lets none pass.
+                // A plugin that checks calls and fails denies them.
                 Err(reason) => ToolDecision::Deny { reason },
                 Ok(changed) => match (changed.get("block"), changed.get("arguments")) {
                     (Some(reason), _) => ToolDecision::Deny {

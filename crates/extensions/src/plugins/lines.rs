@@ -1,5 +1,5 @@
-//! Styled lines: what a plug-in shows, without knowing colours. They are stored with what they show, so
-//! that a session looks the same without the plug-in.
+//! Styled lines of plugins, without colours. They are stored in the session, so that it can be shown without
+//! the plugin.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -7,18 +7,18 @@ use serde_json::Value;
 use super::api::STYLES;
 use osier_base::text;
 
-/// Lines of one message or widget that are kept.
+/// Maximum number of lines of a message or widget.
 const LINE_LIMIT: usize = 500;
-/// Bytes of one line that are kept.
+/// Maximum bytes of a line.
 const WIDTH_LIMIT: usize = 4 * 1024;
 
-/// A part of a line.
+/// A styled part of a line.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct StyledSpan {
     pub text: String,
-    /// A name of [`STYLES`]; `text` when empty.
+    /// A name in [`STYLES`]; `text` when empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub style: String,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -27,11 +27,11 @@ pub struct StyledSpan {
 
 pub type StyledLine = Vec<StyledSpan>;
 
-/// Reads lines: a text, or a list of lines, each a text, a span `{text=, style=, bold=}` or a list of
-/// those. Control characters are taken out: what a plug-in shows may come from anywhere.
+/// Reads lines: a string, or a list of lines, each a string, a span `{text=, style=, bold=}` or a list of
+/// those. Control characters are removed, because the text is untrusted.
 ///
 /// # Errors
-/// What is wrong, in a few words.
+/// A message about the invalid part.
 pub fn read(value: &Value) -> Result<Vec<StyledLine>, String> {
     let mut lines = Vec::new();
     match value {
@@ -68,10 +68,10 @@ fn span(value: &Value) -> Result<StyledSpan, String> {
         return Ok(plain(text));
     }
     let mut span: StyledSpan = serde_json::from_value(value.clone())
-        .map_err(|_| "a line is a text, or a list of `{text=, style=}`".to_owned())?;
+        .map_err(|_| "a line must be a string, or a list of `{text=, style=}`".to_owned())?;
     if !span.style.is_empty() && !STYLES.contains(&span.style.as_str()) {
         return Err(format!(
-            "`{}` is no style: they are {}",
+            "unknown style `{}`; expected one of {}",
             span.style,
             STYLES.join(", ")
         ));
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_way_to_write_lines_is_read_and_made_harmless() {
+    fn every_line_format_is_read_and_sanitized() {
         let value = json!(["one\ntwo", {"text": "red\u{1b}[31m", "style": "error", "bold": true}, ["a", {"text": "b"}]]);
         let lines = read(&value).unwrap();
         let texts: Vec<Vec<&str>> = lines
@@ -110,7 +110,7 @@ mod tests {
         assert!(
             read(&json!([{"text": "x", "style": "pink"}]))
                 .unwrap_err()
-                .contains("`pink` is no style")
+                .contains("unknown style `pink`")
         );
         assert!(read(&json!([3])).is_err());
     }

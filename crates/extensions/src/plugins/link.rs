@@ -1,5 +1,5 @@
-//! What passes between a plug-in's thread and the host. A plug-in asks; the host's task, which owns the
-//! session, the models and the screen, answers.
+//! The channel between a plugin's thread and the session. The plugin sends requests; the session actor, which
+//! owns the session, the models and the screen, answers.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use osier_context::AddedCommand;
 use osier_llm::ToolSpec;
 use osier_sandbox::Confinement;
 
-/// What a plug-in wants of the host.
+/// A request of a plugin.
 #[derive(Debug)]
 pub enum Request {
     Notify {
@@ -46,7 +46,7 @@ pub enum Request {
     Session {
         reply: oneshot::Sender<Value>,
     },
-    /// Whether a program may run, and what it has to be confined by.
+    /// Whether a program can run, and in which sandbox.
     MayRun {
         plugin: String,
         command: String,
@@ -54,14 +54,14 @@ pub enum Request {
     },
 }
 
-/// Whether a program may run: what has to confine it, if anything, or why it may not.
+/// The sandbox for a program, if any, or why the program cannot run.
 pub type MayRun = Result<Option<Arc<Confinement>>, String>;
 
-/// A message or entry of a plug-in.
+/// A message or entry of a plugin.
 #[derive(Debug, Default)]
 pub struct PluginMessage {
     pub kind: String,
-    /// What the model reads; an entry has none.
+    /// The text for the model; an entry has none.
     pub text: String,
     pub data: Value,
     pub lines: Vec<StyledLine>,
@@ -69,19 +69,19 @@ pub struct PluginMessage {
     pub trigger_turn: bool,
 }
 
-/// The way to the host. Cheap to clone.
+/// The channel to the session. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Link(pub(super) mpsc::UnboundedSender<Request>);
 
 impl Link {
-    /// A link, and the end where requests arrive.
+    /// Creates a link and the receiver of its requests.
     pub fn new() -> (Self, mpsc::UnboundedReceiver<Request>) {
         let (sender, receiver) = mpsc::unbounded_channel();
         (Self(sender), receiver)
     }
 
     pub(super) fn send(&self, request: Request) {
-        // A host that has ended shows nothing more.
+        // The session may have ended.
         let _ = self.0.send(request);
     }
 
@@ -90,10 +90,10 @@ impl Link {
     }
 }
 
-/// What a plug-in is called for.
+/// A call of a plugin's functions.
 #[derive(Debug)]
 pub(super) enum Call {
-    /// Asks every function of the event; answered by the fields they changed.
+    /// Calls all handlers of the event; answered with the fields that they changed.
     Ask {
         event: &'static str,
         payload: Value,
@@ -118,18 +118,18 @@ pub(super) enum Call {
     },
 }
 
-/// A key of a plug-in.
+/// A key binding of a plugin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PluginKey {
-    /// As a keymap has it: `alt+j t`.
+    /// As in a keymap: `alt+j t`.
     pub keys: String,
     pub description: String,
     pub plugin: String,
 }
 
-/// What a plug-in brings.
+/// Everything that a plugin registers.
 #[derive(Debug, Clone, Default)]
 pub struct Registration {
     pub tools: Vec<ToolSpec>,

@@ -1,9 +1,9 @@
-//! Plug-ins in Lua. Each is a file with a thread and a state of its own (`thread`, `sandbox`); what it
-//! can use is the table in [`api`]. It speaks to the host over a [`Link`], is asked by the loop through
-//! [`PluginInterceptor`], and its tools are a source of the agent's.
+//! Plugins in Lua. Each has its own thread and Lua state (`thread`, `sandbox`). Its API is the table in
+//! [`api`]. It sends requests to the session over a [`Link`], the agent loop calls it through
+//! [`PluginInterceptor`], and its tools are a tool source of the agent.
 //!
-//! A plug-in is never trusted to end: it may run so many instructions, hold so much memory, keep an event
-//! so long. Whatever it does wrong is one line with its place, and everything else goes on.
+//! Plugins are limited in instructions, memory and the time that they can delay an event. Every error is one
+//! line with its position, and does not affect anything else.
 
 pub mod api;
 mod bindings;
@@ -34,18 +34,18 @@ use osier_context::AddedCommand;
 use osier_protocol::questions::Questions;
 use tool::PluginTool;
 
-/// The plug-ins of a host. The list changes when they are loaded again; whoever holds this sees it.
+/// The plugins of a session. Reloading updates the list for all holders.
 #[derive(Debug)]
 pub struct Plugins {
     link: Link,
     questions: Questions,
     cwd: PathBuf,
     running: RwLock<Vec<Running>>,
-    /// Fires when the user interrupts: whoever waits for a plug-in waits no more.
+    /// Cancelled when the user interrupts, which ends all waits for plugins.
     interrupt: Mutex<CancellationToken>,
 }
 
-/// One that is loaded. Dropping it ends its thread and what it waits for.
+/// A loaded plugin. Dropping it ends its thread and all its waits.
 #[derive(Debug)]
 struct Running {
     source: Source,
@@ -61,12 +61,12 @@ impl Drop for Running {
     }
 }
 
-/// What came of loading.
+/// The result of loading.
 #[derive(Debug, Default)]
 pub struct Loaded {
-    /// Plug-ins that were started, or started again.
+    /// Plugins that were started or restarted.
     pub started: Vec<String>,
-    /// Plug-ins that are gone.
+    /// Plugins that were removed.
     pub ended: Vec<String>,
 }
 
@@ -81,7 +81,7 @@ impl Plugins {
         })
     }
 
-    /// The interceptor that asks them.
+    /// The interceptor for the agent loop.
     pub fn interceptor(self: &Arc<Self>) -> PluginInterceptor {
         PluginInterceptor(Arc::clone(self))
     }
@@ -90,7 +90,7 @@ impl Plugins {
         self.running.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Brings the list to what stands in `folders`: files that did not change go on running.
+    /// Loads the plugins in `folders`; unchanged plugins keep running.
     pub async fn load(&self, folders: Vec<PathBuf>) -> Loaded {
         let found = tokio::task::spawn_blocking(move || discover::discover(&folders));
         let (sources, problems) = found.await.unwrap_or_default();
@@ -117,7 +117,7 @@ impl Plugins {
         loaded
     }
 
-    /// Gives up whatever is waited for.
+    /// Cancels all waits for plugins.
     pub fn interrupt(&self) {
         let mut interrupt = self
             .interrupt
@@ -134,7 +134,7 @@ impl Plugins {
         interrupt.clone()
     }
 
-    /// Ends all of them.
+    /// Ends all plugins.
     pub fn close(&self) {
         let mut running = self.running.write().unwrap_or_else(PoisonError::into_inner);
         running.clear();
@@ -154,12 +154,12 @@ impl Plugins {
             closed: closed.clone(),
         });
         if let Err(error) = started {
-            let message = format!("has no thread: {error}");
+            let message = format!("cannot start its thread: {error}");
             self.link
                 .report(Problem::of_file(&source.path, message, ""));
             return None;
         }
-        // A file that blocks its thread is stopped by its instructions; the sender is dropped at the end.
+        // The instruction limit stops a file that blocks its thread; the sender is dropped at the end.
         match loaded.await {
             Ok(Ok(registration)) => {
                 let tools = registration.tools.iter().map(|spec| {
@@ -186,16 +186,16 @@ impl Plugins {
         }
     }
 
-    /// Whether any function waits for the event.
+    /// Whether a plugin has a handler for the event.
     pub fn listens(&self, event: &str) -> bool {
         let running = self.running();
         running.iter().any(|plugin| plugin.listens(event))
     }
 
-    /// Asks every plug-in that listens; answers with the fields that changed.
+    /// Calls every plugin with a handler; returns the changed fields.
     ///
     /// # Errors
-    /// What is to be told the model when a plug-in failed.
+    /// A message for the model when a plugin failed.
     async fn ask(&self, event: &'static str, mut payload: Value) -> Result<Value, String> {
         let listening: Vec<_> = {
             let running = self.running();
@@ -213,7 +213,7 @@ impl Plugins {
                 payload: payload.clone(),
                 reply,
             };
-            // A plug-in that has just been reloaded is asked no more.
+            // A plugin that was just reloaded is not called.
             if calls.send(call).is_err() {
                 continue;
             }
@@ -221,7 +221,7 @@ impl Plugins {
                 answer = answer => answer,
                 () = interrupt.cancelled() => return Err("interrupted".to_owned()),
             };
-            let ended = |_| Err(format!("the plug-in `{name}` has ended"));
+            let ended = |_| Err(format!("the plugin `{name}` has ended"));
             let changed = answer.unwrap_or_else(ended)?;
             if let Value::Object(fields) = changed {
                 for (field, value) in fields {
@@ -236,16 +236,16 @@ impl Plugins {
         Ok(Value::Object(all))
     }
 
-    /// Tells every plug-in that listens. Never waits.
+    /// Notifies every plugin with a handler. Never waits.
     pub fn tell(&self, event: &'static str, payload: &Value) {
         for plugin in self.running().iter().filter(|plugin| plugin.listens(event)) {
             let payload = payload.clone();
-            // It may just have ended.
+            // It may have just ended.
             let _ = plugin.calls.send(Call::Tell { event, payload });
         }
     }
 
-    /// Whether anything that is told afterwards is listened to.
+    /// Whether a plugin has a handler for an event after the fact.
     pub fn is_curious(&self) -> bool {
         let told = |event: &str| api::TOLD.iter().any(|known| known.name == event);
         let running = self.running();
@@ -255,7 +255,7 @@ impl Plugins {
         events.any(|event| told(event))
     }
 
-    /// Runs a slash command; false when none has this name.
+    /// Runs a slash command; false for an unknown name.
     pub fn run_command(&self, name: &str, argument: &str) -> bool {
         let running = self.running();
         let has = |plugin: &&Running| {
@@ -269,7 +269,7 @@ impl Plugins {
         plugin.calls.send(Call::Command { name, argument }).is_ok()
     }
 
-    /// Runs what a key of the plug-in is bound to; false when it has none.
+    /// Runs the function of a plugin's key; false for an unknown key.
     pub fn press(&self, plugin: &str, keys: &str) -> bool {
         let running = self.running();
         let Some(plugin) = running.iter().find(|known| known.source.name == plugin) else {

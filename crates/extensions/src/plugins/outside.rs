@@ -1,4 +1,4 @@
-//! Functions of a plug-in that wait for something outside of it: the person, the host, a program, time.
+//! The asynchronous functions of a plugin: they wait for the user, the session, a program or a timer.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::thread::PluginCx;
 use osier_base::process::{Invocation, run_captured};
 use osier_protocol::questions::{Answer, Choice, Question, QuestionKind, Subject};
 
-/// How long a program may take when the plug-in does not say.
+/// Default timeout of a program.
 const EXEC_TIME: u64 = 30_000;
 
 /// The function `osier.NAME`.
@@ -94,11 +94,11 @@ pub(super) fn make(lua: &Lua, cx: &Arc<PluginCx>, name: &str) -> Result<Function
             tokio::time::sleep(Duration::from_millis(milliseconds)).await;
             Ok(())
         }),
-        name => fail(format!("`osier.{name}` is in the table and nowhere else")),
+        name => fail(format!("`osier.{name}` is documented but not implemented")),
     }
 }
 
-/// Asks the host and waits.
+/// Sends a request to the session and waits for the answer.
 async fn request<T>(cx: &PluginCx, make: impl FnOnce(oneshot::Sender<T>) -> Request) -> Result<T> {
     let (reply, answer) = oneshot::channel();
     cx.link.send(make(reply));
@@ -108,13 +108,13 @@ async fn request<T>(cx: &PluginCx, make: impl FnOnce(oneshot::Sender<T>) -> Requ
 async fn ask(cx: &PluginCx, title: String, text: Option<String>, kind: QuestionKind) -> Answer {
     let question = Question {
         id: String::new(),
-        origin: format!("the plug-in `{}`", cx.name),
+        origin: format!("the plugin `{}`", cx.name),
         title,
         subject: text.map(|text| Subject::Text { text }),
         kind,
     };
     let _outside = cx.outside();
-    // Whoever interrupts drops this future, which takes the question back.
+    // An interrupt drops this future, which withdraws the question.
     cx.questions.ask(question, &CancellationToken::new()).await
 }
 
@@ -127,7 +127,7 @@ fn text_answer(answer: Answer) -> Option<String> {
 
 fn choices_of(given: serde_json::Value) -> Result<Vec<Choice>> {
     let serde_json::Value::Array(items) = given else {
-        return fail("the choices are a list");
+        return fail("the choices must be a list");
     };
     let choices = items.into_iter().map(|item| {
         if let serde_json::Value::String(text) = item {
@@ -139,7 +139,7 @@ fn choices_of(given: serde_json::Value) -> Result<Vec<Choice>> {
         }
         let text = |name: &str| item.get(name).and_then(serde_json::Value::as_str);
         let Some(value) = text("value").or_else(|| text("label")) else {
-            return fail("a choice is a text or `{value=, label=}`");
+            return fail("a choice must be a string or `{value=, label=}`");
         };
         Ok(Choice {
             value: value.to_owned(),
@@ -222,7 +222,7 @@ async fn exec(
     Ok(result)
 }
 
-/// A word as a person would type it.
+/// A word, quoted as for a shell.
 fn quoted(word: &str) -> String {
     let is_plain = |char: char| char.is_alphanumeric() || "-_./=:,@%+".contains(char);
     if !word.is_empty() && word.chars().all(is_plain) {

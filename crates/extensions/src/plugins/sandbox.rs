@@ -1,5 +1,5 @@
-//! The Lua state of one plug-in: no files, no processes, no loading of code, so much memory, so many
-//! instructions between two pauses.
+//! The Lua state of a plugin: no files, no processes, no code loading, and limits for memory and for the
+//! instructions between two waits.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -9,14 +9,14 @@ use std::task::{Context, Poll};
 
 use mlua::{Debug, HookTriggers, Lua, LuaOptions, StdLib, Value, VmState};
 
-/// Bytes a plug-in may hold.
+/// Maximum memory of a plugin.
 pub(super) const MEMORY_LIMIT: usize = 64 * 1024 * 1024;
-/// Instructions between two pauses: about half a second.
+/// Maximum instructions between two waits: about half a second.
 pub(super) const INSTRUCTION_LIMIT: u64 = 50_000_000;
-/// How often the instructions are counted.
+/// Interval of the instruction count.
 const STEP: u32 = 10_000;
 
-/// Taken away: they read files, load code, or reach around the limits.
+/// Removed functions: they read files, load code or bypass the limits.
 const REMOVED: &[&str] = &[
     "dofile",
     "loadfile",
@@ -25,11 +25,11 @@ const REMOVED: &[&str] = &[
     "collectgarbage",
     "warn",
 ];
-/// What is left of the library of that name.
+/// The remaining functions of `os`.
 const CLOCK: &[&str] = &["time", "date", "clock", "difftime"];
 
-/// Catching an error must not keep a stopped plug-in alive. A handler of `xpcall` runs once the error was
-/// caught: where it happened, inside of the hook, nothing would count what the handler runs.
+/// Catching an error must not keep a stopped plugin alive. A handler of `xpcall` runs at the point of the
+/// error, inside the hook, where its instructions would not be counted.
 const PRELUDE: &str = r"
 local check = ...
 local pcall_, resume_ = pcall, coroutine.resume
@@ -44,7 +44,7 @@ function xpcall(f, handler, ...) return handled(handler, pcall_(f, ...)) end
 function coroutine.resume(...) return pass(resume_(...)) end
 ";
 
-/// Counts what a plug-in runs. Shared by its state and whoever polls it.
+/// Counts the instructions of a plugin. Shared by its state and its callers.
 #[derive(Debug, Default)]
 pub(super) struct Meter {
     used: AtomicU64,
@@ -52,7 +52,7 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    /// Whether the plug-in ran out of instructions or memory: it is not called again.
+    /// Whether the plugin exceeded a limit: it is not called again.
     pub(super) fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)
     }
@@ -80,7 +80,7 @@ impl Meter {
 
 pub(super) const ENDLESS: &str = "ran for 50 million instructions without a pause and was stopped";
 
-/// A state with nothing of ours in it yet.
+/// Creates a Lua state without the table `osier`.
 pub(super) fn new(meter: &Arc<Meter>) -> mlua::Result<Lua> {
     let libraries = StdLib::COROUTINE
         | StdLib::TABLE
@@ -116,7 +116,7 @@ pub(super) fn new(meter: &Arc<Meter>) -> mlua::Result<Lua> {
     Ok(lua)
 }
 
-/// A call of a plug-in: every time it goes on it may run for the whole limit again.
+/// A call of a plugin: after every wait, the full instruction limit applies again.
 pub(super) struct Metered<F> {
     inner: Pin<Box<F>>,
     meter: Arc<Meter>,
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_reaches_files_processes_or_code() {
+    fn files_processes_and_code_loading_are_unavailable() {
         for name in [
             "io",
             "package",
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endless_loop_ends_whatever_it_catches() {
+    fn an_endless_loop_ends_even_with_pcall() {
         for code in [
             "while true do end",
             "while true do pcall(function() while true do end end) end",
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_ends() {
+    fn memory_is_limited() {
         let error =
             run("local t = {} while true do t[#t + 1] = string.rep('x', 1024 * 1024) .. #t end");
         assert!(error.unwrap_err().contains("memory"));

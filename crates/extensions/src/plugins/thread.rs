@@ -1,5 +1,5 @@
-//! One plug-in: a thread with a Lua state of its own. Calls come in over a channel and run side by side
-//! as coroutines; a plug-in that blocks holds up nobody but whoever waits for it, and not for long.
+//! A plugin's thread with its own Lua state. Calls arrive over a channel and run concurrently as coroutines;
+//! a blocked plugin delays only its own callers, for a limited time.
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -24,10 +24,10 @@ use osier_base::problem::Problem;
 use osier_llm::ContentBlock;
 use osier_protocol::questions::Questions;
 
-/// How long an event may be held, and a file may load, without asking anybody or running anything.
+/// How long an event handler, or loading a file, may take without asking the user or running a program.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What the functions of a plug-in work with.
+/// The context of a plugin's functions.
 #[derive(Debug)]
 pub(super) struct PluginCx {
     pub name: String,
@@ -38,7 +38,7 @@ pub(super) struct PluginCx {
     meter: Arc<Meter>,
     registration: Mutex<Registration>,
     loading: AtomicBool,
-    /// Calls that wait for the person or for a program.
+    /// Calls that wait for the user or for a program.
     outside: AtomicUsize,
 }
 
@@ -53,7 +53,7 @@ impl PluginCx {
         self.loading.load(Ordering::Relaxed)
     }
 
-    /// Says, while the guard lives, that the time is not the plug-in's.
+    /// While the guard lives, the time does not count for the plugin.
     pub(super) fn outside(&self) -> Outside<'_> {
         self.outside.fetch_add(1, Ordering::Relaxed);
         Outside(self)
@@ -68,7 +68,7 @@ impl Drop for Outside<'_> {
     }
 }
 
-/// What a plug-in is started with.
+/// The inputs of a plugin's thread.
 #[derive(Debug)]
 pub(super) struct Start {
     pub source: Source,
@@ -77,7 +77,7 @@ pub(super) struct Start {
     pub questions: Questions,
     pub calls: mpsc::UnboundedReceiver<Call>,
     pub loaded: oneshot::Sender<Result<Registration, Problem>>,
-    /// Ends everything that waits.
+    /// Ends all waits.
     pub closed: CancellationToken,
 }
 
@@ -92,7 +92,7 @@ pub(super) fn start(start: Start) -> std::io::Result<()> {
         match runtime {
             Ok(runtime) => runtime.block_on(live(start)),
             Err(error) => {
-                let message = format!("has no runtime: {error}");
+                let message = format!("cannot start its runtime: {error}");
                 let problem = Problem::of_file(&start.source.path, message, "");
                 let _ = start.loaded.send(Err(problem));
             }
@@ -101,7 +101,7 @@ pub(super) fn start(start: Start) -> std::io::Result<()> {
     Ok(())
 }
 
-/// A plug-in from its first line to its last call.
+/// A running plugin.
 struct Plugin {
     lua: Lua,
     cx: Arc<PluginCx>,
@@ -158,7 +158,7 @@ async fn live(start: Start) {
     }
 }
 
-/// Runs calls side by side until nobody is left to make one and the last has ended.
+/// Runs calls concurrently until all senders are gone and the last call has ended.
 async fn serve(plugin: &Arc<Plugin>, mut calls: mpsc::UnboundedReceiver<Call>) {
     let mut running = JoinSet::new();
     loop {
@@ -192,7 +192,7 @@ impl Plugin {
             None => Err(Problem::of_file(
                 &self.source.path,
                 "did not finish loading within 10 s",
-                "wait in a function, not while the file loads",
+                "wait in a function, not during loading",
             )),
         }
     }
@@ -209,7 +209,7 @@ impl Plugin {
             } => {
                 let answer = tokio::select! {
                     answer = self.ask(event, payload) => answer,
-                    // Whoever asked has gone: an interrupt.
+                    // The caller is gone after an interrupt.
                     () = reply.closed() => return,
                 };
                 let _ = reply.send(answer);
@@ -245,9 +245,9 @@ impl Plugin {
         }
     }
 
-    /// A plug-in that was stopped answers nothing, and lets no call pass that it would have judged.
+    /// A stopped plugin answers nothing, and denies the calls that it would have checked.
     fn refuse(&self, call: Call) {
-        let message = format!("the plug-in `{}` was stopped: reload it", self.cx.name);
+        let message = format!("the plugin `{}` was stopped: reload it", self.cx.name);
         match call {
             Call::Ask { reply, .. } => drop(reply.send(Err(message))),
             Call::Tool { reply, .. } => drop(reply.send(ToolOutput::error(message))),
@@ -265,8 +265,8 @@ impl Plugin {
         handlers.events.get(event).cloned().unwrap_or_default()
     }
 
-    /// Asks every function of the event, each with what those before it made of the payload. Answers with
-    /// the fields that changed.
+    /// Calls every handler of the event; each receives the changes of the earlier ones. Returns the changed
+    /// fields.
     async fn ask(
         &self,
         event: &str,
@@ -277,11 +277,12 @@ impl Plugin {
             let argument = to_lua(&self.lua, &payload).map_err(|error| error.to_string())?;
             let call = self.guarded(function.call_async::<Value>(argument));
             let Some(answer) = self.in_time(call).await else {
-                let message =
-                    format!("`{event}` was held for 10 s: the plug-in goes on without it");
+                let message = format!(
+                    "the handler of `{event}` took more than 10 s: osier continues without it"
+                );
                 let problem = Problem::of_file(&self.source.path, &message, "");
                 self.cx.link.report(problem);
-                return Err(format!("the plug-in `{}` did not answer", self.cx.name));
+                return Err(format!("the plugin `{}` did not answer", self.cx.name));
             };
             let answer = from_lua(&self.lua, answer?).map_err(|error| error.to_string())?;
             let serde_json::Value::Object(fields) = answer else {
@@ -307,7 +308,7 @@ impl Plugin {
     ) -> ToolOutput {
         let function = self.cx.handlers.get().tools.get(name).cloned();
         let Some(function) = function else {
-            return ToolOutput::error(format!("the plug-in has no tool `{name}`"));
+            return ToolOutput::error(format!("the plugin has no tool `{name}`"));
         };
         let cancel = cx.cancel.clone();
         let call = async {
@@ -340,7 +341,8 @@ impl Plugin {
         Ok(table)
     }
 
-    /// Runs a call under the meter. A failure is reported, and given as the text for a model.
+    /// Runs a call under the instruction limit. A failure is reported, and returned as a message for the
+    /// model.
     async fn guarded<T>(&self, call: impl Future<Output = mlua::Result<T>>) -> Result<T, String> {
         match Metered::new(call, &self.cx.meter).await {
             Ok(value) => Ok(value),
@@ -354,7 +356,7 @@ impl Plugin {
                     None => problem.message.clone(),
                 };
                 self.cx.link.report(problem);
-                Err(format!("the plug-in `{}` failed: {text}", self.cx.name))
+                Err(format!("the plugin `{}` failed: {text}", self.cx.name))
             }
         }
     }
@@ -362,12 +364,12 @@ impl Plugin {
     fn problem(&self, error: &mlua::Error) -> Problem {
         let mut problem = fault::problem(&self.source.path, &self.source.chunk(), error);
         if self.cx.meter.is_stopped() {
-            "it is left alone until it is reloaded".clone_into(&mut problem.hint);
+            "the plugin is not called until it is reloaded".clone_into(&mut problem.hint);
         }
         problem
     }
 
-    /// Waits for a call as long as it may hold others up; the time outside of the plug-in does not count.
+    /// Waits for a call up to the time limit; time outside of the plugin does not count.
     async fn in_time<T>(&self, call: impl Future<Output = T>) -> Option<T> {
         tokio::pin!(call);
         loop {
@@ -380,7 +382,7 @@ impl Plugin {
     }
 }
 
-/// What a tool returned: a text, or a table with one.
+/// The output of a tool function: a string, or a table with one.
 fn output(value: serde_json::Value) -> ToolOutput {
     match value {
         serde_json::Value::Null => ToolOutput::success("done", serde_json::Value::Null),

@@ -1,4 +1,4 @@
-//! A tool of a plug-in, as the agent knows it.
+//! A plugin's tool as a tool of the agent.
 
 use futures_util::future::{BoxFuture, FutureExt as _};
 use serde_json::Value;
@@ -8,7 +8,7 @@ use super::link::Call;
 use osier_agent::{Tool, ToolContext, ToolOrigin, ToolOutput, ToolStatus};
 use osier_llm::ToolSpec;
 
-/// One tool. It lives as long as an agent knows it; its plug-in may be gone before.
+/// A tool of a plugin. The agent can know it longer than the plugin exists.
 #[derive(Debug)]
 pub(super) struct PluginTool {
     pub spec: ToolSpec,
@@ -39,14 +39,14 @@ impl Tool for PluginTool {
             };
             let gone = || {
                 ToolOutput::error(format!(
-                    "the plug-in `{}` has ended: it was reloaded, or failed to load",
+                    "the plugin `{}` has ended: it was reloaded, or failed to load",
                     self.plugin
                 ))
             };
             if self.calls.send(call).is_err() {
                 return gone();
             }
-            // A plug-in that blocks its thread cannot hold an interrupt up.
+            // A plugin that blocks its thread must not delay an interrupt.
             tokio::select! {
                 output = output => output.unwrap_or_else(|_| gone()),
                 () = cancel.cancelled() => ToolOutput::failed(ToolStatus::Aborted, "interrupted"),

@@ -160,7 +160,7 @@ fn a_missing_damaged_or_foreign_index_is_made_anew() {
     let whole = fs::read(&index).unwrap();
     let spoil: [&dyn Fn(); 5] = [
         &|| fs::remove_file(&index).unwrap(),
-        &|| put(&index, b"this is no database, however long it may be"),
+        &|| put(&index, b"this is not a database, whatever its length"),
         &|| put(&index, &whole[..whole.len() / 2]),
         &|| {
             let mut bytes = whole.clone();

@@ -88,7 +88,7 @@ impl Attempt<'_> {
         with_query(&sign_in.authorize_url, &fields)
             .map(String::from)
             .ok_or_else(|| SignInError::Unreachable {
-                reason: format!("`{}` is no address", sign_in.authorize_url),
+                reason: format!("invalid URL `{}`", sign_in.authorize_url),
             })
     }
 
@@ -271,18 +271,18 @@ mod tests {
             ),
             ("http://127.0.0.1:7/callback?code=C", wrong.as_str()),
             ("C#S2", wrong.as_str()),
-            ("a b", "there is no code in that"),
+            ("a b", "the text contains no code"),
             (
                 "http://127.0.0.1:7/callback?state=S1",
-                "there is no code in that",
+                "the text contains no code",
             ),
             (
                 "http://h/?error=access_denied&state=S1",
-                "the sign-in was refused",
+                "the sign-in was denied",
             ),
             (
                 "http://h/?error=access_denied&error_description=not+today&state=S1",
-                "the sign-in was refused: not today",
+                "the sign-in was denied: not today",
             ),
             ("http://h/?error=access_denied&state=S2", wrong.as_str()),
         ] {
@@ -299,14 +299,14 @@ mod tests {
             issuer: "https://a".to_owned(),
             ..SignIn::default()
         };
-        assert_eq!(read(&issued, "C"), "there is no code in that");
+        assert_eq!(read(&issued, "C"), "the text contains no code");
         assert_eq!(
             read(&issued, "code=C&state=S1&client_id=i&iss=https://a"),
             "C"
         );
         assert_eq!(
             read(&issued, "code=C&state=S1&client_id=i&iss=https://b"),
-            "that came from `https://b`, not from the provider that was asked"
+            "the answer came from `https://b`, not from the expected provider"
         );
     }
 

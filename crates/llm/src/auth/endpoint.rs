@@ -78,7 +78,7 @@ impl Endpoint<'_> {
     ) -> Result<Answer, SignInError> {
         let unreachable = |reason: String| SignInError::Unreachable { reason };
         let url = Url::parse(address)
-            .map_err(|error| unreachable(format!("`{address}` is no address: {error}")))?;
+            .map_err(|error| unreachable(format!("invalid URL `{address}`: {error}")))?;
         let (host, local) = (fault::host(&url), fault::is_loopback(&url));
         let client = client(self.http.clone(), Way::to(&url))
             .await

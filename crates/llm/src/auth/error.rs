@@ -14,23 +14,23 @@ pub enum SignInError {
         provider: String,
         method: &'static str,
     },
-    #[error("the sign-in of `{provider}` needs a client id of your own")]
+    #[error("the sign-in of `{provider}` requires your own client id")]
     NoClientId { provider: String },
-    #[error("port {port} is taken, and the provider comes back to no other")]
+    #[error("port {port} is in use, and the provider redirects only to this port")]
     PortTaken { port: u16 },
     #[error("no port can be opened on this machine: {reason}")]
     NoPort { reason: String },
-    #[error("the sign-in was refused{}", told(reason))]
+    #[error("the sign-in was denied{}", told(reason))]
     Denied { reason: String },
     #[error("the code ran out before it was used")]
     Expired,
-    #[error("that belongs to another sign-in: its state is not the one that was sent")]
+    #[error("the answer belongs to another sign-in: its state does not match")]
     WrongState,
-    #[error("that came from `{issuer}`, not from the provider that was asked")]
+    #[error("the answer came from `{issuer}`, not from the expected provider")]
     WrongIssuer { issuer: String },
-    #[error("there is no code in that")]
+    #[error("the text contains no code")]
     NoCode,
-    #[error("the sign-in was not finished")]
+    #[error("the sign-in was not completed")]
     Unfinished,
     /// The server said no.
     #[error("`{host}` answered {status}{}", told(reason))]
@@ -41,7 +41,7 @@ pub enum SignInError {
         code: String,
         reason: String,
     },
-    #[error("`{host}` did not answer as a sign-in server does: {came}")]
+    #[error("`{host}` is not a sign-in server: {came}")]
     Garbage { host: String, came: String },
     #[error("{reason}")]
     Unreachable { reason: String },
@@ -65,21 +65,23 @@ impl SignInError {
         match self {
             Self::NoSignIn { provider } => {
                 format!(
-                    "give it a key, or describe the sign-in in `providers.{provider}.oauth` of models.json"
+                    "set an API key, or configure the sign-in in `providers.{provider}.oauth` of models.json"
                 )
             }
             Self::NoMethod { .. } => "leave the method out".to_owned(),
             Self::NoClientId { provider } => {
                 format!("set `providers.{provider}.oauth.clientId` in models.json, or use a key")
             }
-            Self::PortTaken { .. } => "end the other sign-in that waits there".to_owned(),
+            Self::PortTaken { .. } => "cancel the other sign-in that uses the port".to_owned(),
             Self::Denied { .. } | Self::Expired | Self::Unfinished => "try again".to_owned(),
             Self::WrongState | Self::WrongIssuer { .. } => {
-                "open the newest address and paste what comes back from it".to_owned()
+                "open the newest URL and paste its result".to_owned()
             }
-            Self::NoCode => "paste the whole address the browser ended at, or the code".to_owned(),
+            Self::NoCode => {
+                "paste the complete URL that the browser was redirected to, or the code".to_owned()
+            }
             Self::Refused { .. } | Self::Garbage { .. } => {
-                "try again later, or check the addresses of the sign-in".to_owned()
+                "try again later, or check the URLs of the sign-in".to_owned()
             }
             Self::NoPort { .. } | Self::Unreachable { .. } | Self::Unusable { .. } => String::new(),
             Self::File(error) => error.hint().to_owned(),

@@ -47,7 +47,7 @@ pub enum FileError {
     Write(#[from] WriteError),
     #[error("`{}` cannot be locked: {source}", path.display())]
     Lock { path: PathBuf, source: io::Error },
-    #[error("another process holds `{}`", path.display())]
+    #[error("another process has locked `{}`", path.display())]
     Held { path: PathBuf },
 }
 
@@ -58,7 +58,7 @@ impl FileError {
             Self::Read { .. } | Self::Lock { .. } => {
                 "check its permissions and those of its folder"
             }
-            Self::Content(_) => "mend it, or remove it and sign in again",
+            Self::Content(_) => "fix it, or remove it and sign in again",
             Self::Write(error) => error.hint(),
             Self::Held { .. } => "end the other osier, or try again",
         }

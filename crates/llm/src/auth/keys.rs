@@ -65,9 +65,9 @@ pub enum KeyError {
     },
     #[error("the key command of `{provider}` failed: {reason}")]
     Command { provider: String, reason: String },
-    #[error("the sign-in of `{provider}` is over: {reason}")]
+    #[error("the sign-in of `{provider}` has expired: {reason}")]
     SignedOut { provider: String, reason: String },
-    #[error("the sign-in of `{provider}` cannot be renewed: {reason}")]
+    #[error("cannot refresh the sign-in of `{provider}`: {reason}")]
     Renewal { provider: String, reason: String },
     #[error("the credentials for `{provider}` cannot be used: {reason}")]
     Ambient { provider: String, reason: String },
@@ -82,12 +82,12 @@ impl KeyError {
                 None => format!("run `osier auth login {provider}` or set `apiKey` in models.json"),
             },
             Self::Command { provider, .. } => {
-                format!("run the command of the key of `{provider}` by hand")
+                format!("run the key command of `{provider}` in a shell")
             }
             Self::SignedOut { provider, .. } => format!("run `osier auth login {provider}`"),
             Self::Renewal { .. } => "try again when the network is back".to_owned(),
             Self::Ambient { provider, .. } => {
-                format!("mend them, or run `osier auth login {provider}`")
+                format!("fix them, or run `osier auth login {provider}`")
             }
         }
     }
@@ -404,7 +404,7 @@ impl Keys {
         let output = runner(command.to_owned()).await.map_err(failed)?;
         let key = output.trim();
         if key.is_empty() {
-            return Err(failed("it printed nothing".to_owned()));
+            return Err(failed("it printed no output".to_owned()));
         }
         let key = Secret::new(key);
         printed.insert(command.to_owned(), key.clone());

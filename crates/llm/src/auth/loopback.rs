@@ -130,7 +130,7 @@ async fn read(
         _ => {
             let page = Page {
                 status: "404 Not Found",
-                text: "There is nothing here.".to_owned(),
+                text: "Not found.".to_owned(),
             };
             show(socket, page).await
         }

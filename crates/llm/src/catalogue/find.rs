@@ -33,7 +33,7 @@ pub struct Found {
 /// Nothing has this name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum FindError {
-    #[error("no model is called `{wanted}`{}", near_text(near))]
+    #[error("unknown model `{wanted}`{}", near_text(near))]
     Unknown { wanted: String, near: Vec<String> },
     #[error("`{level}` is not a thinking level (off, minimal, low, medium, high, xhigh, max)")]
     Level { level: String },
@@ -418,10 +418,10 @@ mod tests {
     fn what_is_not_found_is_told_with_what_is_near() {
         for (wanted, expected) in [
             ("", "no model is named"),
-            ("zzz", "no model is called `zzz`"),
+            ("zzz", "unknown model `zzz`"),
             (
                 "anthropic/claude-sonet-5-5",
-                "no model is called `anthropic/claude-sonet-5-5`; near: anthropic/claude-sonnet-5-5, anthropic/claude-sonnet-5, anthropic/claude-sonnet-4-5",
+                "unknown model `anthropic/claude-sonet-5-5`; near: anthropic/claude-sonnet-5-5, anthropic/claude-sonnet-5, anthropic/claude-sonnet-4-5",
             ),
             (
                 "claude-opus-5-5:hihg",

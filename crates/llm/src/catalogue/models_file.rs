@@ -56,7 +56,7 @@ impl ModelsFileError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Syntax { .. } => {
-                "mend the JSON there (no comments, no comma before a closing bracket); until then only bundled models are known"
+                "fix the JSON there (no comments, no comma before a closing bracket); until then only bundled models are available"
             }
             Self::Shape { .. } => {
                 "write {\"providers\": {\"NAME\": {\"baseUrl\": …, \"api\": …, \"models\": [{\"id\": …}]}}}"
@@ -177,7 +177,7 @@ impl ModelsFile {
 impl FileProvider {
     fn parse(name: String, value: Value, place: String) -> (Option<Self>, Vec<String>) {
         let Value::Object(fields) = value else {
-            return (None, vec![format!("{place} is not an object: left out")]);
+            return (None, vec![format!("{place} is not an object: ignored")]);
         };
         let mut fields = Fields::new(fields, place);
         let base_url: Option<String> = fields.take("baseUrl", "an address");
@@ -206,7 +206,7 @@ impl FileProvider {
         }
         fields.warn_of_rest(".");
         if provider.base_url.is_none() && !known {
-            fields.warn("", "needs a `baseUrl`: left out");
+            fields.warn("", "needs a `baseUrl`: ignored");
             return (None, fields.warnings);
         }
         (Some(provider), fields.warnings)
@@ -252,7 +252,7 @@ impl FileProvider {
 impl FileModel {
     fn parse(value: Value, place: String, warnings: &mut Vec<String>) -> Option<Self> {
         let Value::Object(fields) = value else {
-            warnings.push(format!("{place} is not an object: left out"));
+            warnings.push(format!("{place} is not an object: ignored"));
             return None;
         };
         let mut fields = Fields::new(fields, place);
@@ -288,7 +288,7 @@ impl FileModel {
         fields.warn_of_rest(".");
         let named = !model.id.trim().is_empty();
         if !named {
-            fields.warn("", "needs an `id`: left out");
+            fields.warn("", "needs an `id`: ignored");
         }
         warnings.append(&mut fields.warnings);
         named.then_some(model)
@@ -529,13 +529,13 @@ mod tests {
             places,
             [
                 "version is not known: ignored",
-                "providers.a is not an object: left out",
-                "providers.b needs a `baseUrl`: left out",
+                "providers.a is not an object: ignored",
+                "providers.b needs a `baseUrl`: ignored",
                 &format!("providers.c.api is not {API_NAMES}: ignored"),
                 "providers.c.compat.nope is not known: ignored",
                 "providers.c.compat.developerRole invalid type: string \"yes\", expected a boolean: ignored",
-                "providers.c.models[0] needs an `id`: left out",
-                "providers.c.models[1] is not an object: left out",
+                "providers.c.models[0] needs an `id`: ignored",
+                "providers.c.models[1] is not an object: ignored",
                 "providers.c.models[2].contextWindow is not a count of tokens: ignored",
                 "providers.c.apikey is not known: ignored",
             ]

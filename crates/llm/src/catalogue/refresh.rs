@@ -106,7 +106,7 @@ impl Published {
     /// Reads a document. `Err` says in a few words why nothing in it is believed.
     pub fn read(document: &[u8]) -> Result<Reading, String> {
         let document: Map<String, Value> = serde_json::from_slice(document)
-            .map_err(|error| format!("it is no list of models: {error}"))?;
+            .map_err(|error| format!("it is not a list of models: {error}"))?;
         let mut reading = Reading::default();
         let mut sound = 0;
         for (ours, theirs) in NAMES {

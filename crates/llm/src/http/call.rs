@@ -353,7 +353,7 @@ impl Reading {
         if !self.saw_event && !self.head.is_empty() {
             let came = errors::excerpt(&self.head, key);
             let host = &self.host;
-            let message = format!("`{host}` did not answer with a stream of events: {came}");
+            let message = format!("`{host}` did not answer with an event stream: {came}");
             self.decoder
                 .fail(TurnStatus::InvalidResponse { message }, out);
         }
@@ -381,7 +381,7 @@ impl Outgoing {
         };
         let wire = wire.or_else(|| Wire::find(model.api)).ok_or_else(|| {
             refuse(format!(
-                "`{}` speaks `{}`, which is not spoken over HTTP",
+                "`{}` uses `{}`, which is not an HTTP protocol",
                 model.reference(),
                 model.api.name(),
             ))
@@ -428,7 +428,7 @@ fn sign(request: &Request, url: &Url, headers: &mut HeaderMap, body: &str) -> Re
     for (name, value) in signing.headers(to_sign, clock::now_ms()) {
         let mut value = HeaderValue::from_str(&value).map_err(|_| {
             format!(
-                "the credentials of `{}` hold characters that no header may have",
+                "the credentials of `{}` contain characters that are invalid in a header",
                 request.model.provider
             )
         })?;
@@ -468,7 +468,7 @@ fn headers(request: &Request, wire: &Wire) -> Result<HeaderMap, String> {
         let place = wire.key_header(model);
         let mut value = HeaderValue::from_str(&place.value(key.expose())).map_err(|_| {
             format!(
-                "the key of `{}` holds characters that no header may have",
+                "the key of `{}` contains characters that are invalid in a header",
                 model.provider
             )
         })?;

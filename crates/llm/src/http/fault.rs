@@ -77,13 +77,13 @@ pub(crate) fn transport(error: &reqwest::Error, host: &str, local: bool) -> Turn
     let lower = reason.to_lowercase();
     if error.is_timeout() {
         return TurnStatus::Timeout {
-            message: format!("no connection to `{host}` in time"),
+            message: format!("the connection to `{host}` timed out"),
         };
     }
     if error.is_connect() && TLS_WORDS.iter().any(|word| lower.contains(word)) {
         return TurnStatus::NetworkError {
             message: format!(
-                "no secure connection to `{host}`: {reason} (check the address and the clock; an authority of your own goes into `ca_file` or SSL_CERT_FILE)"
+                "no secure connection to `{host}`: {reason} (check the address and the clock; set your own certificate authority with `ca_file` or SSL_CERT_FILE)"
             ),
             retryable: false,
         };
@@ -110,7 +110,7 @@ pub(crate) fn cut(error: &reqwest::Error, host: &str) -> TurnStatus {
 pub(crate) fn silence(host: &str, idle: Duration) -> TurnStatus {
     let waited = clock::human_duration(u64::try_from(idle.as_millis()).unwrap_or(u64::MAX));
     TurnStatus::Timeout {
-        message: format!("nothing came from `{host}` for {waited}"),
+        message: format!("no data from `{host}` for {waited}"),
     }
 }
 
@@ -210,7 +210,7 @@ pub(super) async fn not_a_stream(
     }
     TurnStatus::InvalidResponse {
         message: format!(
-            "`{}` answered with {what} where a stream of events should be: {}",
+            "`{}` answered with {what} instead of an event stream: {}",
             peer.name,
             excerpt(&body, key)
         ),

@@ -46,7 +46,7 @@ impl Fetch<'_> {
     ) -> Result<Fetched, TurnStatus> {
         let until = Instant::now() + self.time;
         let url = Url::parse(self.url).map_err(|error| TurnStatus::ModelError {
-            message: format!("`{}` is no address: {error}", self.url),
+            message: format!("invalid URL `{}`: {error}", self.url),
             retryable: false,
         })?;
         let (host, local) = (fault::host(&url), fault::is_loopback(&url));
@@ -97,7 +97,7 @@ impl Fetch<'_> {
         let peer = Peer {
             name: Url::parse(self.url)
                 .map_or_else(|_| self.url.to_owned(), |url| fault::host(&url)),
-            mend: "it wants to know who asks".to_owned(),
+            mend: "it requires authentication".to_owned(),
             window: u64::MAX,
         };
         self.from(&peer, http).await

@@ -171,10 +171,10 @@ fn certificates(path: &Path) -> Result<Vec<Certificate>, String> {
     let bytes = std::fs::read(path)
         .map_err(|error| format!("`ca_file` `{shown}` cannot be read: {error}"))?;
     let found = Certificate::from_pem_bundle(&bytes)
-        .map_err(|error| format!("`ca_file` `{shown}` holds no certificates: {error}"))?;
+        .map_err(|error| format!("`ca_file` `{shown}` contains no certificates: {error}"))?;
     if found.is_empty() {
         return Err(format!(
-            "`ca_file` `{shown}` holds no certificates: they are wanted as PEM"
+            "`ca_file` `{shown}` contains no certificates; expected PEM"
         ));
     }
     Ok(found)

@@ -214,7 +214,7 @@ impl Decoder for FrameDecoder {
                 out.push(frame.event());
             }
             Err(error) => {
-                let message = format!("the osier server sent what it should not: {error}");
+                let message = format!("the osier server sent an invalid answer: {error}");
                 self.fail(TurnStatus::InvalidResponse { message }, out);
             }
         }

@@ -250,17 +250,17 @@ async fn a_success_that_is_no_stream_is_named() {
         (
             "200 OK\r\ncontent-type: text/html; charset=utf-8",
             "<html><title>Log in</title></html>",
-            "`vendor` answered with a web page where a stream of events should be: <html><title>Log in</title></html>",
+            "`vendor` answered with a web page instead of an event stream: <html><title>Log in</title></html>",
         ),
         (
             "200 OK\r\ncontent-type: application/json",
             "{\"id\": 1}",
-            "`vendor` answered with JSON where a stream of events should be: {\"id\": 1}",
+            "`vendor` answered with JSON instead of an event stream: {\"id\": 1}",
         ),
         (
             "200 OK",
             "what is this",
-            "did not answer with a stream of events: what is this",
+            "did not answer with an event stream: what is this",
         ),
         ("200 OK", "", "`vendor` sent an empty stream"),
         (
@@ -375,7 +375,7 @@ async fn what_cannot_be_called_is_refused_before_the_network() {
     assert_eq!(
         status(collect(unsupported).await),
         TurnStatus::ModelError {
-            message: "`vendor/model-1` speaks `scripted`, which is not spoken over HTTP".to_owned(),
+            message: "`vendor/model-1` uses `scripted`, which is not an HTTP protocol".to_owned(),
             retryable: false,
         }
     );
@@ -388,7 +388,7 @@ async fn what_cannot_be_called_is_refused_before_the_network() {
     bad_key.api_key = Some(Secret::new("new\nline"));
     let told = status(collect(bad_key).await);
     assert!(
-        told.message().starts_with("the key of `vendor` holds"),
+        told.message().starts_with("the key of `vendor` contains"),
         "{told:?}"
     );
 }

@@ -111,7 +111,7 @@ impl ScriptedProvider {
         if !known {
             let script = match &self.loader {
                 Some(load) => load(&request.model)?,
-                None => return Err(format!("there is no script for `{reference}`")),
+                None => return Err(format!("no script for `{reference}`")),
             };
             self.insert(&reference, script);
         }

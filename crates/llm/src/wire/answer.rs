@@ -170,7 +170,7 @@ impl Answer {
     /// The answer outgrew the window while it was written.
     pub(crate) fn overflow(&mut self, out: &mut Vec<StreamEvent>) {
         let message = format!(
-            "the conversation reached the end of the window of `{}`",
+            "the conversation exceeds the context window of `{}`",
             self.provider
         );
         self.fail(TurnStatus::ContextOverflow { message }, out);

@@ -181,9 +181,12 @@ async fn what_is_no_session_is_named() {
     assert_eq!(reason(b""), "it is empty");
     assert_eq!(
         reason(b"{\"a\":1}\n{\"b\":2}\n"),
-        "its first line is no header"
+        "its first line is not a session header"
     );
-    assert_eq!(reason(&vec![0; 3 << 20]), "its first line is no header");
+    assert_eq!(
+        reason(&vec![0; 3 << 20]),
+        "its first line is not a session header"
+    );
     let missing = load(Path::new("/nowhere/at/all.jsonl")).unwrap_err();
     assert_eq!(
         missing.to_string(),

@@ -7,7 +7,7 @@ use super::super::testing::{Bench, text};
 use super::*;
 use osier_agent::{Output, ToolUpdate, UpdateSink};
 
-/// Waits until `path` holds a line, and gives it.
+/// Waits until `path` contains a line, and returns it.
 async fn line_in(path: &std::path::Path) -> String {
     loop {
         match fs::read_to_string(path) {
@@ -18,7 +18,7 @@ async fn line_in(path: &std::path::Path) -> String {
 }
 
 fn is_alive(pid: &str) -> bool {
-    // A zombie nobody reaps is dead enough.
+    // A zombie counts as dead.
     fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }
 
@@ -29,7 +29,7 @@ async fn wait_until_dead(pid: &str) {
 }
 
 #[tokio::test]
-async fn output_exit_code_and_details_are_told() {
+async fn output_exit_code_and_details_are_reported() {
     let bench = Bench::new();
     let output = bench
         .run("bash", json!({"command": "pwd; echo err >&2"}))
@@ -51,7 +51,7 @@ async fn output_exit_code_and_details_are_told() {
 }
 
 #[tokio::test]
-async fn failures_keep_their_output() {
+async fn failures_include_their_output() {
     let bench = Bench::new();
     for (command, message, start) in [
         (
@@ -78,7 +78,7 @@ async fn failures_keep_their_output() {
 }
 
 #[tokio::test]
-async fn a_prompt_finds_no_terminal_and_no_input() {
+async fn a_prompt_has_no_terminal_and_no_input() {
     let bench = Bench::new();
     let command = "read -r line || echo eof; tty; : </dev/tty";
     let output = bench.run("bash", json!({"command": command})).await;
@@ -90,10 +90,10 @@ async fn a_prompt_finds_no_terminal_and_no_input() {
 }
 
 #[tokio::test]
-async fn a_command_that_asks_is_told_of() {
+async fn a_command_that_waits_for_input_gets_advice() {
     let bench = Bench::new();
-    let advice = "it seems to ask for input, which it cannot get";
-    // One that gives up at the end of its input, one that waits for something else for ever.
+    let advice = "it seems to wait for input";
+    // One exits at the end of its input, the other waits forever.
     for (arguments, expected) in [
         (
             json!({"command": "printf 'Proceed? [y/N] '; read -r answer"}),
@@ -123,7 +123,7 @@ async fn a_command_that_asks_is_told_of() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn the_terminal_of_the_caller_is_out_of_reach() {
+async fn the_callers_terminal_is_unreachable() {
     let bench = Bench::new();
     let command = "stty raw -echo 2>&1; { echo x >/dev/tty; } 2>/dev/null || echo no tty; \
         cut -d' ' -f6 /proc/$$/stat; echo $$";
@@ -131,12 +131,12 @@ async fn the_terminal_of_the_caller_is_out_of_reach() {
     let lines: Vec<&str> = output.lines().collect();
     assert!(lines[0].contains("stty"), "{output}");
     assert_eq!(lines[1], "no tty", "{output}");
-    // A session of its own, led by the shell.
+    // Its own process session, led by the shell.
     assert_eq!(lines[2], lines[3], "{output}");
 }
 
 #[tokio::test]
-async fn any_bytes_come_through_as_plain_text() {
+async fn binary_output_becomes_plain_text() {
     let bench = Bench::new();
     let command = r"printf 'a\0b\377c\033]0;title\007\033[31mred\033[0m\n\033[2J\033[Hend\n'";
     let output = bench.run("bash", json!({"command": command})).await;
@@ -144,9 +144,9 @@ async fn any_bytes_come_through_as_plain_text() {
 }
 
 #[tokio::test]
-async fn closed_pipes_end_nothing_but_their_writer() {
+async fn closed_pipes_end_only_their_writer() {
     let bench = Bench::new();
-    // `yes` dies of SIGPIPE as in any shell: Rust programs ignore it unless told otherwise.
+    // `yes` dies of SIGPIPE as in any shell. Rust programs ignore SIGPIPE by default.
     let command = "yes | head -n 1; echo ${PIPESTATUS[0]}; exec >&- 2>&-; sleep 0.05; exit 4";
     let output = bench.run("bash", json!({"command": command})).await;
     assert_eq!(output.details["exitCode"], 4);
@@ -158,7 +158,7 @@ async fn closed_pipes_end_nothing_but_their_writer() {
 }
 
 #[tokio::test]
-async fn an_interrupt_leaves_nothing_behind_and_keeps_the_output() {
+async fn an_interrupt_kills_all_processes_and_keeps_the_output() {
     let bench = Bench::new();
     let cancel = CancellationToken::new();
     let command = "trap '' TERM; echo partial; \
@@ -199,7 +199,7 @@ async fn a_timeout_keeps_the_output() {
 }
 
 #[tokio::test]
-async fn a_flood_is_bounded_and_kept_whole_in_a_private_file() {
+async fn large_output_is_bounded_and_stored_in_a_private_file() {
     use std::os::unix::fs::PermissionsExt as _;
     let bench = Bench::new();
     let sent: Arc<Mutex<Vec<(usize, u64)>>> = Arc::default();
@@ -242,7 +242,7 @@ async fn a_flood_is_bounded_and_kept_whole_in_a_private_file() {
 }
 
 #[tokio::test]
-async fn the_kept_files_go_with_the_workspace() {
+async fn stored_output_is_removed_with_the_workspace() {
     let bench = Bench::new();
     let output = bench.run("bash", json!({"command": "seq 100000"})).await;
     let path = output.details["fullOutputPath"]
@@ -256,7 +256,7 @@ async fn the_kept_files_go_with_the_workspace() {
 }
 
 #[tokio::test]
-async fn what_a_command_leaves_running_may_go_on_writing() {
+async fn a_process_left_running_can_still_write() {
     let bench = Bench::new();
     let command = "(until [ -e go ]; do sleep 0.01; done; echo x; echo y; echo z >done; \
         exec sleep 600) & echo $!";
@@ -270,7 +270,7 @@ async fn what_a_command_leaves_running_may_go_on_writing() {
 }
 
 #[tokio::test]
-async fn what_a_command_leaves_running_ends_with_the_workspace() {
+async fn a_process_left_running_ends_with_the_workspace() {
     let bench = Bench::new();
     let output = bench
         .run("bash", json!({"command": "sleep 600 & echo $!"}))
@@ -282,7 +282,7 @@ async fn what_a_command_leaves_running_ends_with_the_workspace() {
 }
 
 #[tokio::test]
-async fn a_job_runs_on_is_read_in_parts_and_killed() {
+async fn a_job_keeps_running_is_read_in_parts_and_killed() {
     let bench = Bench::new();
     let command = "echo $$; until [ -e go ]; do sleep 0.01; done; echo more; sleep 600";
     let output = bench
@@ -329,7 +329,7 @@ async fn a_job_runs_on_is_read_in_parts_and_killed() {
 }
 
 #[tokio::test]
-async fn reading_a_job_can_wait_for_its_end() {
+async fn reading_a_job_waits_for_its_end() {
     let bench = Bench::new();
     bench
         .run(
@@ -361,20 +361,20 @@ async fn jobs_end_with_the_workspace() {
 }
 
 #[tokio::test]
-async fn what_makes_no_sense_is_refused() {
+async fn invalid_arguments_are_rejected() {
     let bench = Bench::new();
     for (arguments, expected) in [
         (
             json!({}),
-            "invalid arguments: give a command, or an action and a job",
+            "invalid arguments: set `command`, or `action` and `job`",
         ),
         (
             json!({"command": "x", "timeout": 0}),
-            "invalid arguments: timeout must be more than 0 seconds",
+            "invalid arguments: timeout must be greater than 0 seconds",
         ),
         (
             json!({"action": "kill", "job": "job9"}),
-            "no job `job9`; jobs: there is none",
+            "no job `job9`; jobs: none",
         ),
     ] {
         let output = bench.run("bash", arguments).await;

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::super::testing::{Bench, patched, text};
 use super::*;
 
-/// A bench with the file `f`, which the model has read.
+/// A bench with the file `f`, which the model has already read.
 async fn known(contents: &str) -> Bench {
     let bench = Bench::new();
     bench.put("f", contents);
@@ -18,7 +18,7 @@ async fn edit_text(bench: &Bench, arguments: Value) -> String {
 }
 
 #[tokio::test]
-async fn the_outcome_is_told_to_model_and_interface() {
+async fn the_result_is_reported_to_model_and_interface() {
     let bench = known("\u{feff}a\r\nb\r\nc").await;
     let arguments = json!({"file_path": "f", "old_string": "b\nc", "new_string": "x\ny\nc"});
     let output = bench.run("edit", arguments).await;
@@ -41,7 +41,7 @@ async fn the_outcome_is_told_to_model_and_interface() {
 }
 
 #[tokio::test]
-async fn several_edits_are_made_at_once_or_not_at_all() {
+async fn several_edits_are_applied_atomically() {
     let bench = known("one\ntwo\nthree\n").await;
     let edits = json!({"file_path": "f", "edits": [
         {"old_string": "one", "new_string": "two"},
@@ -65,16 +65,16 @@ async fn several_edits_are_made_at_once_or_not_at_all() {
 }
 
 #[tokio::test]
-async fn failures_show_where_to_look() {
+async fn failures_show_the_closest_lines() {
     let bench = known("fn main() {\n\tlet total = 1;\n}\nlet a;\nlet a;\n").await;
     for (old, expected) in [
         (
             "    let totals = 1;",
-            "old_string was not found in `f`. The closest places:\n     2\t\tlet total = 1;\nCopy the text exactly as the file has it",
+            "old_string was not found in `f`. The closest matches:\n     2\t\tlet total = 1;\nCopy the text exactly from the file",
         ),
         (
             "zzzqqq",
-            "old_string was not found in `f`, nor anything like it; read the file again",
+            "old_string was not found in `f`, and nothing similar; read the file again",
         ),
         (
             "let a;",
@@ -87,7 +87,7 @@ async fn failures_show_where_to_look() {
 }
 
 #[tokio::test]
-async fn a_normalised_match_is_reported_and_needs_the_file_read() {
+async fn a_normalised_match_is_reported_and_requires_a_read() {
     let bench = Bench::new();
     bench.put("f", "say \u{201c}hi\u{201d}\n");
     let arguments = json!({"file_path": "f", "old_string": "say \"hi\"", "new_string": "x"});
@@ -95,13 +95,13 @@ async fn a_normalised_match_is_reported_and_needs_the_file_read() {
     assert!(message.ends_with("which was not read in this session; read it first"));
     bench.run("read", json!({"file_path": "f"})).await;
     let output = bench.run("edit", arguments).await;
-    assert!(text(&output).contains("the file had:\nsay \u{201c}hi\u{201d}\n"));
+    assert!(text(&output).contains("the file contained:\nsay \u{201c}hi\u{201d}\n"));
     assert_eq!(output.details["fuzzy"], true);
     assert_eq!(bench.get("f"), "x\n");
 }
 
 #[tokio::test]
-async fn an_unread_file_may_be_edited_exactly() {
+async fn an_unread_file_can_be_edited_with_an_exact_match() {
     let bench = Bench::new();
     bench.put("f", "a\n");
     for (old, new) in [("a", "b"), ("b", "c")] {
@@ -112,7 +112,7 @@ async fn an_unread_file_may_be_edited_exactly() {
 }
 
 #[tokio::test]
-async fn a_file_changed_by_others_is_refused_until_read_again() {
+async fn an_externally_changed_file_is_rejected_until_read_again() {
     let bench = known("a\nb\n").await;
     bench.put("f", "a\nother\n");
     let arguments = json!({"file_path": "f", "old_string": "a", "new_string": "x"});
@@ -123,7 +123,7 @@ async fn a_file_changed_by_others_is_refused_until_read_again() {
     assert_eq!(bench.get("f"), "a\nother\n");
     bench.run("read", json!({"file_path": "f"})).await;
     assert!(bench.run("edit", arguments).await.status.is_success());
-    // One's own edit is no change of others.
+    // The tool's own edits are not external changes.
     let again = json!({"file_path": "f", "old_string": "x", "new_string": "y"});
     assert!(bench.run("edit", again).await.status.is_success());
 }
@@ -131,9 +131,9 @@ async fn a_file_changed_by_others_is_refused_until_read_again() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Through the tool, on a file: what it says it changed is what changed, whatever stands around.
+    /// The change on disk equals the change in the diff, whatever the surrounding text.
     #[test]
-    fn the_file_changes_as_the_call_and_its_diff_say(
+    fn the_file_changes_as_the_diff_says(
         mark in "\u{feff}?",
         before in "([ab“é]{0,4}\r?\n){0,8}[ab \t]{0,3}",
         new in "[abé \n]{0,12}",
@@ -158,7 +158,7 @@ proptest! {
 }
 
 #[tokio::test]
-async fn a_file_that_became_a_link_is_refused() {
+async fn a_file_replaced_by_a_link_is_rejected() {
     let bench = known("a\n").await;
     bench.put("elsewhere/g", "a\n");
     fs::remove_file(bench.path("f")).unwrap();
@@ -169,7 +169,7 @@ async fn a_file_that_became_a_link_is_refused() {
     let output = bench.run("write", write).await;
     assert_eq!(text(&output), changed_on_disk("f"));
     assert_eq!(bench.get("elsewhere/g"), "a\n");
-    // Who has read it knows what it is now.
+    // After a read, the new target is known.
     bench.run("read", json!({"file_path": "f"})).await;
     assert!(bench.run("edit", edit).await.status.is_success());
     assert_eq!(bench.get("elsewhere/g"), "b\n");
@@ -177,7 +177,7 @@ async fn a_file_that_became_a_link_is_refused() {
 }
 
 #[tokio::test]
-async fn a_directory_that_became_a_link_is_refused_and_a_removed_one_is_said() {
+async fn a_directory_replaced_by_a_link_is_rejected_and_a_removed_one_reported() {
     let bench = Bench::new();
     bench.put("dir/f", "a\n");
     bench.put("other/f", "a\n");
@@ -194,7 +194,7 @@ async fn a_directory_that_became_a_link_is_refused_and_a_removed_one_is_said() {
 }
 
 #[tokio::test]
-async fn mode_and_owner_stay_and_other_names_are_told_of() {
+async fn mode_and_owner_stay_and_hard_links_are_reported() {
     let bench = known("a\n").await;
     let path = bench.path("f");
     let root = rustix::process::geteuid().is_root();
@@ -205,7 +205,7 @@ async fn mode_and_owner_stay_and_other_names_are_told_of() {
     fs::hard_link(&path, bench.path("twin")).unwrap();
     let edit = json!({"file_path": "f", "old_string": "a", "new_string": "b"});
     let told = edit_text(&bench, edit).await;
-    let note = "[it had another name, a hard link, which keeps the old contents]";
+    let note = "[the file had another hard link, which still has the old contents]";
     assert!(told.ends_with(note), "{told}");
     assert_eq!(
         (bench.get("f").as_str(), bench.get("twin").as_str()),
@@ -219,9 +219,9 @@ async fn mode_and_owner_stay_and_other_names_are_told_of() {
 }
 
 #[tokio::test]
-async fn one_letter_is_one_however_it_is_composed() {
+async fn unicode_composition_does_not_matter() {
     let bench = Bench::new();
-    // A name and a text that are decomposed on disk and composed in the call.
+    // The name and the text are decomposed on disk and composed in the call.
     bench.put("cafe\u{301}.txt", "un cafe\u{301}\ndeux\n");
     bench
         .run("read", json!({"file_path": "caf\u{e9}.txt"}))
@@ -234,7 +234,7 @@ async fn one_letter_is_one_however_it_is_composed() {
 }
 
 #[tokio::test]
-async fn a_file_of_a_hundred_megabytes_is_guarded_without_being_held() {
+async fn a_huge_file_is_checked_without_loading_it() {
     let bench = Bench::new();
     let path = bench.path("big");
     let file = fs::File::create(&path).unwrap();
@@ -242,9 +242,9 @@ async fn a_file_of_a_hundred_megabytes_is_guarded_without_being_held() {
     let edit = json!({"file_path": "big", "old_string": "a", "new_string": "b"});
     assert_eq!(
         edit_text(&bench, edit).await,
-        "`big` is too large to be edited (104857600 bytes); use bash: `sed -i`"
+        "`big` is too large to edit (104857600 bytes); use bash: `sed -i`"
     );
-    // Known by size, times and place.
+    // Identified by size, times and inode.
     let stamp = Stamp::large(&fs::metadata(&path).unwrap());
     bench.workspace.ledger.record(&path, stamp);
     let write = json!({"file_path": "big", "content": "small\n"});
@@ -258,7 +258,7 @@ async fn a_file_of_a_hundred_megabytes_is_guarded_without_being_held() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_edited_says_what_to_do() {
+async fn errors_explain_what_to_do() {
     let bench = Bench::new();
     bench.put("main.rs", "x");
     bench.put("latin", b"caf\xe9");
@@ -272,18 +272,18 @@ async fn what_cannot_be_edited_says_what_to_do() {
         (
             "latin",
             strings.clone(),
-            "`latin` is not UTF-8 text (first bad byte at 3); use bash to change it",
+            "`latin` is not UTF-8 text (first invalid byte at 3); use bash to change it",
         ),
         ("/", strings, "`/` is not a regular file"),
         (
             "main.rs",
             json!({}),
-            "invalid arguments: give old_string and new_string, or edits",
+            "invalid arguments: set old_string and new_string, or edits",
         ),
         (
             "main.rs",
             json!({"old_string": "x"}),
-            "invalid arguments: old_string and new_string go together",
+            "invalid arguments: old_string and new_string must be set together",
         ),
         (
             "main.rs",

@@ -30,7 +30,7 @@ fn edits_apply_to_the_original_in_any_order() {
 }
 
 #[test]
-fn line_endings_outside_and_inside_are_kept() {
+fn line_endings_are_preserved() {
     for (original, old, new, expected) in [
         (
             "a\r\nb\r\nc\r\n",
@@ -55,7 +55,7 @@ fn line_endings_outside_and_inside_are_kept() {
 }
 
 #[test]
-fn the_mark_at_the_start_and_the_missing_newline_stay() {
+fn byte_order_mark_and_missing_newline_stay() {
     assert_eq!(
         applied("\u{feff}a\nb", &[edit("a\nb", "a\nc")]),
         "\u{feff}a\nc"
@@ -64,7 +64,7 @@ fn the_mark_at_the_start_and_the_missing_newline_stay() {
 }
 
 #[test]
-fn normalised_text_matches_and_untouched_lines_stay_as_they_are() {
+fn normalised_text_matches_and_other_lines_stay() {
     let original = "// don\u{2019}t  \nlet a = \u{201c}x\u{201d};\t\nend\n";
     let edits = [edit(
         "// don't\nlet a = \"x\";\n",
@@ -81,7 +81,7 @@ fn normalised_text_matches_and_untouched_lines_stay_as_they_are() {
 }
 
 #[test]
-fn white_space_that_was_sought_at_a_line_end_is_not_found_inside_a_line() {
+fn trailing_whitespace_does_not_match_inside_a_line() {
     let trailing = [edit("foo ", "bar")];
     assert_eq!(
         apply("foobar\n", &trailing, true),
@@ -91,7 +91,7 @@ fn white_space_that_was_sought_at_a_line_end_is_not_found_inside_a_line() {
 }
 
 #[test]
-fn what_cannot_be_done_is_told_apart() {
+fn match_errors_are_distinguished() {
     for (original, edits, expected) in [
         ("a", vec![edit("", "b")], MatchError::EmptyOld { index: 0 }),
         ("a", vec![edit("a", "a")], MatchError::NoChange { index: 0 }),
@@ -137,14 +137,14 @@ fn what_cannot_be_done_is_told_apart() {
 }
 
 proptest! {
-    /// The bytes before and after the match are those of the original, whatever they are.
+    /// The bytes before and after the match are unchanged.
     #[test]
-    fn an_edit_changes_exactly_what_it_names(
+    fn an_edit_changes_only_its_match(
         before in "[ab“’é \t\r\n]{0,30}",
         new in "[ab’é \t\n]{0,12}",
         after in "[ab“’é \t\r\n]{0,30}",
     ) {
-        // The old text occurs nowhere else.
+        // The old text is unique.
         let old = "<old>";
         let original = format!("{before}{old}{after}");
         let text = applied(&original, &[edit(old, &new)]);
@@ -155,9 +155,9 @@ proptest! {
         prop_assert_eq!(inside.replace("\r\n", "\n"), new.replace("\r\n", "\n"));
     }
 
-    /// Lines that an edit repeats keep their own bytes, also when they matched only normalised.
+    /// Lines that an edit repeats keep their bytes, even if they matched only after normalisation.
     #[test]
-    fn repeated_lines_keep_their_bytes(
+    fn unchanged_lines_keep_their_bytes(
         lines in proptest::collection::vec("[ab“’é]{1,5}( |\t)?\r?", 1..6),
         changed in 0_usize..6,
     ) {
@@ -173,7 +173,7 @@ proptest! {
         );
     }
 
-    /// Any text and any edits end without a panic.
+    /// No text and no edit panics.
     #[test]
     fn nothing_panics(original in "\\PC{0,40}", old in "\\PC{0,6}", new in "\\PC{0,6}", replace_all: bool) {
         let _ = apply(&original, &[Edit { old, new, replace_all }], true);

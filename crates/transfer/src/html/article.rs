@@ -99,7 +99,7 @@ impl<'a> Articles<'a> {
         )
     }
 
-    /// What the list beside the text says of an entry, if anything.
+    /// The line of an entry in the outline, if it has one.
     fn list(
         &self,
         number: u32,
@@ -170,7 +170,7 @@ impl<'a> Articles<'a> {
             }
             EntryKind::BranchSummary { summary, .. } => (
                 "summary",
-                self.summary("What the branch that was left came to", summary, number),
+                self.summary("Summary of the abandoned branch", summary, number),
             ),
             _ => ("told", String::new()),
         }
@@ -331,7 +331,7 @@ fn told(notice: &Notice) -> String {
     format!("<p class=\"notice {class}\">{}</p>", escape(&notice.text))
 }
 
-/// Who speaks, and when.
+/// The author and the time.
 fn who(name: &str, facts: &str, when: &str) -> String {
     let name = if name.is_empty() { "assistant" } else { name };
     format!(
@@ -365,10 +365,7 @@ fn ending(answer: &AssistantMessage) -> String {
         StopReason::Pending => "not finished".to_owned(),
         StopReason::Error => {
             let message = answer.error_message.as_deref();
-            format!(
-                "failed: {}",
-                message.unwrap_or("for a reason that was not told")
-            )
+            format!("failed: {}", message.unwrap_or("for an unknown reason"))
         }
     };
     format!("<p class=\"notice error\">{}</p>", escape(&text))

@@ -28,7 +28,7 @@ pub(super) fn block(painter: &mut dyn Paint, language: &str, code: &str) -> Stri
     )
 }
 
-/// The lines of clean `code`, escaped, with what `language` marks in spans.
+/// The lines of sanitized `code`, escaped, with highlighted parts of `language` in spans.
 pub(super) fn marked(painter: &mut dyn Paint, language: &str, code: &str) -> String {
     let lines = if code.len() <= MARKED_BYTES && !language.is_empty() {
         painter.lines(language, code)
@@ -95,7 +95,7 @@ struct Painter {
 }
 
 impl Painter {
-    /// Writes the first line, or a run of removed lines with the added ones behind it; returns how many.
+    /// Writes the first line, or a run of removed lines with the following added lines; returns their number.
     fn paint(&mut self, lines: &[&str]) -> usize {
         let line = lines[0];
         match line.as_bytes().first() {
@@ -190,7 +190,7 @@ fn words(old: &str, new: &str, side: ChangeTag) -> String {
     html
 }
 
-/// The line numbers a hunk begins at: `@@ -8,3 +8,4 @@`.
+/// The first line numbers of a hunk: `@@ -8,3 +8,4 @@`.
 fn starts(line: &str) -> Option<(usize, usize)> {
     let mut parts = line.split(' ').skip(1);
     let mut start = |sign: char| -> Option<usize> {
@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_diff_has_numbers_and_marks_what_changed() {
+    fn a_diff_has_line_numbers_and_marks_changes() {
         let patch = "--- a\n+++ b\n@@ -8,2 +8,3 @@\n same<\n-let a = 1;\n+let a = 2;\n+new\n";
         assert_eq!(
             diff(patch),

@@ -1,17 +1,17 @@
-//! Text that nobody vouches for, as text of a page: it can be read, and it can do nothing.
+//! Makes untrusted text safe for a page: readable, without any active content.
 
 use std::borrow::Cow;
 
 use osier_base::redact::redact;
 use osier_base::text::sanitize;
 
-/// `text` as the content of an element or of a quoted attribute: control sequences and overrides of the
-/// direction gone, keys removed, markup spelled out.
+/// `text` as the content of an element or of a quoted attribute: without control sequences, direction
+/// overrides and keys, with escaped markup.
 pub(super) fn escape(text: &str) -> String {
     escape_clean(&clean(text))
 }
 
-/// The same for text that `clean` has gone over.
+/// The same for text that was already sanitized with `clean`.
 pub(super) fn escape_clean(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + text.len() / 16);
     for char in text.chars() {
@@ -27,7 +27,7 @@ pub(super) fn escape_clean(text: &str) -> String {
     escaped
 }
 
-/// `text` without keys, terminal sequences and what turns the direction of writing around.
+/// `text` without keys, terminal sequences and direction overrides.
 pub(super) fn clean(text: &str) -> Cow<'_, str> {
     match redact(text) {
         Cow::Borrowed(text) => sanitize(text),
@@ -35,7 +35,7 @@ pub(super) fn clean(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The address of a link, escaped; `None` for one that leads elsewhere than to a page or a mailbox.
+/// The escaped URL of a link; `None` if it leads to anything but a web page or an email address.
 pub(super) fn address(link: &str) -> Option<String> {
     const SCHEMES: &[&str] = &["https://", "http://", "mailto:"];
     let link = link.trim();
@@ -45,7 +45,7 @@ pub(super) fn address(link: &str) -> Option<String> {
     (known && plain).then(|| escape(link))
 }
 
-/// The source of a picture; `None` for what is none of the kinds that are shown.
+/// The source of an image; `None` for an unsupported type.
 pub(super) fn picture(mime_type: &str, base64: &str) -> Option<String> {
     const KINDS: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
     let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
@@ -53,7 +53,7 @@ pub(super) fn picture(mime_type: &str, base64: &str) -> Option<String> {
     known.then(|| format!("data:{mime_type};base64,{base64}"))
 }
 
-/// An id for a place in the page, from one of the session that anybody may have written.
+/// The anchor of an entry, from an untrusted id.
 pub(super) fn anchor(id: &str, number: u32) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
     if (1..=64).contains(&id.len()) && id.bytes().all(plain) {
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_of_a_text_is_markup() {
+    fn no_text_becomes_markup() {
         assert_eq!(
             escape("</script><img src=x onerror='a(\"b\")'>\u{1b}[31m&\u{202e}x\u{7}"),
             "&lt;/script&gt;&lt;img src=x onerror=&#39;a(&quot;b&quot;)&#39;&gt;&amp;x"

@@ -1,10 +1,10 @@
-//! The colours of a page. This layer knows neither themes nor grammars: whoever wires the program brings
-//! them as a [`Look`].
+//! The colours of a page. This crate knows neither themes nor grammars: the program provides them as a
+//! [`Look`].
 
 use std::fmt::{Debug, Write as _};
 use std::ops::Range;
 
-/// Where the colours of a page come from.
+/// The source of a page's colours.
 pub trait Look: Debug + Send + Sync {
     /// The theme called `name`: `dark` and `light` are always there.
     ///
@@ -12,14 +12,14 @@ pub trait Look: Debug + Send + Sync {
     /// One sentence naming the themes there are.
     fn palette(&self, name: &str) -> Result<Palette, String>;
 
-    /// Somebody who knows languages; made for one page and dropped with it.
+    /// A syntax highlighter for one page.
     fn painter(&self) -> Box<dyn Paint>;
 }
 
 /// Marks the parts of code.
 pub trait Paint {
-    /// For every line of `code` its marked parts, by byte and in order, each with the name of a colour of
-    /// the palette; `None` for a language that is not known.
+    /// For every line of `code`, its highlighted parts by byte range, in order, each with a colour name of
+    /// the palette; `None` for an unknown language.
     fn lines(&mut self, language: &str, code: &str) -> Option<Vec<MarkedLine>>;
 }
 
@@ -36,7 +36,7 @@ pub struct Palette {
     pub inks: Vec<(&'static str, Ink)>,
 }
 
-/// How one kind of text looks; colours are `#rrggbb`.
+/// The style of one kind of text; colours are `#rrggbb`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ink {
     pub foreground: Option<String>,
@@ -61,7 +61,7 @@ impl Palette {
     }
 }
 
-/// A colour and nothing else, whatever a theme says.
+/// Only a valid colour, whatever the theme contains.
 fn colour<'a>(text: Option<&'a str>, otherwise: &'a str) -> &'a str {
     let is_colour = |text: &&str| {
         let digits = text.strip_prefix('#').unwrap_or_default();
@@ -90,7 +90,11 @@ impl Look for PlainLook {
         let dark = match name {
             "dark" => true,
             "light" => false,
-            name => return Err(format!("there is no theme `{name}`: use `dark` or `light`")),
+            name => {
+                return Err(format!(
+                    "unknown theme `{name}`; expected `dark` or `light`"
+                ));
+            }
         };
         let inks = PLAIN.iter().map(|(name, on_light, on_dark)| {
             let colour = if dark { on_dark } else { on_light };
@@ -126,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_palette_is_variables_and_nothing_else() {
+    fn a_palette_contains_only_variables() {
         let ink = |foreground: &str| Ink {
             foreground: Some(foreground.into()),
             background: Some("#010203".into()),

@@ -1,9 +1,9 @@
-//! One page that holds a session: every branch, folded tools, marked code, its own colours for light and
-//! dark. It asks nothing of the network, reads without its script, and what it shows can run nothing: all
-//! text is escaped, the policy allows the page's one style and one script by their hashes.
+//! A self-contained page of a session: all branches, collapsed tools, highlighted code, colours for light and
+//! dark. It makes no network requests, is readable without its script, and cannot run foreign code: all text
+//! is escaped, and the content security policy allows only the page's own style and script, by hash.
 //!
-//! Written front to back while the session is read once. What the list of branches beside the text says is
-//! collected on the way and stands at the end of the file.
+//! The page is written in one pass while the session is read. The outline is collected on the way and written
+//! at the end of the file.
 
 mod article;
 mod code;
@@ -94,12 +94,12 @@ fn head(out: &mut dyn Write, title: &str, style: &str, first: &str) -> io::Resul
     )
 }
 
-/// How a browser names an inline element it may use.
+/// The content security policy hash of an inline element.
 fn hash(text: &str) -> String {
     format!("sha256-{}", STANDARD.encode(Sha256::digest(text)))
 }
 
-/// The page's style with the colours of both sides, and the side it begins with.
+/// The page's style with the colours of both modes, and the initial mode.
 fn style(look: &dyn Look, theme: Option<&str>) -> Result<(String, &'static str), ExchangeError> {
     let load = |name: &str| look.palette(name).map_err(ExchangeError::Theme);
     let (mut light, mut dark) = (load("light")?, load("dark")?);

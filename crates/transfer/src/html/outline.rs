@@ -1,4 +1,4 @@
-//! The list beside the text: what the session is, and its prompts and branches as links.
+//! The outline next to the text: the session, and links to its prompts and branches.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -10,12 +10,12 @@ use osier_store::Reading;
 
 /// Characters of a line of the list.
 const WIDTH: usize = 90;
-/// Bytes of what was said that are looked at for its first line.
+/// Bytes of a message that are searched for its first line.
 const LOOKED_AT: usize = 8 * 1024;
-/// Depths the style knows; deeper branches stand where the deepest do.
+/// Depths that the style supports; deeper branches are shown at the deepest.
 const DEEPEST: usize = 9;
 
-/// What the list will say, collected while the entries are written.
+/// The content of the outline, collected while the entries are written.
 #[derive(Debug)]
 pub(super) struct Outline {
     rows: HashMap<u32, Row>,

@@ -1,5 +1,5 @@
-//! Markdown of a model as a page shows it. What is HTML in it is text; links lead to pages only; pictures
-//! from elsewhere are links, since the page asks no network.
+//! Converts a model's Markdown to HTML. Embedded HTML becomes text, links lead only to web pages, and
+//! external images become links because the page makes no network requests.
 
 use std::fmt::Write as _;
 
@@ -22,7 +22,7 @@ pub const OPTIONS: Options = Options::ENABLE_TABLES
     .union(Options::ENABLE_TASKLISTS)
     .union(Options::ENABLE_GFM);
 
-/// `source` as blocks. `scope` keeps footnotes of different messages apart.
+/// `source` as blocks. `scope` separates footnotes of different messages.
 pub fn render(painter: &mut dyn Paint, source: &str, scope: &str) -> String {
     let source = clean(source);
     if source.len() > LONGEST {
@@ -56,7 +56,7 @@ struct Page<'a> {
     code: Option<(String, String)>,
     /// Address and description of the picture that is open.
     picture: Option<(String, String)>,
-    /// Whether each open link leads somewhere.
+    /// Whether each open link has a target.
     links: Vec<bool>,
     columns: Vec<Alignment>,
     column: usize,
@@ -227,7 +227,7 @@ impl Page<'_> {
     }
 }
 
-/// Opening and closing of what needs nothing more.
+/// The start and end of elements without attributes.
 fn simple(tag: TagEnd) -> (&'static str, &'static str) {
     match tag {
         TagEnd::Paragraph => ("<p>", "</p>"),
@@ -243,7 +243,7 @@ fn simple(tag: TagEnd) -> (&'static str, &'static str) {
     }
 }
 
-/// The page's own headings come first.
+/// Levels below the page's own headings.
 fn rank(level: HeadingLevel) -> usize {
     (level as usize + 2).min(6)
 }
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn html_and_links_of_a_model_do_nothing() {
+    fn html_and_unsafe_links_are_inactive() {
         for source in [
             "<script>alert(1)</script>",
             "<img src=x onerror=alert(1)>",

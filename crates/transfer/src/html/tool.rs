@@ -1,4 +1,4 @@
-//! Tool calls with what they gave, folded. One table says what a call's line shows.
+//! Tool calls with their results, collapsed. One table defines the summary line of a call.
 
 use serde_json::Value;
 
@@ -9,8 +9,8 @@ use osier_agent::ToolResultMessage;
 use osier_base::{clock, text};
 use osier_llm::{ContentBlock, ToolCall};
 
-/// The argument that says most, by tool; others show the first text among their arguments. Names that
-/// other programs give their tools are here too: their sessions are imported.
+/// The main argument by tool, including the tools of other programs in imported sessions; others show their
+/// first text argument.
 const SUBJECTS: &[(&str, &[&str])] = &[
     ("bash", &["command"]),
     ("edit", &["file_path", "path"]),
@@ -25,7 +25,7 @@ const SUBJECTS: &[(&str, &[&str])] = &[
     ("write", &["file_path", "path"]),
 ];
 
-/// Bytes of output that a page holds of one result.
+/// Maximum bytes of a result.
 const LONGEST: usize = 512 * 1024;
 /// Diffs of up to this many lines are open from the start.
 const OPEN_DIFF: usize = 60;
@@ -124,7 +124,7 @@ pub(super) fn unanswered(painter: &mut dyn Paint, call: &ToolCall) -> String {
     )
 }
 
-/// What stands at the end of a call's line: changes, how it ended, how long it took.
+/// The end of the summary line: changes, outcome and duration.
 pub(super) fn meta(result: &ToolResultMessage, exit: Option<i32>, changed: &str) -> String {
     let mut parts = Vec::new();
     if !changed.is_empty() {
@@ -183,7 +183,7 @@ fn subject(call: &ToolCall) -> String {
     }
 }
 
-/// The arguments beside the one its line shows; none of those whose effect the diff shows.
+/// The arguments that are not in the summary line, except those that the diff shows.
 fn arguments(painter: &mut dyn Paint, call: &ToolCall, has_diff: bool) -> String {
     let Value::Object(members) = &call.arguments else {
         let raw = call.arguments_error.as_deref().unwrap_or_default();
@@ -212,7 +212,7 @@ fn arguments(painter: &mut dyn Paint, call: &ToolCall, has_diff: bool) -> String
     code::block(painter, "json", text::head_bytes(&json, LONGEST))
 }
 
-/// What the model was given.
+/// The result for the model.
 fn content(painter: &mut dyn Paint, call: Option<&ToolCall>, content: &[ContentBlock]) -> String {
     let mut html = String::new();
     for block in content {
@@ -239,7 +239,7 @@ fn content(painter: &mut dyn Paint, call: Option<&ToolCall>, content: &[ContentB
     html
 }
 
-/// What a file that was read is written in, by its ending.
+/// The language of a file that was read, from its extension.
 fn read_language(call: Option<&ToolCall>) -> Option<String> {
     let call = call.filter(|call| call.name.eq_ignore_ascii_case("read"))?;
     let path = subject(call);

@@ -39,7 +39,7 @@ fn content_block(block: &Value, draft: &mut Draft) -> Option<ContentBlock> {
         "image" | "input_image" => {
             let image = image(block);
             if image.is_none() {
-                draft.drop("pictures kept elsewhere");
+                draft.drop("external images");
             }
             image.map(|(mime_type, data)| ContentBlock::Image { data, mime_type })
         }
@@ -50,7 +50,7 @@ fn content_block(block: &Value, draft: &mut Draft) -> Option<ContentBlock> {
     }
 }
 
-/// Kind and base64 of a picture.
+/// Type and base64 data of an image.
 fn image(block: &Value) -> Option<(String, String)> {
     let source = block.get("source").unwrap_or(block);
     if let Some(data) = text(source, "data") {

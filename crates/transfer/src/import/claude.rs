@@ -1,6 +1,6 @@
-//! Sessions of Claude Code: lines that name their parents by uuid. One answer stands in as many lines as it
-//! has blocks, and every result of tools that ran side by side hangs on the line of its own call; here an
-//! answer is one entry and its results follow one another. Lines the program wrote for itself are counted.
+//! Imports sessions of Claude Code, whose lines name their parents by uuid. An answer has one line per block,
+//! and the results of parallel tools are children of their own calls; osier stores an answer as one entry,
+//! followed by its results. Internal lines are counted.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -17,7 +17,7 @@ use osier_store::EntryKind;
 
 #[derive(Debug, Default)]
 pub(super) struct Reader {
-    /// Place of the entry of an answer, by the id its vendor gave it.
+    /// Index of the entry of an answer, by the vendor's id.
     answers: HashMap<String, usize>,
     /// Names of the tools that were called, by the id of the call.
     calls: HashMap<String, String>,
@@ -25,7 +25,7 @@ pub(super) struct Reader {
     answer_of: HashMap<String, String>,
     /// By entry of an answer: its last result.
     last_result: HashMap<String, String>,
-    /// What the summary that follows a boundary stands for.
+    /// The boundary that the next summary replaces.
     boundary: Option<Boundary>,
     name: Option<String>,
 }
@@ -37,7 +37,7 @@ struct Boundary {
     tokens: u64,
 }
 
-/// What Claude Code puts where a prompt would stand.
+/// Text that Claude Code inserts as a prompt.
 const OWN: &[&str] = &[
     "<command-name>",
     "<command-message>",
@@ -84,7 +84,7 @@ impl Read for Reader {
             }
             other => {
                 let what = match (other, text(&value, "subtype")) {
-                    ("attachment", _) => "what the program attached".to_owned(),
+                    ("attachment", _) => "attachments of the program".to_owned(),
                     (other, Some(subtype)) => format!("lines of type `{other}` ({subtype})"),
                     (other, None) => format!("lines of type `{other}`"),
                 };
@@ -109,7 +109,7 @@ impl Read for Reader {
     }
 }
 
-/// The name of the session, which has lines of its own.
+/// The session name, which has its own lines.
 fn title<'a>(kind: &str, value: &'a Value) -> Option<&'a str> {
     match kind {
         "summary" => text(value, "summary"),
@@ -120,7 +120,7 @@ fn title<'a>(kind: &str, value: &'a Value) -> Option<&'a str> {
 }
 
 impl Reader {
-    /// What goes on behind an answer or one of its results goes on behind the last result.
+    /// Children of an answer or of one of its results become children of the last result.
     fn behind_results(&self, parent: Option<String>) -> Option<String> {
         let parent = parent?;
         let answer = self.answer_of.get(&parent);
@@ -205,7 +205,7 @@ impl Reader {
             .and_then(|parent| self.answer_of.get(parent))
             .cloned();
         let kind = EntryKind::message(AgentMessage::ToolResult(message));
-        // Several results may stand in one line; what hangs on the line hangs on the last of them.
+        // A line may contain several results; its children become children of the last one.
         let foreign = format!("{uuid}/{call_id}");
         let id = draft.add(&foreign, parent, time(line), kind);
         draft.alias(uuid, Some(id.clone()));
@@ -251,8 +251,7 @@ impl Reader {
             } else {
                 model.to_owned()
             },
-            // Never the name of a wire format of ours: what another program's request signed is shown to
-            // people and not sent back.
+            // Never a wire format of osier: signatures of other programs are shown and not sent back.
             api: "claude-code".to_owned(),
             usage,
             stop_reason: text(message, "stop_reason").map_or(StopReason::Stop, stop_reason),
@@ -348,7 +347,7 @@ fn time(value: &Value) -> &str {
     text(value, "timestamp").unwrap_or_default()
 }
 
-/// What is shown of a result beside its text: a change of a file as a diff.
+/// Details of a result: a file change as a diff.
 fn details(given: Option<&Value>) -> Value {
     let Some(given) = given.filter(|given| given.is_object()) else {
         return Value::Null;

@@ -1,6 +1,5 @@
-//! Rollouts of Codex: what was sent and answered (`response_item`), and what happened beside it
-//! (`event_msg`), in the order of time. The items of one response become one answer. Turns that were rolled
-//! back stay as a branch.
+//! Imports Codex rollouts: requests and answers (`response_item`), and events (`event_msg`), in order of
+//! time. The items of one response become one answer. Turns that were rolled back become a branch.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -18,25 +17,25 @@ use osier_store::EntryKind;
 
 #[derive(Debug, Default)]
 pub(super) struct Reader {
-    /// Where the conversation goes on.
+    /// The entry that the conversation continues from.
     at: Option<String>,
-    /// What each prompt hangs on.
+    /// The parent of each prompt.
     prompts: Vec<Option<String>>,
     /// Blocks of the answer that is being read, and the time of the first.
     answer: Vec<AssistantBlock>,
     answered: String,
-    /// Place of the last answer, for its usage.
+    /// Index of the last answer, for its usage.
     last_answer: Option<usize>,
     provider: String,
     model: String,
     effort: String,
     calls: HashMap<String, String>,
-    /// What events told of a call, for the result that follows.
+    /// Data of events about a call, for the result that follows.
     told: HashMap<String, Told>,
     count: u64,
 }
 
-/// What an event told of a call.
+/// Data of an event about a call.
 #[derive(Debug, Default)]
 struct Told {
     details: Value,
@@ -44,7 +43,7 @@ struct Told {
     duration_ms: u64,
 }
 
-/// What Codex puts where a prompt would stand.
+/// Text that Codex inserts as a prompt.
 const OWN: &[&str] = &[
     "<environment_context>",
     "<user_instructions>",
@@ -223,7 +222,7 @@ impl Reader {
         }
     }
 
-    /// Stores the answer that has been read so far.
+    /// Stores the pending answer.
     fn end_answer(&mut self, draft: &mut Draft) {
         if self.answer.is_empty() {
             return;
@@ -237,8 +236,7 @@ impl Reader {
             content,
             provider: self.provider.clone(),
             model: self.model.clone(),
-            // Never the name of a wire format of ours: what another program's request signed is shown to
-            // people and not sent back.
+            // Never a wire format of osier: signatures of other programs are shown and not sent back.
             api: "codex".to_owned(),
             stop_reason: if calls {
                 StopReason::ToolUse
@@ -334,7 +332,7 @@ impl Reader {
         }
     }
 
-    /// Keeps what an event says of a call until its result comes.
+    /// Stores the data of an event about a call until its result arrives.
     fn tell(&mut self, call: Option<&str>, item: &Value) {
         let Some(call) = call.filter(|call| self.calls.contains_key(*call)) else {
             return;
@@ -367,7 +365,7 @@ impl Reader {
         }
     }
 
-    /// The usage of the last answer; told twice, it counts once.
+    /// The usage of the last answer; a repeated report counts once.
     fn usage(&mut self, value: Option<&Value>, draft: &mut Draft) {
         let Some(value) = value else { return };
         let count = |name: &str| value.get(name).and_then(Value::as_u64).unwrap_or(0);
@@ -414,13 +412,13 @@ fn milliseconds(time: &str) -> i64 {
     blocks::milliseconds(Some(&Value::from(time)))
 }
 
-/// Whether a text only stands around a picture.
+/// Whether a text only surrounds an image.
 fn is_frame(block: &ContentBlock) -> bool {
     let text = block.as_text().unwrap_or_default().trim();
     text == "</image>" || (text.starts_with("<image name=") && text.ends_with('>'))
 }
 
-/// Whether the program said it, not the person.
+/// Whether the program wrote it, not the user.
 fn is_harness(item: &Value) -> bool {
     let origin = item.pointer(
         "/internal_chat_message_metadata_passthrough/content_item_metadata/0/provenance/type",

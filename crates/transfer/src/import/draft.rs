@@ -9,7 +9,7 @@ use super::{Dropped, ImportReport, NAMED, Source};
 use osier_agent::AgentMessage;
 use osier_store::{Entry, EntryKind};
 
-/// What a reader fills.
+/// The session that a reader builds.
 #[derive(Debug)]
 pub(super) struct Draft {
     source: Source,
@@ -17,7 +17,7 @@ pub(super) struct Draft {
     pub id: Option<String>,
     pub timestamp: Option<String>,
     pub cwd: Option<String>,
-    /// Id of the session it came from.
+    /// Id of the parent session.
     pub parent: Option<String>,
     pub entries: Vec<Entry>,
     /// Number of the line that is read.
@@ -47,8 +47,8 @@ impl Draft {
         }
     }
 
-    /// Adds an entry called `foreign` in the other program and returns its id here. The same file gives the
-    /// same ids every time.
+    /// Adds an entry with the id `foreign` of the other program and returns its new id. The same file always
+    /// gives the same ids.
     pub(super) fn add(
         &mut self,
         foreign: &str,
@@ -67,12 +67,13 @@ impl Draft {
         id
     }
 
-    /// The id here of what the other program calls `foreign`.
+    /// The new id of `foreign`.
     pub(super) fn id_of(&self, foreign: &str) -> Option<String> {
         self.ids.get(foreign).cloned()
     }
 
-    /// Lets `foreign`, which has no entry of its own, stand for the entry `id`: what hangs on it hangs there.
+    /// Maps `foreign`, which has no entry of its own, to the entry `id`: its children become children of
+    /// `id`.
     pub(super) fn alias(&mut self, foreign: &str, id: Option<String>) {
         if let Some(id) = id {
             self.ids.insert(foreign.to_owned(), id);
@@ -102,7 +103,7 @@ impl Draft {
         }
     }
 
-    /// Counts what has no place here.
+    /// Counts something that cannot be imported.
     pub(super) fn drop(&mut self, what: impl Into<String>) {
         let what = what.into();
         match self.dropped.iter_mut().find(|known| known.what == what) {
@@ -129,8 +130,8 @@ impl Draft {
             .any(|entry| entry.kind.as_message().is_some())
     }
 
-    /// The id of the session here: its own where that can be one, else one made from it, so that the same
-    /// session is recognised.
+    /// The id of the session: its own if it is valid, else one derived from it, so that a repeated import is
+    /// detected.
     pub(super) fn session_id(&self, path: &Path) -> String {
         let id = self.id.clone();
         let id = id.unwrap_or_else(|| path.to_string_lossy().into_owned());
@@ -166,7 +167,7 @@ impl Draft {
     }
 }
 
-/// Eight hex digits that stand for `text`.
+/// Eight hexadecimal digits of a hash of `text`.
 fn short(text: &str) -> String {
     let digest = Sha256::digest(text);
     let number = digest[..4]

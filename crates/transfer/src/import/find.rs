@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{Source, files_below, lines_of, text};
 use osier_base::text::head_bytes;
 
-/// Lines that are read of a file to say what it is about.
+/// Lines that are read for the summary of a file.
 const LINES: usize = 200;
 /// Bytes of a first prompt.
 const PROMPT: usize = 400;
@@ -52,7 +52,7 @@ impl SourceFolders {
 pub struct Found {
     pub source: Source,
     pub path: PathBuf,
-    /// Where it ran; empty when it does not say.
+    /// The working directory; empty when it is unknown.
     pub cwd: String,
     pub first_prompt: Option<String>,
     /// Milliseconds since the Unix epoch.
@@ -61,7 +61,7 @@ pub struct Found {
     pub size: u64,
 }
 
-/// The sessions of one program, last used first; those of `cwd` alone when it is given.
+/// The sessions of one program, most recently used first; with `cwd`, only those of this directory.
 pub fn find(folders: &SourceFolders, source: Source, cwd: Option<&Path>) -> Vec<Found> {
     let mut paths = Vec::new();
     if let Some(folder) = folders.of(source) {
@@ -79,7 +79,7 @@ pub fn find(folders: &SourceFolders, source: Source, cwd: Option<&Path>) -> Vec<
     found
 }
 
-/// What a file is about; `None` when it holds no prompt.
+/// The summary of a file; `None` when it contains no prompt.
 fn describe(source: Source, path: PathBuf) -> Option<Found> {
     let metadata = path.metadata().ok()?;
     let modified = metadata.modified().ok()?;
@@ -115,7 +115,7 @@ fn describe(source: Source, path: PathBuf) -> Option<Found> {
     })
 }
 
-/// What a person said in a line, if it is a prompt and not what the program put in a prompt's place.
+/// The user's prompt in a line, unless the program inserted it.
 fn said(line: &Value) -> Option<String> {
     let inner = line.get("payload").unwrap_or(line);
     let message = inner

@@ -1,9 +1,8 @@
-//! Sessions of other programs, and of osier elsewhere, as sessions of this one.
+//! Imports sessions of other programs, and of other osier installations.
 //!
-//! A reader a format turns lines into entries; what it cannot carry it counts by kind, with the line where
-//! it first met it. The file that is read is never touched. What is made is a new file that appears when it
-//! is whole. A session that was imported before is found by its id and not imported again unless that is
-//! asked for.
+//! A reader per format converts lines to entries and counts what it cannot import by kind, with its first
+//! line. The source file is never changed. The new session file is created atomically. A session that was
+//! already imported is detected by its id, and imported again only on request.
 
 mod blocks;
 mod claude;
@@ -46,7 +45,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// As people call it.
+    /// The name for people.
     pub fn name(self) -> &'static str {
         match self {
             Self::Osier => "osier",
@@ -60,11 +59,11 @@ impl Source {
 /// How a session is imported.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ImportOptions {
-    /// Import once more what was imported before, as a session of its own.
+    /// Import a session again, as a separate session.
     pub again: bool,
 }
 
-/// Lines that are looked at to tell whose file it is.
+/// Lines that are read to detect the format.
 const FIRST_LINES: usize = 40;
 /// A line longer than this is not read; pictures are some megabytes.
 const LINE_LIMIT: u64 = 256 << 20;
@@ -74,8 +73,8 @@ const NAMED: usize = 20;
 const FILE_MODE: u32 = 0o600;
 const DIRECTORY_MODE: u32 = 0o700;
 
-/// Makes a session in the data directory `data` of the file at `path`. `cwd` is where it belongs when the
-/// file does not say.
+/// Imports the file at `path` into the data directory `data`. `cwd` is its working directory if the file
+/// contains none.
 pub fn import(
     data: &Path,
     cwd: &Path,
@@ -138,7 +137,7 @@ pub fn import(
     })
 }
 
-/// Writes the file at once; readers see all of it or nothing.
+/// Writes the file atomically.
 fn write(path: &Path, header: &Header, draft: &Draft) -> Result<(), ExchangeError> {
     let failed = |error| ExchangeError::io("write", path, error);
     let folder = path.parent().unwrap_or(Path::new("."));
@@ -170,10 +169,10 @@ fn write(path: &Path, header: &Header, draft: &Draft) -> Result<(), ExchangeErro
 
 /// One format.
 trait Read {
-    /// Takes the value of one line.
+    /// Handles the value of one line.
     fn line(&mut self, value: Value, draft: &mut Draft);
 
-    /// Nothing more will come.
+    /// The end of the file.
     fn end(&mut self, _draft: &mut Draft) {}
 }
 
@@ -190,8 +189,8 @@ fn each_line(path: &Path, draft: &mut Draft, mut reader: impl Read) -> Result<()
     Ok(())
 }
 
-/// Calls `take` with number and value of every line that is not empty, until it returns false; `None` for
-/// one that is no JSON.
+/// Calls `take` with the number and value of every non-empty line until it returns false; the value is `None`
+/// for invalid JSON.
 fn lines_of(
     path: &Path,
     mut take: impl FnMut(u64, Option<Value>) -> bool,
@@ -220,7 +219,7 @@ fn lines_of(
     Ok(())
 }
 
-/// Whose session the file is, by what its first lines say.
+/// The program that wrote the file, detected from its first lines.
 pub(super) fn recognise(path: &Path) -> Result<Source, ExchangeError> {
     let mut source = None;
     let mut looked = 0;

@@ -43,7 +43,7 @@ impl Read for Reader {
             Some(kind) => {
                 draft.add(&id, parent, &timestamp, kind);
             }
-            // What hangs on it hangs on what it hung on.
+            // Its children become children of its parent.
             None => draft.alias(&id, parent),
         }
     }
@@ -158,8 +158,7 @@ fn assistant(value: &Value, timestamp: i64, draft: &mut Draft) -> AssistantMessa
             .collect(),
         provider: own("provider"),
         model: own("model"),
-        // Never the name of a wire format of ours: what another program's request signed is shown to people
-        // and not sent back.
+        // Never a wire format of osier: signatures of other programs are shown and not sent back.
         api: format!("pi/{}", own("api")),
         usage: usage(value.get("usage")),
         stop_reason: stop_reason(&own("stopReason")),
@@ -227,7 +226,7 @@ fn tool_result(value: &Value, timestamp: i64, draft: &mut Draft) -> ToolResultMe
     }
 }
 
-/// Details as they were, but for a diff that is none in our form.
+/// The details unchanged, except a diff in another format.
 fn details(value: Option<&Value>) -> Value {
     let mut details = value.cloned().unwrap_or(Value::Null);
     if let Value::Object(members) = &mut details
@@ -258,7 +257,7 @@ fn shell_run(value: &Value, timestamp: i64) -> ShellRun {
     }
 }
 
-/// The names are the same; what is missing counts nothing.
+/// The field names are the same; a missing value counts as zero.
 fn usage(value: Option<&Value>) -> Usage {
     let usage = value.cloned().unwrap_or(Value::Null);
     serde_json::from_value(usage).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! What an import came to, and what it could not carry.
+//! The result of an import, with what could not be imported.
 
 use std::path::PathBuf;
 
@@ -15,14 +15,14 @@ pub struct Imported {
     pub path: PathBuf,
     /// Where the session ran.
     pub cwd: String,
-    /// It was imported before, and nothing was written.
+    /// The session was imported before, and nothing was written.
     pub known: bool,
-    /// Entries the file holds that the session imported before does not have.
+    /// Entries of the file that are missing in the session imported before.
     pub newer: usize,
     pub report: ImportReport,
 }
 
-/// What the file held.
+/// The content of the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -37,11 +37,11 @@ pub struct ImportReport {
     /// Lines that could not be read, and the numbers of the first of them.
     pub damaged: usize,
     pub damaged_lines: Vec<u64>,
-    /// What has no place here, by kind.
+    /// What could not be imported, by kind.
     pub dropped: Vec<Dropped>,
 }
 
-/// One kind of what could not be carried over.
+/// One kind of data that could not be imported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -53,14 +53,14 @@ pub struct Dropped {
 }
 
 impl Imported {
-    /// For people, one sentence a line.
+    /// For people, one sentence per line.
     pub fn described(&self) -> Vec<String> {
         let report = &self.report;
         let mut lines = Vec::new();
         if self.known {
             let newer = match self.newer {
                 0 => String::new(),
-                newer => format!(", and the file holds {newer} more entries now"),
+                newer => format!(", and the file now contains {newer} more entries"),
             };
             lines.push(format!(
                 "`{}` was imported before as {}{newer}",
@@ -79,7 +79,7 @@ impl Imported {
         ));
         for dropped in &report.dropped {
             lines.push(format!(
-                "not carried over: {} ({}, first in line {})",
+                "not imported: {} ({}, first in line {})",
                 dropped.what, dropped.count, dropped.line
             ));
         }
@@ -91,7 +91,7 @@ impl Imported {
                 ""
             };
             lines.push(format!(
-                "{} damaged lines were left out: {}{more}",
+                "{} damaged lines were skipped: {}{more}",
                 report.damaged,
                 numbers.join(", ")
             ));

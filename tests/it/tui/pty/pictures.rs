@@ -96,15 +96,15 @@ fn an_answer_shows_the_pictures_of_the_working_directory_and_asks_no_address() {
     program.shows("▣ flag (a.png)");
     program.shows("▣ far (https://e.org/c.png)");
     program.writes("\x1b_Ga=T,U=1,q=2,f=100,i=", 1);
-    program.shows("▣ gone: there is no such file");
-    program.shows("▣ out: it is outside of the working directory");
+    program.shows("▣ gone: the file does not exist");
+    program.shows("▣ out: it is outside the working directory");
     // The same from the file of the session.
     program.write("\x04");
     assert!(program.exit().success());
     let mut again = program.again(&["-c"]);
     again.write("\x1bP>|kitty(0.40.0)\x1b\\\x1b[6;18;9t\x1b[?62;c");
     again.writes("\x1b_Ga=T,U=1,q=2,f=100,i=", 1);
-    again.shows("▣ gone: there is no such file");
+    again.shows("▣ gone: the file does not exist");
     again.write("\x04");
     assert!(again.exit().success());
 }

@@ -76,7 +76,7 @@ pub(super) fn find(variables: &Variables) -> Result<Found, String> {
     }
     let name = profile_name(variables);
     if profile.is_empty() {
-        return Err(format!("there is no AWS profile `{name}`: set AWS_PROFILE"));
+        return Err(format!("unknown AWS profile `{name}`: set AWS_PROFILE"));
     }
     Err(format!(
         "the AWS profile `{name}` has no keys of its own: give it \
@@ -252,7 +252,7 @@ mod tests {
             home.path(),
             &[("AWS_PROFILE", "x"), ("AWS_REGION", "r")],
         )));
-        assert_eq!(none, "there is no AWS profile `x`: set AWS_PROFILE");
+        assert_eq!(none, "unknown AWS profile `x`: set AWS_PROFILE");
     }
 
     #[test]

@@ -87,7 +87,7 @@ pub(super) async fn mint(variables: Variables, http: &HttpOptions) -> Result<Min
     let file: File = serde_json::from_str(&text).map_err(|error| {
         let (line, column) = (error.line(), error.column());
         unusable(format!(
-            "is no credential file (line {line}, column {column})"
+            "is not a credential file (line {line}, column {column})"
         ))
     })?;
     let url = file
@@ -188,7 +188,7 @@ impl File {
         });
         let part = |value: &serde_json::Value| URL_SAFE_NO_PAD.encode(value.to_string());
         let text = format!("{}.{}", part(&head), part(&claims));
-        let bad = |_| "holds a private key that cannot be read".to_owned();
+        let bad = |_| "contains an unreadable private key".to_owned();
         let lines = self.private_key.lines().map(str::trim);
         let body: String = lines.filter(|line| !line.starts_with("-----")).collect();
         let der = STANDARD

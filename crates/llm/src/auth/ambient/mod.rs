@@ -82,7 +82,7 @@ async fn mint_aws(
     let (signing, renewable, until) = match found.map_err(unusable)? {
         aws::Found::Keys(signing) => (signing, false, None),
         aws::Found::Process { command, region } => {
-            let runner = runner.ok_or_else(|| unusable("no command may run here".to_owned()))?;
+            let runner = runner.ok_or_else(|| unusable("commands cannot run here".to_owned()))?;
             let text = runner(command).await.map_err(|reason| {
                 unusable(format!(
                     "`credential_process` of the AWS profile failed: {reason}"

@@ -183,7 +183,7 @@ impl GoogleDecoder {
         if let Some(reason) = feedback.block_reason {
             let told = feedback.block_reason_message;
             let told = told.map_or_else(String::new, |text| format!(": {text}"));
-            let message = format!("the prompt was refused ({reason}){told}");
+            let message = format!("the prompt was blocked ({reason}){told}");
             let retryable = false;
             self.answer
                 .fail(TurnStatus::ModelError { message, retryable }, out);

@@ -218,7 +218,7 @@ fn errors_and_refused_prompts_fail_the_call() {
     assert_eq!(
         status,
         TurnStatus::ModelError {
-            message: "the prompt was refused (PROHIBITED_CONTENT)".to_owned(),
+            message: "the prompt was blocked (PROHIBITED_CONTENT)".to_owned(),
             retryable: false
         }
     );
