@@ -66,14 +66,8 @@ pub enum Action {
         path: String,
         line: usize,
     },
-    /// Tells about the open session.
-    ShowSession,
     /// Keeps what the tree view looked like.
     RememberTree(TreeMemory),
-    /// Lists the providers to sign in to, or those to sign out of.
-    PickAccount {
-        sign_out: bool,
-    },
     /// Answers the question `id` and closes its dialog.
     Answer {
         id: String,
@@ -86,14 +80,8 @@ pub enum Action {
     },
     /// Opens an address in the browser.
     Open(String),
-    /// Lists the MCP servers.
-    PickServer,
     /// What can be done with an MCP server, and what is known of it.
     ShowServer(String),
-    /// Lists the hooks.
-    PickHook,
-    /// Lists skills and prompt templates.
-    PickSkill,
     /// Puts text on the clipboard.
     Copy(String),
     /// Looks for this text in the conversation.
@@ -113,17 +101,17 @@ pub enum Action {
         name: String,
         value: Option<String>,
     },
-    /// Waits for the keys of an action in a context.
+    /// Waits for the keys of a command in a context.
     CaptureKeys {
         context: String,
-        action: String,
+        command: Command,
     },
     /// Writes a binding into the user's keymap.
     Bind(NewBinding),
-    /// Takes every key of an action in a context away.
+    /// Removes every key of a command in a context.
     Unbind {
         context: String,
-        action: String,
+        command: Command,
     },
     /// Shows a theme for now; without a name, the chosen one again.
     PreviewTheme(Option<String>),

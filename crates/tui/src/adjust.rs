@@ -1,6 +1,7 @@
 //! Changing the interface from within: settings and keys.
 
 use super::app::{App, Effect};
+use super::command::Command;
 use super::looks::{NewBinding, ThemeChoice};
 use super::overlays;
 use osier_session::host::Op;
@@ -47,9 +48,9 @@ impl App {
         self.layers.push(overlays::value::ID, line);
     }
 
-    /// Takes the keys of an action away, one line of the user's file each.
-    pub(super) fn unbind(&mut self, context: &str, action: &str) {
-        for keys in self.keymap.keys_for(context, action) {
+    /// Removes the keys of a command, one line of the user's file each.
+    pub(super) fn unbind(&mut self, context: &str, command: Command) {
+        for keys in self.keymap.keys_for(context, command) {
             if let Ok(keys) = parse_sequence(&keys, None) {
                 let (context, action) = (context.to_owned(), String::new());
                 self.effects.push(Effect::Bind(NewBinding {
@@ -64,7 +65,8 @@ impl App {
     /// The keys have changed under the list of them.
     pub(super) fn renew_keymap(&mut self) {
         if self.layers.contains(overlays::keymap::ID) {
-            self.renew(overlays::keymap::ID, overlays::keymap::picker(&self.keymap));
+            let picker = overlays::keymap::picker(&self.keymap, &self.plugins.keys);
+            self.renew(overlays::keymap::ID, picker);
         }
     }
 

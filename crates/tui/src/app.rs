@@ -116,7 +116,7 @@ pub struct App {
     pub queue: QueueView,
     pub(super) sent: Sent,
     pub theme: Box<Theme>,
-    pub keymap: Keymap,
+    pub keymap: Keymap<Command>,
     pub session: SessionInfo,
     pub models: Vec<ModelInfo>,
     /// The permission rules that hold.
@@ -174,7 +174,7 @@ pub struct App {
 #[derive(Debug)]
 pub struct AppOptions {
     pub theme: Theme,
-    pub keymap: Keymap,
+    pub keymap: Keymap<Command>,
     pub highlighter: Highlighter,
     pub show_thinking: bool,
     pub reduced_motion: bool,
@@ -302,7 +302,7 @@ impl App {
         self.dirty = true;
     }
 
-    pub fn set_keymap(&mut self, keymap: Keymap) {
+    pub fn set_keymap(&mut self, keymap: Keymap<Command>) {
         self.keymap = keymap;
         self.editor.set_modes(self.keymap.modes());
         self.bind_plugin_keys();

@@ -5,13 +5,12 @@ use std::time::{Duration, Instant};
 use super::action::Action;
 use super::activity::TOAST_TIME;
 use super::app::{App, Effect};
-use super::command::Command;
+use super::command::{Command, parse_slash};
 use super::deck::DeckRequest;
 use super::editor::Missing;
 use super::overlays;
-use super::slash;
 use osier_agent::{Op as AgentOp, UserMessage};
-use osier_session::host::{DiffRange, Op};
+use osier_session::host::{Op, TreeOp};
 use osier_term::component::{Cx, Handled};
 
 /// Two presses of Ctrl+C within this time exit: as long as the line that says so stands.
@@ -81,39 +80,17 @@ impl App {
             Action::TakeStashed(id) => self.take_stashed(&id),
             Action::MarkSession { mark, on } => self.mark_session(mark, on, now),
             Action::LeaveAnyway => self.effects.push(Effect::Quit),
-            Action::Move { op, files } => {
-                self.move_files = Some(files);
-                self.ops.push(Op::Tree(op));
-            }
+            Action::Move { op, files } => self.move_in_tree(op, files),
             Action::ShowChanges(range) => self.ask_changes(range),
             Action::SendReview(pieces) => self.send_review(pieces, now),
             Action::EditFile { path, line } => {
                 self.effects.push(Effect::EditFile { path, line });
             }
-            Action::ShowSession => self.show_session(),
             Action::RememberTree(memory) => self.tree = memory,
-            Action::PickAccount { sign_out } => {
-                self.layers.push(
-                    overlays::account::id(sign_out),
-                    overlays::account::picker(&[], sign_out),
-                );
-                self.ops.push(Op::ListAccounts);
-            }
             Action::Answer { id, answer } => self.answer_question(id, answer, now),
             Action::LeaveQuestion { id, draft } => self.leave_question(&id, draft),
             Action::Open(url) => self.effects.push(Effect::Open(url)),
-            Action::PickServer => self.pick_server(),
             Action::ShowServer(name) => self.show_server(&name),
-            Action::PickHook => {
-                self.layers
-                    .push(overlays::hooks::ID, overlays::hooks::picker(&[]));
-                self.ops.push(Op::ListHooks);
-            }
-            Action::PickSkill => {
-                self.layers
-                    .push(overlays::skill::ID, overlays::skill::picker(&[]));
-                self.ops.push(Op::ListContext);
-            }
             Action::Copy(text) => self.effects.push(Effect::Copy(text)),
             Action::Search(query) => self.start_search(query),
             Action::StepSearch { older } => self.step_search(older),
@@ -123,12 +100,12 @@ impl App {
             Action::WriteSetting { name, value } => {
                 self.effects.push(Effect::WriteSetting { name, value });
             }
-            Action::CaptureKeys { context, action } => self.layers.push(
+            Action::CaptureKeys { context, command } => self.layers.push(
                 overlays::capture::ID,
-                overlays::capture::Capture::new(context, action),
+                overlays::capture::Capture::new(context, command),
             ),
             Action::Bind(binding) => self.effects.push(Effect::Bind(binding)),
-            Action::Unbind { context, action } => self.unbind(&context, &action),
+            Action::Unbind { context, command } => self.unbind(&context, command),
             Action::PreviewTheme(name) => self.effects.push(Effect::PreviewTheme(name)),
             Action::SetTheme(name) => self.effects.push(Effect::LoadTheme(name)),
             Action::ReloadLooks => self.effects.push(Effect::ReloadLooks),
@@ -138,101 +115,97 @@ impl App {
     }
 
     fn app_command(&mut self, command: Command, now: Instant) -> bool {
-        match command {
-            Command::Submit => self.submit(false),
-            Command::FollowUp => self.submit(true),
-            Command::Interrupt => self.interrupt(),
-            Command::RecallQueue => self.tell(AgentOp::RecallQueue),
-            Command::ClearOrExit => self.clear_or_exit(now),
-            Command::Exit if self.editor.is_empty() => self.quit(),
-            Command::Suspend => self.effects.push(Effect::Suspend),
-            Command::Redraw => self.effects.push(Effect::Repaint),
-            Command::ExternalEditor => {
-                self.effects
-                    .push(Effect::ExternalEditor(self.editor.text()));
-            }
-            Command::CopyAnswer => match self.transcript.last_answer() {
-                Some(answer) => self.effects.push(Effect::Copy(answer)),
-                None => self
-                    .activity
-                    .toast("there is no answer to copy yet", true, now),
-            },
-            Command::CycleModel => self.ops.push(Op::CycleModel { backward: false }),
-            Command::CycleModelBackward => self.ops.push(Op::CycleModel { backward: true }),
-            Command::CycleRole => self.ops.push(Op::SwitchRole { role: None }),
-            Command::CycleThinking => self.ops.push(Op::CycleThinkingLevel),
-            Command::NewSession => self.new_session(),
-            Command::ToggleThinking => {
-                self.transcript.toggle_thinking();
-            }
-            Command::ToggleTodo => self.todo.toggle(),
-            Command::ToggleTools => {
-                self.transcript.toggle_tools();
-            }
-            Command::AttachPicture => self.effects.push(Effect::ReadPicture),
-            Command::Stash => self.put_aside(now),
-            Command::StashList => self.open_stash(),
-            Command::Answer => return self.enter_question(),
-            Command::TakeOver => self.take_over(now),
-            Command::CyclePermissions => self.ops.push(Op::CyclePermissions),
-            Command::Complete if self.layers.is_empty() => {
-                let missing = self.editor.complete_path();
-                self.ask_for(missing);
-            }
-            command => {
-                return self.deck_command(command, now)
-                    || self.read_command(command, now)
-                    || self.open_panel(command, now);
-            }
-        }
-        true
+        command.info().is_some_and(|info| info.apply(self, now))
     }
 
-    /// Opens what `command` names; false when it names nothing here.
-    fn open_panel(&mut self, command: Command, now: Instant) -> bool {
-        match command {
-            Command::ModelPicker => {
-                self.layers.push(overlays::model::ID, self.model_picker());
-                self.ops.push(Op::ListModels);
-            }
-            Command::SessionPicker => self.open_sessions(),
-            Command::Tree => self.open_tree(),
-            Command::Changes => self.ask_changes(DiffRange::Session),
-            Command::RetryModel => self.pick_retry_model(),
-            Command::Context => self.ask_context(),
-            Command::Jobs => self.open_jobs(now),
-            Command::Tools => self.open_tools(),
-            Command::Palette => {
-                self.layers.push(
-                    overlays::palette::ID,
-                    overlays::palette::picker(&self.keymap, self.editor.commands()),
-                );
-            }
-            Command::Settings => self.effects.push(Effect::PickSetting),
-            Command::Keymap => self
-                .layers
-                .push(overlays::keymap::ID, overlays::keymap::picker(&self.keymap)),
-            Command::Themes => self.effects.push(Effect::PickTheme),
-            Command::Help => self.layers.push(
-                overlays::help::ID,
-                overlays::help::page(&self.keymap, self.editor.commands(), &self.plugins.keys),
-            ),
-            Command::HistorySearch => {
-                self.layers.push(
-                    overlays::history::ID,
-                    overlays::history::picker(self.editor.history()),
-                );
-            }
-            Command::Search => self.open_search(),
-            Command::Permissions => {
-                self.layers
-                    .push(overlays::permissions::ID, self.permissions_picker());
-                self.ops.push(Op::ListPermissions);
-            }
-            // The rest belongs to the editor and to lists.
-            _ => return false,
+    pub(super) fn open_models(&mut self) {
+        self.layers.push(overlays::model::ID, self.model_picker());
+        self.ops.push(Op::ListModels);
+    }
+
+    pub(super) fn open_accounts(&mut self, sign_out: bool) {
+        self.layers.push(
+            overlays::account::id(sign_out),
+            overlays::account::picker(&[], sign_out),
+        );
+        self.ops.push(Op::ListAccounts);
+    }
+
+    pub(super) fn open_hooks(&mut self) {
+        self.layers
+            .push(overlays::hooks::ID, overlays::hooks::picker(&[]));
+        self.ops.push(Op::ListHooks);
+    }
+
+    pub(super) fn open_skills(&mut self) {
+        self.layers
+            .push(overlays::skill::ID, overlays::skill::picker(&[]));
+        self.ops.push(Op::ListContext);
+    }
+
+    pub(super) fn open_permissions(&mut self) {
+        self.layers
+            .push(overlays::permissions::ID, self.permissions_picker());
+        self.ops.push(Op::ListPermissions);
+    }
+
+    pub(super) fn open_palette(&mut self) {
+        let picker = overlays::palette::picker(&self.keymap, self.editor.commands());
+        self.layers.push(overlays::palette::ID, picker);
+    }
+
+    pub(super) fn open_keymap(&mut self) {
+        let picker = overlays::keymap::picker(&self.keymap, &self.plugins.keys);
+        self.layers.push(overlays::keymap::ID, picker);
+    }
+
+    pub(super) fn open_help(&mut self) {
+        let added = self.editor.commands();
+        let page = overlays::help::page(&self.keymap, added, &self.plugins.keys);
+        self.layers.push(overlays::help::ID, page);
+    }
+
+    pub(super) fn open_history(&mut self) {
+        let picker = overlays::history::picker(self.editor.history());
+        self.layers.push(overlays::history::ID, picker);
+    }
+
+    pub(super) fn edit_prompt(&mut self) {
+        let text = self.editor.text();
+        self.effects.push(Effect::ExternalEditor(text));
+    }
+
+    pub(super) fn copy_answer(&mut self, now: Instant) {
+        match self.transcript.last_answer() {
+            Some(answer) => self.effects.push(Effect::Copy(answer)),
+            None => self
+                .activity
+                .toast("there is no answer to copy yet", true, now),
         }
-        true
+    }
+
+    /// Completes the word at the cursor of the prompt; false while an overlay is open.
+    pub(super) fn complete(&mut self) -> bool {
+        let applies = self.layers.is_empty();
+        if applies {
+            let missing = self.editor.complete_path();
+            self.ask_for(missing);
+        }
+        applies
+    }
+
+    pub(super) fn quit_when_empty(&mut self) -> bool {
+        let applies = self.editor.is_empty();
+        if applies {
+            self.quit();
+        }
+        applies
+    }
+
+    /// Moves in the tree; with `files`, their changes follow for review, else a note when they differ.
+    pub(super) fn move_in_tree(&mut self, op: TreeOp, files: bool) {
+        self.move_files = Some(files);
+        self.ops.push(Op::Tree(op));
     }
 
     pub(super) fn model_picker(&self) -> overlays::picker::Picker {
@@ -244,7 +217,7 @@ impl App {
     }
 
     /// Stops what runs. What was queued here comes back into the editor first.
-    fn interrupt(&mut self) {
+    pub(super) fn interrupt(&mut self) {
         if self.activity.is_idle() {
             return;
         }
@@ -255,7 +228,7 @@ impl App {
         self.tell(AgentOp::Abort);
     }
 
-    fn clear_or_exit(&mut self, now: Instant) {
+    pub(super) fn clear_or_exit(&mut self, now: Instant) {
         if !self.editor.is_empty() {
             self.editor.clear();
             return;
@@ -276,14 +249,14 @@ impl App {
     }
 
     /// Sends the editor's text: a slash command, a shell command, or a prompt.
-    fn submit(&mut self, follow_up: bool) {
+    pub(super) fn submit(&mut self, follow_up: bool) {
         let text = self.editor.text();
         let trimmed = text.trim();
         if trimmed.is_empty() {
             return;
         }
         let added = self.editor.is_added_command(trimmed);
-        if let Some(parsed) = slash::parse(trimmed).filter(|_| !added) {
+        if let Some(parsed) = parse_slash(trimmed).filter(|_| !added) {
             match parsed {
                 Ok(actions) => {
                     self.remember(trimmed);

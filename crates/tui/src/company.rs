@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use super::app::App;
+use super::command::Command;
 use osier_base::text;
 use osier_session::host::{Client, Op};
 
@@ -61,7 +62,7 @@ impl App {
         let Some(writer) = self.footer.company.writer() else {
             return false;
         };
-        let keys = self.keymap.keys_for("global", "take_over");
+        let keys = self.keymap.keys_for("global", Command::TakeOver);
         let key = keys.first().map_or("/takeover", String::as_str);
         let does = if writer.away {
             "is away and has the pen"

@@ -11,6 +11,7 @@ use super::layout::{self, Areas, QUEUE_ROWS};
 use super::linear;
 use super::overlays;
 use super::welcome;
+use crate::command::Command;
 use osier_base::text;
 use osier_term::component::View;
 use osier_term::face::Token;
@@ -165,7 +166,7 @@ impl App {
         if self.transcript.follows() {
             return None;
         }
-        let keys = self.keymap.keys_for("global", "bottom");
+        let keys = self.keymap.keys_for("global", Command::Bottom);
         let key = keys.first().map_or("scroll", String::as_str);
         Some(match self.transcript.unseen() {
             0 => format!("↓ {key} to the end"),
@@ -177,16 +178,16 @@ impl App {
     /// The keys that matter while the conversation is browsed.
     fn browsing_status(&self) -> String {
         let keys = [
-            ("line_down", "down"),
-            ("line_up", "up"),
-            ("previous_prompt", "prompt before"),
-            ("next_block", "pick"),
-            ("copy_block", "copy"),
-            ("bottom", "end"),
-            ("cancel", "back"),
+            (Command::LineDown, "down"),
+            (Command::LineUp, "up"),
+            (Command::PreviousPrompt, "prompt before"),
+            (Command::NextBlock, "pick"),
+            (Command::CopyBlock, "copy"),
+            (Command::Bottom, "end"),
+            (Command::Cancel, "back"),
         ];
         let shown = keys.iter().filter_map(|(command, meaning)| {
-            let keys = self.keymap.keys_for("transcript", command);
+            let keys = self.keymap.keys_for("transcript", *command);
             // The shortest key of a command is the one that browsing is for.
             let key = keys.iter().min_by_key(|key| key.len())?;
             Some(format!("{key} {meaning}"))
@@ -208,7 +209,7 @@ impl App {
         }
         let shown = usize::from(areas.queue.height);
         let width = usize::from(areas.queue.width);
-        let keys = self.keymap.keys_for("global", "recall_queue");
+        let keys = self.keymap.keys_for("global", Command::RecallQueue);
         let hint = keys.first().map(|key| format!(" · {key} edits"));
         let hint = hint.filter(|hint| text::width(hint) * 2 < width);
         let mut rows = Vec::with_capacity(shown);
@@ -235,7 +236,7 @@ impl App {
         if areas.asking.height == 0 {
             return;
         }
-        let keys = self.keymap.keys_for("global", "answer");
+        let keys = self.keymap.keys_for("global", Command::Answer);
         let key = keys.first().map(String::as_str);
         let rows = self.asking.rows(usize::from(areas.asking.width), key);
         self.paint(&rows, areas.asking, buffer, links);

@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 
 use super::activity::Work;
 use super::app::{App, Effect, QueueView};
+use super::command::find_slash;
 use super::company::Company;
 use super::overlays;
 use super::overlays::picker::Picker;
-use super::slash;
 use osier_agent::{AgentMessage, RunOutcome, UserMessage};
 use osier_base::parts::Parts;
 use osier_base::text;
@@ -328,7 +328,7 @@ impl App {
         let (taken, free): (Vec<_>, Vec<_>) = commands
             .iter()
             .cloned()
-            .partition(|command| slash::find(&command.name).is_some());
+            .partition(|command| find_slash(&command.name).is_some());
         for command in taken {
             let (name, origin) = (&command.name, &command.origin);
             let text = match origin.as_str() {

@@ -6,12 +6,12 @@ use ratatui::layout::Rect;
 use super::app::App;
 use super::command::Command;
 use super::layout::Areas;
+use super::plugins;
 use osier_base::text;
 use osier_term::face::Token;
 use osier_term::frame::Links;
 use osier_term::keymap::KeyHint;
 use osier_term::row::{Row, Span};
-use osier_term::widgets::textarea::modal::Edit;
 
 /// Least columns of one key and what it does.
 const COLUMN: usize = 38;
@@ -40,7 +40,10 @@ impl App {
         }
         let width = usize::from(areas.rule.width);
         let columns = (width / COLUMN).max(1);
-        let told = |hint: &KeyHint<'_>| (hint.keys.clone(), describe(hint.action).to_owned());
+        let told = |hint: &KeyHint<Command>| {
+            let description = plugins::description(hint.action, &self.plugins.keys);
+            (hint.keys.clone(), description.to_owned())
+        };
         let hints = counted_as_one(hints.iter().map(told).collect());
         let keys = hints.iter().map(|(keys, _)| text::width(keys)).max();
         let keys = keys.unwrap_or_default();
@@ -156,14 +159,6 @@ fn shortened(meaning: &str, room: usize) -> String {
 fn clause(meaning: &str) -> String {
     let end = meaning.find([';', ':', ',']).unwrap_or(meaning.len());
     text::unticked(&meaning[..end])
-}
-
-/// The sentence of an action, or its name.
-pub(super) fn describe(action: &str) -> &str {
-    if let Some(command) = Command::from_name(action) {
-        return command.info().description;
-    }
-    Edit::from_name(action).map_or(action, |edit| edit.info().description)
 }
 
 #[cfg(test)]

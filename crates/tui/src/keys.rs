@@ -4,8 +4,7 @@ use std::time::Instant;
 
 use super::action::Action;
 use super::app::{App, Effect};
-use super::command::Command;
-use super::slash;
+use super::command::{Command, parse_slash};
 use osier_term::component::Cx;
 use osier_term::frame::CursorShape;
 use osier_term::input::{KeyCode, KeyPress};
@@ -32,7 +31,7 @@ impl App {
     }
 
     /// What can follow the keys of a begun sequence, with a word for each.
-    pub(super) fn next_keys(&self) -> Vec<KeyHint<'_>> {
+    pub(super) fn next_keys(&self) -> Vec<KeyHint<Command>> {
         self.keymap
             .hints_after(&self.contexts(), &self.pending_keys)
     }
@@ -81,23 +80,17 @@ impl App {
         }
         let contexts = self.contexts();
         match self.keymap.lookup(&contexts, &self.pending_keys, key) {
-            Lookup::Action(action) => {
-                let action = action.to_owned();
-                if self.plugin_action(&action) {
-                    self.pending_keys.clear();
-                    return;
-                }
-                let names = self.keymap.actions(&contexts, &self.pending_keys, key);
-                let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
+            Lookup::Actions(commands) => {
                 self.pending_keys.clear();
                 // A context that has no use for its command leaves the key to the next one.
-                let used = names.iter().any(|name| self.run_named(name, key, now));
+                let mut commands = commands.into_iter();
+                let used = commands.any(|command| self.run_bound(command, key, now));
                 if !used && self.writes() && self.editor.modal().inserts() && key.typed().is_some()
                 {
                     self.on_plain_key(key, now);
                 }
             }
-            Lookup::Prefix(_) => self.pending_keys.push(key),
+            Lookup::Prefix => self.pending_keys.push(key),
             Lookup::None if !self.pending_keys.is_empty() => {
                 self.pending_keys.clear();
                 self.editor.drop_begun();
@@ -116,15 +109,13 @@ impl App {
         true
     }
 
-    fn run_named(&mut self, name: &str, key: KeyPress, now: Instant) -> bool {
-        if let Some(command) = Command::from_name(name) {
-            return self.command(command, now);
-        }
-        match Edit::from_name(name) {
+    fn run_bound(&mut self, command: Command, key: KeyPress, now: Instant) -> bool {
+        match command {
             // The key says which digit.
-            Some(Edit::Digit) if self.writes() => self.digit(key),
-            Some(edit) if self.writes() => self.editor.edit(edit) == Outcome::Done,
-            _ => false,
+            Command::Edit(Edit::Digit) => self.writes() && self.digit(key),
+            Command::Edit(edit) => self.writes() && self.editor.edit(edit) == Outcome::Done,
+            Command::Plugin(number) => self.press_plugin_key(number),
+            command => self.command(command, now),
         }
     }
 
@@ -139,8 +130,8 @@ impl App {
             return false;
         }
         let bound = match self.keymap.lookup(&["editor"], &[], key) {
-            Lookup::Action(name) => Edit::from_name(name),
-            _ => None,
+            Lookup::Actions(commands) => commands.into_iter().next(),
+            Lookup::Prefix | Lookup::None => None,
         };
         match (key.code, bound) {
             // A command of the program is found in the palette.
@@ -148,11 +139,13 @@ impl App {
                 self.editor.leave_search();
                 self.command(Command::Palette, now);
             }
-            (_, Some(Edit::FindText)) => self.editor.find_more(false),
-            (_, Some(Edit::FindTextBack)) => self.editor.find_more(true),
+            (_, Some(Command::Edit(Edit::FindText))) => self.editor.find_more(false),
+            (_, Some(Command::Edit(Edit::FindTextBack))) => self.editor.find_more(true),
             (KeyCode::Enter, _) => self.editor.search_key(true),
             (KeyCode::Backspace, _) => self.editor.search_key(false),
-            (KeyCode::Esc, _) | (_, Some(Edit::DropMark)) => self.editor.leave_search(),
+            (KeyCode::Esc, _) | (_, Some(Command::Edit(Edit::DropMark))) => {
+                self.editor.leave_search()
+            }
             // Any other key ends the search where it is, and does what it does.
             _ => {
                 self.editor.end_search();
@@ -216,7 +209,7 @@ impl App {
             "q" | "quit" | "close" | "q!" | "quit!" | "qa" | "qall" | "qa!" | "qall!" | "cq" => {
                 Action::Quit
             }
-            line => match slash::parse(&format!("/{line}")) {
+            line => match parse_slash(&format!("/{line}")) {
                 Some(Ok(actions)) => return self.actions.extend(actions),
                 Some(Err(text)) => Action::Toast { text, error: true },
                 None => return,

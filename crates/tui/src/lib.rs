@@ -36,7 +36,6 @@ mod search;
 mod sent;
 mod servers;
 pub mod sessions;
-pub mod slash;
 mod stash;
 pub mod todo;
 mod tools;

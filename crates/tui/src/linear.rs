@@ -59,7 +59,7 @@ impl App {
 pub(super) fn draw_layer(
     layers: &mut Layers<Command, Action>,
     buffer: &mut Buffer,
-    view: &View<'_>,
+    view: &View<'_, Command>,
 ) -> Option<Position> {
     buffer.reset();
     let area = Rect {

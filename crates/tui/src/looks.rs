@@ -14,7 +14,6 @@ use osier_term::keymap;
 use osier_term::keymap::{Keymap, KeymapSource};
 use osier_term::terminal::TerminalKind;
 use osier_term::theme::{ColourDepth, TerminalColours, Theme, ThemeKind, ThemeStore};
-use osier_term::widgets::textarea::modal::EDITS;
 
 /// Keymap contexts there are.
 pub(super) const CONTEXTS: &[&str] = &[
@@ -139,7 +138,7 @@ impl Looks {
 
     /// The default keymap with what `name` means laid over it: an embedded one, and a file of the user, which
     /// may stand on an embedded one.
-    pub fn keymap(&self, name: &str) -> (Keymap, Vec<Problem>) {
+    pub fn keymap(&self, name: &str) -> (Keymap<Command>, Vec<Problem>) {
         let mut sources = vec![KeymapSource::new("default.toml", keymap::DEFAULT)];
         let mut problems = Vec::new();
         let embedded = |name: &str| {
@@ -164,7 +163,7 @@ impl Looks {
                 problems.push(Problem::of_file(path, message, "the default keys are used"));
             }
         }
-        let (keymap, mut found) = Keymap::load(&sources, CONTEXTS, &action_names());
+        let (keymap, mut found) = Keymap::load(&sources, CONTEXTS, &Command::names());
         problems.append(&mut found);
         (keymap, problems)
     }
@@ -201,12 +200,6 @@ impl Looks {
         }
         self.keymaps.join(format!("{name}.toml"))
     }
-}
-
-/// Everything a key can be bound to.
-pub(super) fn action_names() -> Vec<&'static str> {
-    let edits = EDITS.iter().map(|info| info.name);
-    Command::names().into_iter().chain(edits).collect()
 }
 
 /// What is wrong with the theme and the keymap that the settings name.

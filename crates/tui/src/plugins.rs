@@ -1,6 +1,7 @@
 //! What plug-ins show: words in the footer, lines above the editor, keys of their own.
 
 use super::app::App;
+use super::command::Command;
 use osier_extensions::plugins::lines::{StyledLine, StyledSpan};
 use osier_extensions::plugins::link::PluginKey;
 use osier_session::host::{Event, Op};
@@ -10,8 +11,6 @@ use osier_term::row::{Row, Span};
 
 /// Rows of widgets shown at most.
 pub const WIDGET_ROWS: usize = 8;
-/// Actions of keymaps that are a plug-in's.
-const ACTION: &str = "plugin:";
 
 /// What they show now. Owned by the app, changed by events.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -78,14 +77,13 @@ impl App {
         }
     }
 
-    /// Lays the keys of plug-ins under those of the keymap.
+    /// Binds the keys of plug-ins where the keymap leaves them free.
     pub(super) fn bind_plugin_keys(&mut self) {
         self.keymap
-            .retain_actions(|action| !action.starts_with(ACTION));
-        let keys = self.plugins.keys.clone();
-        for key in keys {
-            let action = format!("{ACTION}{}:{}", key.plugin, key.keys);
-            if let Err(reason) = self.keymap.add_under("global", &key.keys, &action) {
+            .retain_actions(|command| !matches!(command, Command::Plugin(_)));
+        for (number, key) in (0..).zip(&self.plugins.keys) {
+            let command = Command::Plugin(number);
+            if let Err(reason) = self.keymap.add_under("global", &key.keys, command) {
                 let text = format!("the key `{}` of `{}`: {reason}", key.keys, key.plugin);
                 self.transcript
                     .notice(osier_agent::Severity::Warning, &text);
@@ -93,17 +91,14 @@ impl App {
         }
     }
 
-    /// Does what a key of a plug-in is for; false when the action is none of theirs.
-    pub(super) fn plugin_action(&mut self, action: &str) -> bool {
-        let Some((plugin, keys)) = action
-            .strip_prefix(ACTION)
-            .and_then(|rest| rest.split_once(':'))
-        else {
+    /// Tells a plug-in that its key was pressed; false when the key no longer exists.
+    pub(super) fn press_plugin_key(&mut self, number: u16) -> bool {
+        let Some(key) = self.plugins.keys.get(usize::from(number)) else {
             return false;
         };
         self.ops.push(Op::PressPluginKey {
-            plugin: plugin.to_owned(),
-            keys: keys.to_owned(),
+            plugin: key.plugin.clone(),
+            keys: key.keys.clone(),
         });
         true
     }
@@ -142,14 +137,22 @@ pub fn stored_rows(details: &serde_json::Value) -> Option<Vec<Row>> {
     (!lines.is_empty()).then(|| lines.iter().map(row).collect())
 }
 
-/// The keys of plug-ins, for help.
-pub fn describe(keymap: &Keymap, keys: &[PluginKey]) -> Vec<(String, String)> {
-    let bound = |key: &&PluginKey| {
-        let action = format!("{ACTION}{}:{}", key.plugin, key.keys);
-        !keymap.keys_for("global", &action).is_empty()
-    };
-    let shown = keys.iter().filter(bound);
-    shown
-        .map(|key| (key.keys.clone(), key.description.clone()))
+/// The bound keys of plug-ins, for help.
+pub fn describe(keymap: &Keymap<Command>, keys: &[PluginKey]) -> Vec<(String, String)> {
+    let bound = (0..).zip(keys).filter(|(number, _)| {
+        let command = Command::Plugin(*number);
+        !keymap.keys_for("global", command).is_empty()
+    });
+    bound
+        .map(|(_, key)| (key.keys.clone(), key.description.clone()))
         .collect()
+}
+
+/// The description of a command, also when it is a key of a plug-in.
+pub fn description(command: Command, keys: &[PluginKey]) -> &str {
+    let key = match command {
+        Command::Plugin(number) => keys.get(usize::from(number)),
+        _ => None,
+    };
+    key.map_or_else(|| command.description(), |key| &key.description)
 }

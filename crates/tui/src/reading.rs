@@ -5,49 +5,26 @@ use std::time::Instant;
 
 use super::action::Action;
 use super::app::{App, Effect, Viewer};
-use super::command::Command;
 use osier_store::Landmark;
 
 impl App {
-    /// A command of whoever reads; false when it is none, or there is nothing to do it with.
-    pub(super) fn read_command(&mut self, command: Command, now: Instant) -> bool {
-        let lines = self.transcript.has_selection();
-        match command {
-            Command::PageUp => self.transcript.page(false),
-            Command::PageDown => self.transcript.page(true),
-            Command::LineUp if lines && self.browsing => self.transcript.select_by(false),
-            Command::LineDown if lines && self.browsing => self.transcript.select_by(true),
-            Command::LineUp => self.transcript.scroll(-1),
-            Command::LineDown => self.transcript.scroll(1),
-            Command::Top => self.transcript.go_top(),
-            Command::Bottom => self.transcript.go_bottom(),
-            Command::PreviousPrompt => self.jump(Landmark::Prompt, false, now),
-            Command::NextPrompt => self.jump(Landmark::Prompt, true, now),
-            Command::PreviousCall => self.jump(Landmark::Call, false, now),
-            Command::NextCall => self.jump(Landmark::Call, true, now),
-            Command::PreviousError => self.jump(Landmark::Error, false, now),
-            Command::NextError => self.jump(Landmark::Error, true, now),
-            Command::PreviousEdit => self.jump(Landmark::Edit, false, now),
-            Command::NextEdit => self.jump(Landmark::Edit, true, now),
-            Command::PreviousBlock => self.pick(false),
-            Command::NextBlock => self.pick(true),
-            Command::SelectLines => self.select_lines(),
-            Command::CopyBlock => self.copy_block(now),
-            Command::CopyCommand => self.copy_command(now),
-            Command::ToggleBlock => {
-                self.browsing = true;
-                if self.transcript.picked_text().is_none() {
-                    self.transcript.pick_next(true);
-                } else if !self.transcript.toggle_picked() {
-                    self.activity.toast("this block does not fold", false, now);
-                }
-            }
-            Command::OpenBlock => self.open_block(Viewer::Editor, now),
-            Command::PageBlock => self.open_block(Viewer::Pager, now),
-            Command::Browse => self.browsing = true,
-            _ => return false,
+    /// Scrolls by a line, or extends the selected lines while browsing.
+    pub(super) fn scroll_line(&mut self, down: bool) {
+        if self.browsing && self.transcript.has_selection() {
+            self.transcript.select_by(down);
+        } else {
+            self.transcript.scroll(if down { 1 } else { -1 });
         }
-        true
+    }
+
+    pub(super) fn toggle_block(&mut self, now: Instant) {
+        self.browsing = true;
+        if self.transcript.picked_text().is_none() {
+            self.transcript.pick_next(true);
+        } else if !self.transcript.toggle_picked() {
+            self.activity
+                .toast("this block cannot be collapsed", false, now);
+        }
     }
 
     /// Gives the keys back to the editor, and lets what is picked and selected go.
@@ -71,7 +48,7 @@ impl App {
         }
     }
 
-    fn jump(&mut self, landmark: Landmark, down: bool, now: Instant) {
+    pub(super) fn jump(&mut self, landmark: Landmark, down: bool, now: Instant) {
         self.transcript.go_landmark(landmark, down);
         if landmark != Landmark::Prompt {
             self.browsing = true;
@@ -79,13 +56,13 @@ impl App {
         self.tell_missed(now);
     }
 
-    fn pick(&mut self, down: bool) {
+    pub(super) fn pick(&mut self, down: bool) {
         self.browsing = true;
         self.transcript.clear_selection();
         self.transcript.pick_next(down);
     }
 
-    fn select_lines(&mut self) {
+    pub(super) fn select_lines(&mut self) {
         self.browsing = true;
         if !self.transcript.clear_selection() {
             self.transcript.select_line();
@@ -93,7 +70,7 @@ impl App {
     }
 
     /// The selected lines, else the picked block, else the last answer.
-    fn copy_block(&mut self, now: Instant) {
+    pub(super) fn copy_block(&mut self, now: Instant) {
         let selected = self.transcript.selected_text();
         let text = selected
             .or_else(|| self.transcript.picked_text())
@@ -107,7 +84,7 @@ impl App {
         self.transcript.clear_selection();
     }
 
-    fn copy_command(&mut self, now: Instant) {
+    pub(super) fn copy_command(&mut self, now: Instant) {
         match self.transcript.picked_command() {
             Some(command) => self.actions.push(Action::Copy(command)),
             None => self
@@ -116,7 +93,7 @@ impl App {
         }
     }
 
-    fn open_block(&mut self, with: Viewer, now: Instant) {
+    pub(super) fn open_block(&mut self, with: Viewer, now: Instant) {
         let text = self.transcript.picked_text();
         match text.or_else(|| self.transcript.last_answer()) {
             Some(text) => self.effects.push(Effect::View { text, with }),

@@ -16,11 +16,8 @@ const ACTIONS: &[(&str, ServerAction)] = &[
     ("logout", ServerAction::Logout),
 ];
 
-/// What `/mcp` and what follows it mean.
+/// The action of `/mcp ARGUMENT`.
 pub(super) fn slash(argument: &str) -> Result<Vec<Action>, String> {
-    if argument.is_empty() {
-        return Ok(vec![Action::PickServer]);
-    }
     let (word, server) = argument
         .split_once(char::is_whitespace)
         .unwrap_or((argument, ""));
@@ -111,7 +108,6 @@ mod tests {
             action: ServerAction::Restart,
         });
         assert_eq!(slash("restart git"), Ok(vec![restart]));
-        assert_eq!(slash(""), Ok(vec![Action::PickServer]));
         assert_eq!(slash("git"), Ok(vec![Action::ShowServer("git".into())]));
         assert!(slash("restart").unwrap_err().contains("restart, enable"));
         assert!(slash("burn git").is_err());

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use super::app::App;
+use super::command::Command;
 use super::overlays::stash;
 use osier_session::host::Op;
 use osier_session::stash::{PromptPart, Stashed};
@@ -10,7 +11,7 @@ use osier_term::widgets::textarea::{Chip, Piece};
 
 impl App {
     /// Puts what is typed aside; with nothing typed, lists what was put aside.
-    pub(super) fn put_aside(&mut self, now: Instant) {
+    pub(super) fn stash_prompt(&mut self, now: Instant) {
         if self.editor.is_empty() {
             return self.open_stash();
         }
@@ -19,7 +20,7 @@ impl App {
         }
         self.stash_typed();
         self.editor.clear();
-        let keys = self.keymap.keys_for("global", "stash");
+        let keys = self.keymap.keys_for("global", Command::Stash);
         let key = keys.first().map_or("/stash", String::as_str);
         let text = format!("put aside; {key} in an empty prompt brings it back");
         self.toast(&text, false, now);

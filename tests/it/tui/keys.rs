@@ -59,9 +59,9 @@ async fn characters_that_vim_waits_for_are_not_what_they_are_bound_to() {
     screen.type_text("u.");
     screen.type_text("\"");
     screen.press("esc").type_text(":hel").press("tab");
-    assert!(screen.screen().contains("Actions"), "{}", screen.screen());
+    assert!(screen.screen().contains("Commands"), "{}", screen.screen());
     screen.type_text("help").press("esc");
-    assert!(!screen.screen().contains("Actions"));
+    assert!(!screen.screen().contains("Commands"));
 }
 
 #[tokio::test]

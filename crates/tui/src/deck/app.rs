@@ -29,19 +29,6 @@ pub enum DeckRequest {
     Close(usize),
 }
 
-/// Commands that show the session with a number, from the first on.
-const NUMBERED: &[Command] = &[
-    Command::Session1,
-    Command::Session2,
-    Command::Session3,
-    Command::Session4,
-    Command::Session5,
-    Command::Session6,
-    Command::Session7,
-    Command::Session8,
-    Command::Session9,
-];
-
 impl App {
     /// Takes the terminal over from the session that was shown: what belongs to it goes along.
     pub(crate) fn come_forward(&mut self, from: &mut Self) {
@@ -104,7 +91,7 @@ impl App {
 
     /// Tells that something has happened in a session that is not shown.
     pub(crate) fn alert(&mut self, entry: &Entry, now: Instant) {
-        let keys = self.keymap.keys_for("global", "next_waiting");
+        let keys = self.keymap.keys_for("global", Command::NextWaiting);
         let key = keys.first().map(|key| format!(" · {key}"));
         let text = format!(
             "{} {}{}",
@@ -118,25 +105,6 @@ impl App {
     /// Lists the open sessions.
     pub(crate) fn open_list(&mut self) {
         self.layers.push(list::ID, list::picker(&self.roster));
-    }
-
-    /// Commands about the open sessions; false for others.
-    pub(crate) fn deck_command(&mut self, command: Command, now: Instant) -> bool {
-        match command {
-            Command::OpenSessions => self.open_list(),
-            Command::NewBeside => self.want(DeckRequest::Begin),
-            Command::NextSession => self.step_session(false, false, now),
-            Command::PreviousSession => self.step_session(true, false, now),
-            Command::NextWaiting => self.step_session(false, true, now),
-            Command::PreviousWaiting => self.step_session(true, true, now),
-            Command::CloseSession => self.close_session(self.roster.shown, now),
-            command => {
-                let place = NUMBERED.iter().position(|numbered| *numbered == command);
-                let Some(place) = place else { return false };
-                self.show_number(place + 1, now);
-            }
-        }
-        true
     }
 
     pub(crate) fn want(&mut self, request: DeckRequest) {

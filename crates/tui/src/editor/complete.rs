@@ -6,8 +6,7 @@ use std::ops::Range;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
-use crate::slash;
-use crate::slash::SLASH_COMMANDS;
+use crate::command::{find_slash, slash_commands};
 use osier_base::text;
 use osier_context::AddedCommand;
 
@@ -78,7 +77,7 @@ pub fn word(before: &str) -> Word<'_> {
 pub fn commands(word: &Word<'_>, models: &[String], added: &[&AddedCommand]) -> Option<Completion> {
     let (range, candidates) = match word {
         Word::Command(query) => {
-            let names = SLASH_COMMANDS.iter().map(|command| command.name);
+            let names = slash_commands().into_iter().map(|(_, slash)| slash.name);
             let names = names.chain(added.iter().map(|command| command.name.as_str()));
             let candidates = ranked(query, names, |name| command_candidate(name, added));
             (0..query.len() + 1, candidates)
@@ -88,9 +87,9 @@ pub fn commands(word: &Word<'_>, models: &[String], added: &[&AddedCommand]) -> 
             argument,
             start,
         } => {
-            let values: Vec<&str> = match (*command, slash::find(command)) {
+            let values: Vec<&str> = match (*command, find_slash(command)) {
                 ("model", _) => models.iter().map(String::as_str).collect(),
-                (_, Some(known)) => (known.values)(),
+                (_, Some((_, slash))) => (slash.values)(),
                 (name, None) => {
                     let known = added.iter().find(|known| known.name == name)?;
                     known.values.iter().map(String::as_str).collect()
@@ -109,7 +108,7 @@ pub fn commands(word: &Word<'_>, models: &[String], added: &[&AddedCommand]) -> 
 }
 
 fn command_candidate(name: &str, added: &[&AddedCommand]) -> Candidate {
-    let own = slash::find(name).map(|command| (command.argument, command.description));
+    let own = find_slash(name).map(|(info, slash)| (slash.argument, info.description));
     let brought = || {
         let command = added.iter().find(|command| command.name == name)?;
         Some((command.argument.as_str(), command.description.as_str()))

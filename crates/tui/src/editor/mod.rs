@@ -19,7 +19,7 @@ use osier_term::widgets::select::{Item, Select};
 use osier_term::widgets::textarea::modal::{Macros, Modal};
 use osier_term::widgets::textarea::{Chip, Draft, Motion, Piece, Position, TextArea};
 
-use super::command::Command;
+use super::command::{Category, Command};
 use complete::{Candidate, Completion};
 use editing::edit_area;
 use find::Find;
@@ -545,14 +545,26 @@ fn item((place, candidate): (usize, &Candidate)) -> Item {
 
 /// Commands that belong to the editor even when they change nothing.
 fn is_editing(command: Command) -> bool {
-    let place = command as usize;
-    (Command::Newline as usize..=Command::Redo as usize).contains(&place)
+    command
+        .info()
+        .is_some_and(|info| info.category == Category::Editor)
 }
 
 /// Commands that only move the cursor.
 fn is_motion(command: Command) -> bool {
-    let place = command as usize;
-    (Command::Left as usize..=Command::BufferEnd as usize).contains(&place)
+    matches!(
+        command,
+        Command::Left
+            | Command::Right
+            | Command::Up
+            | Command::Down
+            | Command::WordLeft
+            | Command::WordRight
+            | Command::LineStart
+            | Command::LineEnd
+            | Command::BufferStart
+            | Command::BufferEnd
+    )
 }
 
 /// Names in the folder `name` as seen from `cwd`, for path completion; folders with a trailing slash.

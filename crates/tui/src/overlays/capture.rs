@@ -1,4 +1,4 @@
-//! Waits for the keys of an action and says what they mean already, with file and line, before anything is
+//! Waits for the keys of a command and says what they mean already, with file and line, before anything is
 //! written.
 
 use ratatui::buffer::Buffer;
@@ -8,7 +8,6 @@ use super::frame::{self, boxed};
 use super::keymap::place;
 use crate::action::Action;
 use crate::command::Command;
-use crate::hints::describe;
 use crate::layout::centred_over;
 use crate::looks::NewBinding;
 use osier_term::component::{Component, Cx, Handled, View};
@@ -31,28 +30,28 @@ const TAKEN: &str = "bghnopqst";
 #[derive(Debug)]
 pub struct Capture {
     context: String,
-    action: String,
+    command: Command,
     keys: Vec<KeyPress>,
 }
 
 impl Capture {
-    pub fn new(context: String, action: String) -> Self {
+    pub fn new(context: String, command: Command) -> Self {
         Self {
             context,
-            action,
+            command,
             keys: Vec::new(),
         }
     }
 
     /// What stands against these keys.
-    fn remarks(&self, keymap: &Keymap) -> Vec<(String, Token)> {
+    fn remarks(&self, keymap: &Keymap<Command>) -> Vec<(String, Token)> {
         let mut remarks = Vec::new();
         if self.keys.is_empty() {
             return remarks;
         }
         let clashes = keymap.clashes(&self.context, &self.keys);
-        for clash in clashes.iter().filter(|clash| clash.action != self.action) {
-            let what = describe(clash.action);
+        for clash in clashes.iter().filter(|clash| clash.action != self.command) {
+            let what = clash.action.description();
             let text = format!(
                 "{} does `{what}` now ({}): that goes",
                 clash.keys,
@@ -93,7 +92,7 @@ fn needs_protocol(key: KeyPress) -> bool {
 }
 
 impl Component<Command, Action> for Capture {
-    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
+    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
         let inner = usize::from(centred_over(area, 80, 1).width.saturating_sub(2));
         let mut remarks = Vec::new();
         for (text, token) in self.remarks(view.keymap) {
@@ -110,7 +109,7 @@ impl Component<Command, Action> for Capture {
             Row::plain(format!(" {}", describe_all(&self.keys)), Token::Accent)
         };
         let mut rows = vec![
-            frame::top(describe(&self.action), &self.context, inner + 2),
+            frame::top(self.command.description(), &self.context, inner + 2),
             boxed(keys, inner),
         ];
         rows.extend(remarks.into_iter().map(|row| boxed(row, inner)));
@@ -134,7 +133,7 @@ impl Component<Command, Action> for Capture {
                 cx.push(Action::Bind(NewBinding {
                     context: self.context.clone(),
                     keys: self.keys.clone(),
-                    action: self.action.clone(),
+                    action: self.command.to_string(),
                 }));
             }
             KeyCode::Backspace if key.modifiers.is_empty() && !self.keys.is_empty() => {

@@ -235,7 +235,7 @@ fn count_row(
 }
 
 impl Component<Command, Action> for ContextView {
-    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
+    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
         let inner = usize::from(centred(area, WIDTH, 1).width.saturating_sub(2));
         let body = self.rows(inner);
         let height = u16::try_from(body.len() + 2).unwrap_or(u16::MAX);
@@ -245,9 +245,17 @@ impl Component<Command, Action> for ContextView {
         self.scroll(0);
         let mut keys = vec!["c compacts now".to_owned()];
         if self.count > self.page {
-            keys.extend(frame::hints(view.keymap, "list", &[("down", "scrolls")]));
+            keys.extend(frame::hints(
+                view.keymap,
+                "list",
+                &[(Command::Down, "scrolls")],
+            ));
         }
-        keys.extend(frame::hints(view.keymap, "list", &[("cancel", "closes")]));
+        keys.extend(frame::hints(
+            view.keymap,
+            "list",
+            &[(Command::Cancel, "closes")],
+        ));
         let mut rows = vec![frame::top("Context", "", inner + 2)];
         let shown = body.into_iter().skip(self.top).take(self.page);
         rows.extend(shown.map(|row| boxed(row, inner)));

@@ -394,7 +394,7 @@ fn first_line(piece: &str) -> usize {
 }
 
 impl Component<Command, Action> for DiffView {
-    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
+    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
         self.linear = view.theme.marks_selected();
         let wide = area.width >= BESIDE && self.files.len() > 1;
         let list = if wide { LIST } else { 0 };

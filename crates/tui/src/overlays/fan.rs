@@ -214,7 +214,7 @@ fn status_row(state: &LaneState, width: usize) -> Row {
 }
 
 impl Component<Command, Action> for FanView {
-    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
+    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
         let (width, height) = (usize::from(area.width), usize::from(area.height));
         self.page = height.saturating_sub(4).max(1);
         let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);

@@ -1,6 +1,7 @@
 //! What every box over the conversation looks like: its name and a remark in the line above, its keys in the
 //! line below.
 
+use crate::command::Command;
 use osier_base::text;
 use osier_term::face::{Emphasis, Face, Token};
 use osier_term::keymap::Keymap;
@@ -55,9 +56,9 @@ pub fn fitting(hints: &[String], width: usize) -> String {
 }
 
 /// What keys do here, a hint for each that has a key in `context`: the one that is bound first.
-pub fn hints(keymap: &Keymap, context: &str, words: &[(&str, &str)]) -> Vec<String> {
-    let hint = |(command, word): &(&str, &str)| {
-        let keys = keymap.keys_for(context, command);
+pub fn hints(keymap: &Keymap<Command>, context: &str, words: &[(Command, &str)]) -> Vec<String> {
+    let hint = |(command, word): &(Command, &str)| {
+        let keys = keymap.keys_for(context, *command);
         let key = keys.into_iter().next()?;
         Some(format!("{key} {word}"))
     };

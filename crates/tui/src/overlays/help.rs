@@ -5,11 +5,10 @@ use ratatui::layout::Rect;
 
 use super::frame::{self, boxed};
 use crate::action::Action;
-use crate::command::{Command, commands};
+use crate::command::{Command, commands, slash_commands};
 use crate::hints::counted_as_one;
 use crate::layout::centred;
 use crate::plugins;
-use crate::slash::SLASH_COMMANDS;
 use osier_base::text;
 use osier_context::AddedCommand;
 use osier_extensions::plugins::link::PluginKey;
@@ -26,10 +25,10 @@ pub const ID: &str = "help";
 /// Widest the page gets.
 const WIDTH: u16 = 100;
 
-const HINTS: &[(&str, &str)] = &[
-    ("down", "scrolls"),
-    ("page_down", "a page"),
-    ("cancel", "closes"),
+const HINTS: &[(Command, &str)] = &[
+    (Command::Down, "scrolls"),
+    (Command::PageDown, "a page"),
+    (Command::Cancel, "closes"),
 ];
 
 /// Columns of the keys.
@@ -76,14 +75,14 @@ pub struct Help {
 }
 
 /// The page for these bindings.
-pub fn page(keymap: &Keymap, added: &[AddedCommand], plugin_keys: &[PluginKey]) -> Help {
+pub fn page(keymap: &Keymap<Command>, added: &[AddedCommand], plugin_keys: &[PluginKey]) -> Help {
     let mut lines = Vec::new();
     for (heading, contexts) in SECTIONS {
         let mut section = Vec::new();
         for info in commands() {
             let bound = contexts
                 .iter()
-                .flat_map(|context| keymap.keys_for(context, info.name));
+                .flat_map(|context| keymap.keys_for(context, info.command));
             let mut keys: Vec<String> = bound.collect();
             keys.dedup();
             keys.truncate(MOST_KEYS);
@@ -109,9 +108,9 @@ pub fn page(keymap: &Keymap, added: &[AddedCommand], plugin_keys: &[PluginKey]) 
     }
     lines.extend(steps(keymap));
     lines.extend([Line::Blank, Line::Heading("Commands")]);
-    for command in SLASH_COMMANDS {
-        let usage = format!("/{} {}", command.name, command.argument);
-        lines.push(Line::Entry(usage, command.description.to_owned()));
+    for (info, slash) in slash_commands() {
+        let usage = format!("/{} {}", slash.name, slash.argument);
+        lines.push(Line::Entry(usage, info.description.to_owned()));
     }
     for command in added {
         let usage = text::single_line(&format!("/{} {}", command.name, command.argument));
@@ -133,12 +132,12 @@ pub fn page(keymap: &Keymap, added: &[AddedCommand], plugin_keys: &[PluginKey]) 
 }
 
 /// What the editor's modes and regions bind, where the keymap has them.
-fn steps(keymap: &Keymap) -> Vec<Line> {
+fn steps(keymap: &Keymap<Command>) -> Vec<Line> {
     let mut lines = Vec::new();
     for info in EDITS {
         let mut keys: Vec<String> = Vec::new();
         for context in EDITOR_CONTEXTS {
-            keys.extend(keymap.keys_for(context, info.name));
+            keys.extend(keymap.keys_for(context, Command::Edit(info.edit)));
         }
         keys.sort();
         keys.dedup();
@@ -196,7 +195,7 @@ impl Help {
 }
 
 impl Component<Command, Action> for Help {
-    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
+    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
         let inner = usize::from(centred(area, WIDTH, 1).width.saturating_sub(2));
         let page = self.rows(inner);
         self.count = page.len();

@@ -121,7 +121,7 @@ impl Jobs {
         }
     }
 
-    fn rows(&mut self, width: usize, height: usize, view: &View<'_>) -> Vec<Row> {
+    fn rows(&mut self, width: usize, height: usize, view: &View<'_, Command>) -> Vec<Row> {
         let inner = width.saturating_sub(2);
         let mut rows = vec![self.title_row(inner)];
         let room = height.saturating_sub(2);
@@ -191,7 +191,7 @@ impl Jobs {
         rows
     }
 
-    fn hint_row(&self, inner: usize, keymap: &Keymap) -> Row {
+    fn hint_row(&self, inner: usize, keymap: &Keymap<Command>) -> Row {
         if let Some(id) = &self.doomed {
             let asked = format!("x again kills {id}");
             return frame::bottom(&[asked], Token::Warning, inner + 2);
@@ -203,12 +203,12 @@ impl Jobs {
             } else {
                 "only the output"
             };
-            keys.extend(frame::hints(keymap, "list", &[("accept", how)]));
+            keys.extend(frame::hints(keymap, "list", &[(Command::Accept, how)]));
             if job.running {
                 keys.push("x kills it".to_owned());
             }
         }
-        keys.extend(frame::hints(keymap, "list", &[("cancel", "closes")]));
+        keys.extend(frame::hints(keymap, "list", &[(Command::Cancel, "closes")]));
         frame::bottom(&keys, Token::Muted, inner + 2)
     }
 }
@@ -248,7 +248,7 @@ fn state(job: &JobInfo, since: Duration) -> Cell {
 }
 
 impl Component<Command, Action> for Jobs {
-    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
+    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
         let wanted = if self.listed.is_empty() {
             5
         } else {

@@ -2,9 +2,10 @@
 
 use super::picker::Picker;
 use crate::action::Action;
-use crate::command::commands;
-use crate::hints::describe;
+use crate::command::{Command, commands};
+use crate::plugins;
 use osier_base::text;
+use osier_extensions::plugins::link::PluginKey;
 use osier_term::face::{Emphasis, Face, Token};
 use osier_term::keymap::{Bound, Keymap};
 use osier_term::row::{Row, sentence};
@@ -24,30 +25,31 @@ const COLUMNS: Columns = Columns {
     ],
 };
 
-/// One action in one context.
+/// One command in one context.
 #[derive(Debug)]
 struct Entry {
     context: String,
-    action: String,
+    command: Command,
+    description: String,
     /// Its keys with the places that bind them.
     keys: Vec<(String, String)>,
 }
 
 /// The list of everything that is bound, and of the actions that are not.
-pub fn picker(keymap: &Keymap) -> Picker {
-    let entries = entries(keymap);
+pub fn picker(keymap: &Keymap<Command>, plugin_keys: &[PluginKey]) -> Picker {
+    let entries = entries(keymap, plugin_keys);
     let items = entries.iter().map(item).collect();
     let split = |key: &str| {
-        let (context, action) = key.split_once(' ').unwrap_or_default();
-        (context.to_owned(), action.to_owned())
+        let (context, name) = key.split_once(' ')?;
+        Some((context.to_owned(), Command::from_name(name)?))
     };
     Picker::new(
         "Keys",
-        "no action matches",
+        "no command matches",
         items,
         Box::new(move |key| {
-            let (context, action) = split(key);
-            vec![Action::CaptureKeys { context, action }]
+            let capture = |(context, command)| Action::CaptureKeys { context, command };
+            split(key).map(capture).into_iter().collect()
         }),
     )
     .staying()
@@ -56,8 +58,8 @@ pub fn picker(keymap: &Keymap) -> Picker {
     .on_remove(
         "takes its keys away",
         Box::new(move |key| {
-            let (context, action) = split(key);
-            vec![Action::Unbind { context, action }]
+            let unbind = |(context, command)| Action::Unbind { context, command };
+            split(key).map(unbind).into_iter().collect()
         }),
     )
     .with_look(Box::new(move |key| {
@@ -66,27 +68,30 @@ pub fn picker(keymap: &Keymap) -> Picker {
     }))
 }
 
-fn entries(keymap: &Keymap) -> Vec<Entry> {
+fn entries(keymap: &Keymap<Command>, plugin_keys: &[PluginKey]) -> Vec<Entry> {
+    let describe = |command| plugins::description(command, plugin_keys).to_owned();
     let mut entries: Vec<Entry> = Vec::new();
     for bound in keymap.bindings() {
         let place = place(&bound);
         let known = entries
             .iter_mut()
-            .find(|entry| entry.context == bound.context && entry.action == bound.action);
+            .find(|entry| entry.context == bound.context && entry.command == bound.action);
         match known {
             Some(entry) => entry.keys.push((bound.keys, place)),
             None => entries.push(Entry {
                 context: bound.context.to_owned(),
-                action: bound.action.to_owned(),
+                command: bound.action,
+                description: describe(bound.action),
                 keys: vec![(bound.keys, place)],
             }),
         }
     }
-    for info in commands().filter(|info| info.in_palette) {
-        if entries.iter().all(|entry| entry.action != info.name) {
+    for info in commands().filter(|info| info.in_palette()) {
+        if entries.iter().all(|entry| entry.command != info.command) {
             entries.push(Entry {
                 context: "global".to_owned(),
-                action: info.name.to_owned(),
+                command: info.command,
+                description: describe(info.command),
                 keys: Vec::new(),
             });
         }
@@ -95,7 +100,7 @@ fn entries(keymap: &Keymap) -> Vec<Entry> {
 }
 
 /// The file and line of a binding.
-pub(super) fn place(bound: &Bound<'_>) -> String {
+pub(super) fn place(bound: &Bound<'_, Command>) -> String {
     if bound.line == 0 {
         return "a plug-in".to_owned();
     }
@@ -104,27 +109,27 @@ pub(super) fn place(bound: &Bound<'_>) -> String {
 }
 
 fn key_of(entry: &Entry) -> String {
-    format!("{} {}", entry.context, entry.action)
+    format!("{} {}", entry.context, entry.command)
 }
 
 fn item(entry: &Entry) -> Item {
     let keys: Vec<&str> = entry.keys.iter().map(|(keys, _)| keys.as_str()).collect();
     Item {
         key: key_of(entry),
-        label: text::unticked(describe(&entry.action)),
+        label: text::unticked(&entry.description),
         details: vec![
             entry.context.as_str().into(),
             Cell::new(keys[..keys.len().min(LISTED)].join(", "), Token::Accent),
         ],
-        keywords: format!("{} {} {}", entry.context, entry.action, keys.join(" ")),
+        keywords: format!("{} {} {}", entry.context, entry.command, keys.join(" ")),
         dimmed: keys.is_empty(),
     }
 }
 
 fn look(entry: &Entry) -> Vec<Row> {
     let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
-    let mut rows = vec![Row::plain(entry.action.clone(), bold)];
-    rows.push(Row::new(sentence(describe(&entry.action), Token::Text)));
+    let mut rows = vec![Row::plain(entry.command.to_string(), bold)];
+    rows.push(Row::new(sentence(&entry.description, Token::Text)));
     rows.push(Row::default());
     for (keys, place) in &entry.keys {
         let mut row = Row::plain(format!("{keys:<16} "), Token::Accent);

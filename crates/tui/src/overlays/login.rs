@@ -126,7 +126,7 @@ pub(super) fn address(url: &str, width: usize) -> Vec<Row> {
 }
 
 impl Component<Command, Action> for Login {
-    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
+    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
         let width = centred(area, WIDTH, 1).width;
         let inner = usize::from(width.saturating_sub(2));
         let content = self.rows(inner);
@@ -157,7 +157,7 @@ impl Component<Command, Action> for Login {
                 y: (area.y + row).min(area.bottom().saturating_sub(1)),
             });
         }
-        let keys = frame::hints(view.keymap, "list", &[("cancel", "gives up")]);
+        let keys = frame::hints(view.keymap, "list", &[(Command::Cancel, "gives up")]);
         rows.push(frame::bottom(&keys, Token::Muted, inner + 2));
         paint_rows(&rows, area, buffer, view.links, |face| {
             view.theme.style(face)

@@ -1,9 +1,8 @@
-//! Every action by name, with its keys.
+//! The command palette: every command with its category, slash command and keys.
 
 use super::picker::Picker;
 use crate::action::Action;
-use crate::command::{Command, commands};
-use crate::slash::SLASH_COMMANDS;
+use crate::command::{Command, CommandInfo, commands};
 use osier_base::text;
 use osier_context::AddedCommand;
 use osier_term::keymap::Keymap;
@@ -11,25 +10,10 @@ use osier_term::widgets::select::Item;
 
 pub const ID: &str = "palette";
 
-/// The picker over commands and slash commands.
-pub fn picker(keymap: &Keymap, added: &[AddedCommand]) -> Picker {
-    let commands = commands().filter(|info| info.in_palette).map(|info| Item {
-        key: info.name.to_owned(),
-        label: text::unticked(info.description),
-        details: vec![keys(keymap, info.name).into()],
-        keywords: info.name.to_owned(),
-        dimmed: false,
-    });
-    let with_argument = SLASH_COMMANDS
-        .iter()
-        .filter(|command| !command.argument.is_empty());
-    let slash = with_argument.map(|command| Item {
-        key: format!("/{}", command.name),
-        label: command.description.to_owned(),
-        details: vec![format!("/{} {}", command.name, command.argument).into()],
-        keywords: command.name.to_owned(),
-        dimmed: false,
-    });
+/// The picker over commands, built in or added.
+pub fn picker(keymap: &Keymap<Command>, added: &[AddedCommand]) -> Picker {
+    let commands = commands().filter(|info| info.in_palette());
+    let commands = commands.map(|info| item(info, keymap));
     let added = added.iter().map(|command| Item {
         key: format!("/{}", command.name),
         label: text::single_line(&command.description),
@@ -37,12 +21,29 @@ pub fn picker(keymap: &Keymap, added: &[AddedCommand]) -> Picker {
         keywords: format!("{} {}", command.name, command.origin),
         dimmed: false,
     });
-    let items = commands.chain(slash).chain(added).collect();
-    let picker = Picker::new("Actions", "no action matches", items, Box::new(take));
-    picker.taking("does it")
+    let items = commands.chain(added).collect();
+    let picker = Picker::new("Commands", "no command matches", items, Box::new(run));
+    picker.taking("run")
 }
 
-fn take(key: &str) -> Vec<Action> {
+fn item(info: &CommandInfo, keymap: &Keymap<Command>) -> Item {
+    let label = format!("{}: {}", info.category.name(), info.description);
+    let slash = info.slash.map(|slash| format!("/{}", slash.name));
+    let keys = keys(keymap, info.command);
+    let how = slash
+        .into_iter()
+        .chain(Some(keys).filter(|keys| !keys.is_empty()));
+    let how: Vec<String> = how.collect();
+    Item {
+        key: info.name.to_owned(),
+        label: text::unticked(&label),
+        details: vec![how.join(", ").into()],
+        keywords: info.name.to_owned(),
+        dimmed: false,
+    }
+}
+
+fn run(key: &str) -> Vec<Action> {
     match (key.strip_prefix('/'), Command::from_name(key)) {
         (Some(name), _) => vec![Action::SetEditor {
             text: format!("/{name} "),
@@ -52,15 +53,18 @@ fn take(key: &str) -> Vec<Action> {
     }
 }
 
-/// Where a person mostly is: what is bound here counts before what overlays bind.
+/// Contexts whose keys come first: those of the prompt.
 const FIRST: [&str; 2] = ["global", "editor"];
 
-/// The keys of an action in whichever context has it; those of browsing are a page of their own.
-pub fn keys(keymap: &Keymap, action: &str) -> String {
+/// Keys of a command at most.
+const LISTED: usize = 2;
+
+/// The keys of a command in whichever context binds it, except those of browse mode.
+fn keys(keymap: &Keymap<Command>, command: Command) -> String {
     let bound_in = |wanted: fn(&str) -> bool| -> Vec<String> {
         let bound = keymap
             .all()
-            .filter(|(context, _, bound)| *bound == action && wanted(context));
+            .filter(|(context, _, bound)| *bound == command && wanted(context));
         bound.map(|(_, keys, _)| keys).collect()
     };
     let mut keys = bound_in(|context| FIRST.contains(&context));
@@ -68,6 +72,6 @@ pub fn keys(keymap: &Keymap, action: &str) -> String {
         keys = bound_in(|context| context != "transcript");
     }
     keys.dedup();
-    keys.truncate(3);
+    keys.truncate(LISTED);
     keys.join(", ")
 }

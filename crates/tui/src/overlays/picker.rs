@@ -57,7 +57,7 @@ pub struct Picker {
     removing: Option<Take>,
     favouring: Option<Take>,
     /// Commands of the list with a word for what they do, the most important first.
-    hints: Vec<(&'static str, &'static str)>,
+    hints: Vec<(Command, &'static str)>,
 }
 
 impl Picker {
@@ -81,7 +81,7 @@ impl Picker {
             look: None,
             removing: None,
             favouring: None,
-            hints: vec![("accept", "takes it"), ("cancel", "closes")],
+            hints: vec![(Command::Accept, "takes it"), (Command::Cancel, "closes")],
         }
     }
 
@@ -116,7 +116,7 @@ impl Picker {
     /// What the key that takes an item away does, in words and in actions.
     #[must_use]
     pub fn on_remove(mut self, word: &'static str, actions: Take) -> Self {
-        self.hints.insert(1, ("remove", word));
+        self.hints.insert(1, (Command::Remove, word));
         self.removing = Some(actions);
         self
     }
@@ -124,7 +124,7 @@ impl Picker {
     /// What the key that makes an item a favourite does.
     #[must_use]
     pub fn on_favourite(mut self, actions: Take) -> Self {
-        self.hints.insert(1, ("favourite", "favourite"));
+        self.hints.insert(1, (Command::Favourite, "favourite"));
         self.favouring = Some(actions);
         self
     }
@@ -222,7 +222,7 @@ impl Picker {
         rows
     }
 
-    fn rows(&mut self, width: usize, height: usize, keymap: &Keymap) -> Vec<Row> {
+    fn rows(&mut self, width: usize, height: usize, keymap: &Keymap<Command>) -> Vec<Row> {
         let inner = width.saturating_sub(2);
         let mut query = Row::plain("❯ ", Token::Accent);
         if self.query.is_empty() {
@@ -253,7 +253,7 @@ impl Picker {
 }
 
 impl Component<Command, Action> for Picker {
-    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
+    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
         let wanted = u16::try_from(self.list.total())
             .unwrap_or(u16::MAX)
             .saturating_add(3 + self.list.head_rows() as u16);

@@ -173,24 +173,24 @@ pub fn mark(said: &Said) -> (&'static str, Token) {
 }
 
 /// The keys that matter, from the live bindings: as many as fit, and how one gets back.
-pub fn keys(keymap: &Keymap, width: usize) -> String {
-    const KEYS: &[(&str, &str)] = &[
-        ("next_hunk", "change"),
-        ("next_file", "file"),
-        ("accept_hunk", "accept"),
-        ("reject_hunk", "reject"),
-        ("comment_hunk", "comment"),
-        ("send_review", "send"),
-        ("revert_hunk", "take back"),
-        ("edit_hunk", "edit"),
-        ("diff_layout", "two sides"),
-        ("other_range", "range"),
-        ("cancel", "back"),
+pub fn keys(keymap: &Keymap<Command>, width: usize) -> String {
+    const KEYS: &[(Command, &str)] = &[
+        (Command::NextHunk, "change"),
+        (Command::NextFile, "file"),
+        (Command::AcceptHunk, "accept"),
+        (Command::RejectHunk, "reject"),
+        (Command::CommentHunk, "comment"),
+        (Command::SendReview, "send"),
+        (Command::RevertHunk, "take back"),
+        (Command::EditHunk, "edit"),
+        (Command::DiffLayout, "two sides"),
+        (Command::OtherRange, "range"),
+        (Command::Cancel, "back"),
     ];
     let mut shown: Vec<String> = KEYS
         .iter()
-        .filter_map(|(name, meaning)| {
-            let keys = keymap.keys_for("diff", name);
+        .filter_map(|(command, meaning)| {
+            let keys = keymap.keys_for("diff", *command);
             let key = keys.iter().min_by_key(|key| key.len())?;
             Some(format!("{key} {meaning}"))
         })

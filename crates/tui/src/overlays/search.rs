@@ -51,7 +51,7 @@ impl SearchLine {
 }
 
 impl Component<Command, Action> for SearchLine {
-    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
+    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
         let line = Rect {
             y: area.bottom().saturating_sub(1),
             height: area.height.min(1),

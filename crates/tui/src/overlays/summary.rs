@@ -20,7 +20,10 @@ use osier_term::widgets::textarea::{Motion, TextArea};
 
 pub const ID: &str = "summary";
 
-const HINTS: &[(&str, &str)] = &[("accept", "stores it"), ("cancel", "forgets it")];
+const HINTS: &[(Command, &str)] = &[
+    (Command::Accept, "stores it"),
+    (Command::Cancel, "forgets it"),
+];
 
 /// Widest the overlay gets.
 const WIDTH: u16 = 100;
@@ -48,7 +51,7 @@ impl SummaryView {
 }
 
 impl Component<Command, Action> for SummaryView {
-    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
+    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
         let area = centred(area, WIDTH, area.height * 9 / 10);
         let inner = usize::from(area.width.saturating_sub(2));
         let height = usize::from(area.height.saturating_sub(2)).max(1);

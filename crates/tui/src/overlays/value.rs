@@ -19,7 +19,10 @@ use osier_term::widgets::paint::paint_rows;
 
 pub const ID: &str = "value";
 
-const HINTS: &[(&str, &str)] = &[("accept", "writes it"), ("cancel", "leaves it")];
+const HINTS: &[(Command, &str)] = &[
+    (Command::Accept, "writes it"),
+    (Command::Cancel, "leaves it"),
+];
 
 /// The line on screen.
 #[derive(Debug)]
@@ -68,7 +71,7 @@ impl ValueLine {
 }
 
 impl Component<Command, Action> for ValueLine {
-    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
+    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
         let area = centred_over(area, 80, 4);
         let inner = usize::from(area.width.saturating_sub(2));
         let room = inner.saturating_sub(4);

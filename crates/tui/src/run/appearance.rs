@@ -7,7 +7,7 @@ use std::time::Instant;
 use tokio::sync::mpsc;
 
 use super::screen::Screen;
-use crate::hints::describe;
+use crate::command::Command;
 use crate::looks::NewBinding;
 use osier_base::path;
 use osier_base::watch::Watcher;
@@ -79,8 +79,12 @@ impl Screen {
                 let keys = describe_all(&binding.keys);
                 let place = path::below_home(&path);
                 let text = match &*binding.action {
-                    "" => format!("`{keys}` does nothing in [{}] ({place})", binding.context),
-                    action => format!("`{keys}` does `{}` ({place})", describe(action)),
+                    "" => format!("`{keys}` is unbound in [{}] ({place})", binding.context),
+                    name => {
+                        let command = Command::from_name(name);
+                        let what = command.map_or(name, |command| command.description());
+                        format!("`{keys}` is bound to \"{what}\" ({place})")
+                    }
                 };
                 self.deck.front.app.toast(&text, false, now);
             }

@@ -337,7 +337,7 @@ impl SessionsView {
             Command::First => self.select(0),
             Command::Last => self.select(usize::MAX),
             Command::Accept => cx.actions.extend(self.accept(false)),
-            Command::SessionBeside => cx.actions.extend(self.accept(true)),
+            Command::SessionInTab => cx.actions.extend(self.accept(true)),
             Command::SessionWords => {
                 self.query.in_words = !self.query.in_words;
                 self.ask_anew();
@@ -390,7 +390,7 @@ impl SessionsView {
 }
 
 impl Component<Command, Action> for SessionsView {
-    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
+    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
         self.draw(area, buffer, view);
     }
 

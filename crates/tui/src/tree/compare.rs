@@ -183,7 +183,7 @@ fn wrapped(
 }
 
 impl Component<Command, Action> for CompareView {
-    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
+    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
         let (top, page) = (self.top, usize::from(area.height.saturating_sub(2)));
         let all = self.rows(area.width);
         let count = all.len();
@@ -204,7 +204,7 @@ impl Component<Command, Action> for CompareView {
         let keys = frame::hints(
             view.keymap,
             "list",
-            &[("down", "scrolls"), ("cancel", "back")],
+            &[(Command::Down, "scrolls"), (Command::Cancel, "back")],
         );
         let keys = frame::fitting(&keys, usize::from(area.width).saturating_sub(1));
         rows.push(Row::plain(format!(" {keys}"), Token::Muted));

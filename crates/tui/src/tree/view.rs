@@ -484,7 +484,7 @@ impl TreeView {
 }
 
 impl Component<Command, Action> for TreeView {
-    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
+    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
         self.draw(area, buffer, view);
     }
 

@@ -169,9 +169,9 @@ impl Dialog {
         self.subject.as_ref().map_or(0, |(_, rows)| rows.len())
     }
 
-    fn hints(&self, view: &View<'_>) -> Vec<String> {
+    fn hints(&self, view: &View<'_, Command>) -> Vec<String> {
         let key = |command: Command| {
-            let keys = view.keymap.keys_for("question", command.info().name);
+            let keys = view.keymap.keys_for("question", command);
             keys.into_iter().next()
         };
         let mut parts = vec![
@@ -229,7 +229,7 @@ fn subject_rows(subject: Option<&Subject>, inner: usize, syntax: &Syntax) -> Vec
 }
 
 impl Component<Command, Action> for Dialog {
-    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
+    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
         self.shown = true;
         let width = centred(area, WIDTH, 1).width;
         // A column of air on either side.
