@@ -1,7 +1,7 @@
 //! What components want done. `App::apply` is the only place that does it.
 
+use super::appearance::NewBinding;
 use super::command::Command;
-use super::looks::NewBinding;
 use super::tree::TreeMemory;
 use osier_protocol::questions::Answer;
 use osier_session::host::{DiffRange, Op, Opening, Reviewed, TreeOp};
@@ -84,7 +84,7 @@ pub enum Action {
     ShowServer(String),
     /// Puts text on the clipboard.
     Copy(String),
-    /// Looks for this text in the conversation.
+    /// Appearance for this text in the conversation.
     Search(String),
     /// Goes to the next hit above, or below.
     StepSearch {
@@ -116,7 +116,7 @@ pub enum Action {
     /// Shows a theme for now; without a name, the chosen one again.
     PreviewTheme(Option<String>),
     /// Reads settings, themes and keymaps again.
-    ReloadLooks,
+    ReloadAppearance,
     /// Shows a line above the editor for a moment.
     Toast {
         text: String,

@@ -1,6 +1,6 @@
 //! The last line: where, which model, how full, what it cost. The settings say which parts stand where.
 
-use super::company::Company;
+use super::presence::Presence;
 use osier_base::text;
 use osier_llm::{ThinkingLevel, Usage};
 use osier_permissions::Mode;
@@ -43,7 +43,7 @@ pub struct Footer {
     /// The line to an agent elsewhere.
     pub line: Option<(LineState, String)>,
     /// Others who are in the session.
-    pub company: Company,
+    pub presence: Presence,
     /// What confines commands.
     pub sandbox: SandboxMode,
     /// The parts that are wanted, from each end.
@@ -72,7 +72,7 @@ impl Default for Footer {
             plugins: String::new(),
             sessions: Vec::new(),
             line: None,
-            company: Company::default(),
+            presence: Presence::default(),
             left: FooterPart::LEFT.to_vec(),
             right: FooterPart::RIGHT.to_vec(),
             linear: false,
@@ -229,9 +229,9 @@ impl Footer {
         match state {
             LineState::Connected => {
                 let mut spans = said(format!("on {place}"), Token::Footer);
-                let company = self.company.words();
+                let company = self.presence.words();
                 if !company.is_empty() {
-                    let is_other = self.company.writer().is_some();
+                    let is_other = self.presence.writer().is_some();
                     let token = if is_other {
                         Token::Working
                     } else {
@@ -366,7 +366,7 @@ fn cut(spans: Vec<Span>, room: usize) -> Vec<Span> {
 }
 
 /// `999`, `1.2k`, `12k`, `1.2M`.
-pub fn tokens(count: u64) -> String {
+pub(crate) fn tokens(count: u64) -> String {
     match count {
         0..1_000 => count.to_string(),
         1_000..10_000 => format!("{}.{}k", count / 1_000, count % 1_000 / 100),

@@ -10,11 +10,11 @@ use osier_term::keymap::Keymap;
 use osier_term::row::{Row, Span};
 
 /// Rows of widgets shown at most.
-pub const WIDGET_ROWS: usize = 8;
+pub(crate) const WIDGET_ROWS: usize = 8;
 
 /// What they show now. Owned by the app, changed by events.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PluginView {
+pub(crate) struct PluginView {
     /// By plug-in, in the order in which they first said something.
     statuses: Vec<(String, String)>,
     widgets: Vec<(String, Vec<StyledLine>)>,
@@ -23,13 +23,13 @@ pub struct PluginView {
 
 impl PluginView {
     /// The words for the footer.
-    pub fn status(&self) -> String {
+    pub(crate) fn status(&self) -> String {
         let texts = self.statuses.iter().map(|(_, text)| text.as_str());
         texts.collect::<Vec<_>>().join(" · ")
     }
 
     /// The rows above the editor.
-    pub fn widget_rows(&self) -> Vec<Row> {
+    pub(crate) fn widget_rows(&self) -> Vec<Row> {
         let lines = self.widgets.iter().flat_map(|(_, lines)| lines);
         let rows = lines.take(WIDGET_ROWS).map(|line| {
             let mut row = row(line);
@@ -40,7 +40,7 @@ impl PluginView {
     }
 
     /// The widget rows there are, without making them.
-    pub fn widget_height(&self) -> u16 {
+    pub(crate) fn widget_height(&self) -> u16 {
         let rows: usize = self.widgets.iter().map(|(_, lines)| lines.len()).sum();
         u16::try_from(rows.min(WIDGET_ROWS)).unwrap_or_default()
     }
@@ -58,7 +58,7 @@ fn put<T>(list: &mut Vec<(String, T)>, plugin: &str, value: Option<T>) {
 
 impl App {
     /// Applies an event of the plug-ins.
-    pub(super) fn follow_plugins(&mut self, event: &Event) {
+    pub(super) fn on_plugin(&mut self, event: &Event) {
         match event {
             Event::PluginStatus { plugin, text } => {
                 let text = text.clone().filter(|text| !text.is_empty());
@@ -105,7 +105,7 @@ impl App {
 }
 
 /// A line of a plug-in in the colours of the theme.
-pub fn row(line: &StyledLine) -> Row {
+pub(crate) fn row(line: &StyledLine) -> Row {
     Row::new(line.iter().map(span).collect())
 }
 
@@ -132,13 +132,13 @@ fn span(span: &StyledSpan) -> Span {
 }
 
 /// Lines that are stored with a message of a plug-in, when it has any.
-pub fn stored_rows(details: &serde_json::Value) -> Option<Vec<Row>> {
+pub(crate) fn stored_rows(details: &serde_json::Value) -> Option<Vec<Row>> {
     let lines: Vec<StyledLine> = serde_json::from_value(details.get("lines")?.clone()).ok()?;
     (!lines.is_empty()).then(|| lines.iter().map(row).collect())
 }
 
 /// The bound keys of plug-ins, for help.
-pub fn describe(keymap: &Keymap<Command>, keys: &[PluginKey]) -> Vec<(String, String)> {
+pub(crate) fn describe(keymap: &Keymap<Command>, keys: &[PluginKey]) -> Vec<(String, String)> {
     let bound = (0..).zip(keys).filter(|(number, _)| {
         let command = Command::Plugin(*number);
         !keymap.keys_for("global", command).is_empty()
@@ -149,7 +149,7 @@ pub fn describe(keymap: &Keymap<Command>, keys: &[PluginKey]) -> Vec<(String, St
 }
 
 /// The description of a command, also when it is a key of a plug-in.
-pub fn description(command: Command, keys: &[PluginKey]) -> &str {
+pub(crate) fn description(command: Command, keys: &[PluginKey]) -> &str {
     let key = match command {
         Command::Plugin(number) => keys.get(usize::from(number)),
         _ => None,

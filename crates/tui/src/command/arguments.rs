@@ -1,15 +1,14 @@
 //! Arguments of slash commands.
 
+use super::slash::Parsed;
 use crate::action::Action;
-use crate::overlays::restore::preview;
+use crate::checkpoints::preview;
 use osier_agent::Op as AgentOp;
 use osier_llm::ThinkingLevel;
 use osier_permissions::Mode;
 use osier_session::host::{CheckpointOp, DiffRange, ExchangeOp, FilesAt, Op, Opening, TreeOp};
 use osier_session::marks::Mark;
 use osier_session::roles::Role;
-
-type Parsed = Result<Vec<Action>, String>;
 
 /// Steps the conversation, the files, or both.
 pub(super) fn step(argument: &str, op: TreeOp, files: Op) -> Parsed {
@@ -135,13 +134,11 @@ pub(super) fn permissions(name: &str) -> Parsed {
 }
 
 pub(super) fn thinking(name: &str) -> Parsed {
-    match ThinkingLevel::from_name(name) {
-        Some(level) => tell(Op::Agent(AgentOp::SetThinkingLevel { level })),
-        None => {
-            let names = ThinkingLevel::ALL.map(ThinkingLevel::name);
-            Err(unknown("level", name, &names))
-        }
-    }
+    let Some(level) = ThinkingLevel::from_name(name) else {
+        let names = ThinkingLevel::ALL.map(ThinkingLevel::name);
+        return Err(unknown("level", name, &names));
+    };
+    tell(Op::Agent(AgentOp::SetThinkingLevel { level }))
 }
 
 pub(super) fn model(reference: &str) -> Parsed {
@@ -193,6 +190,7 @@ pub(super) fn import(path: &str) -> Parsed {
     }))
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "parsers return results")]
 fn tell(op: Op) -> Parsed {
     Ok(vec![Action::Tell(op)])
 }

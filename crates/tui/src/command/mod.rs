@@ -4,24 +4,27 @@
 //! of keys read it; nothing else lists commands.
 
 mod arguments;
+mod help;
+mod palette;
 mod registry;
 mod slash;
 
 use std::fmt;
 use std::time::Instant;
 
-use super::action::Action;
 use super::app::App;
 use osier_term::widgets::textarea::modal::EDITS;
 
 pub use registry::Command;
-pub use slash::{Slash, find_slash, parse_slash, slash_commands};
+pub(crate) use slash::{Slash, find_slash, parse_slash, slash_commands};
 
 use registry::COMMANDS;
+use slash::Parse;
 
 /// The topic of a command: the palette shows it before the description.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Category {
+    Account,
     Application,
     Conversation,
     Editor,
@@ -41,6 +44,7 @@ impl Category {
     /// The name that the palette shows.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Account => "Account",
             Self::Application => "Application",
             Self::Conversation => "Conversation",
             Self::Editor => "Editor",
@@ -139,19 +143,14 @@ impl CommandInfo {
         mut self,
         name: &'static str,
         argument: &'static str,
-        parse: fn(&str) -> Result<Vec<Action>, String>,
+        parse: Parse,
     ) -> Self {
         self.slash = Some(Slash::new(name, argument, Some(parse)));
         self
     }
 
     /// `/NAME ARGUMENT` is the only way to run it: `parse` gets the argument even when it is empty.
-    const fn typed(
-        mut self,
-        name: &'static str,
-        argument: &'static str,
-        parse: fn(&str) -> Result<Vec<Action>, String>,
-    ) -> Self {
+    const fn typed(mut self, name: &'static str, argument: &'static str, parse: Parse) -> Self {
         self.run = Run::Arguments;
         self.slash_with(name, argument, parse)
     }
@@ -233,7 +232,7 @@ impl fmt::Display for Command {
 }
 
 /// Every command, grouped as help shows them.
-pub fn commands() -> impl Iterator<Item = &'static CommandInfo> {
+pub(crate) fn commands() -> impl Iterator<Item = &'static CommandInfo> {
     COMMANDS.iter()
 }
 

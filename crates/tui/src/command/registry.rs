@@ -2,9 +2,12 @@
 
 use super::arguments;
 use super::{Category, CommandInfo};
+use super::{help, palette};
 use crate::action::Action;
-use crate::app::{Effect, Viewer};
-use crate::deck::DeckRequest;
+use crate::app::{App, Effect, Viewer};
+use crate::checkpoints::preview;
+use crate::tabs::TabRequest;
+use crate::{accounts, hooks, jobs, mcp, models, permissions, skills};
 use osier_agent::Op as AgentOp;
 use osier_llm::ThinkingLevel;
 use osier_permissions::Mode;
@@ -54,9 +57,9 @@ commands! {
         RecallQueue "recall_queue" "Edit queued messages"
             .run(|app, _| app.tell(AgentOp::RecallQueue));
         Stash "stash" "Stash the prompt; in an empty prompt, restore one"
-            .run(|app, now| app.stash_prompt(now));
+            .run(App::stash_prompt);
         StashList "stash_list" "List stashed prompts"
-            .run(|app, _| app.open_stash()).slash("stash");
+            .run(|app, _| app.stash.open(&mut app.layers, &mut app.ops)).slash("stash");
         HistorySearch "history_search" "Search the prompt history"
             .run(|app, _| app.open_history());
         ExternalEditor "external_editor" "Edit the prompt in $VISUAL or $EDITOR"
@@ -66,18 +69,18 @@ commands! {
         Complete "complete" "Complete the path, file or command"
             .maybe(|app, _| app.complete()).key_only();
         Skills "skills" "List skills and prompt templates"
-            .run(|app, _| app.open_skills()).slash("skills");
+            .run(|app, _| skills::open(&mut app.layers, &mut app.ops)).slash("skills");
     }
     Run {
         Interrupt "interrupt" "Stop the model and its commands"
             .run(|app, _| app.interrupt());
         Answer "answer" "Answer the pending question"
-            .maybe(|app, _| app.enter_question());
+            .maybe(|app, _| app.questions.enter(&mut app.layers));
         RetryRun "retry" "Continue a failed run; with a model, retry as a branch"
             .run(|app, _| app.tell(AgentOp::Continue))
             .slash_with("retry", "[MODEL]", arguments::retry);
         RetryModel "retry_model" "Retry the last prompt with another model"
-            .run(|app, _| app.pick_retry_model());
+            .run(|app, _| models::open_retry(&app.models, &mut app.layers, &mut app.ops));
         FanOut "fan" "Run several models side by side"
             .typed("fan", "MODEL MODEL … [-- PROMPT]", arguments::fan);
         Compact "compact" "Summarize the earlier conversation"
@@ -86,17 +89,17 @@ commands! {
         CyclePermissions "cycle_permissions" "Switch to the next permission mode"
             .run(|app, _| app.ops.push(Op::CyclePermissions));
         Permissions "permissions" "Change the permission mode and rules"
-            .run(|app, _| app.open_permissions())
+            .run(|app, _| permissions::open(app.footer.permissions, &app.rules, &mut app.layers, &mut app.ops))
             .slash_with("permissions", "[MODE]", arguments::permissions)
             .values(|| Mode::ALL.map(Mode::name).to_vec());
         ToggleTodo "toggle_todo" "Toggle the to-do list"
             .run(|app, _| app.todo.toggle()).slash("todo");
         Jobs "jobs" "List background jobs"
-            .run(|app, now| app.open_jobs(now)).slash("jobs");
+            .run(|app, now| jobs::open(&mut app.layers, &mut app.ops, now)).slash("jobs");
     }
     Model {
         ModelPicker "model_picker" "Choose a model"
-            .run(|app, _| app.open_models())
+            .run(|app, _| models::open(&app.models, &app.footer, &mut app.layers, &mut app.ops))
             .slash_with("model", "[NAME]", arguments::model);
         CycleModel "cycle_model" "Switch to the next favourite model"
             .run(|app, _| app.ops.push(Op::CycleModel { backward: false }));
@@ -112,11 +115,13 @@ commands! {
             .values(|| vec!["plan", "edit"]);
         RefreshModels "refresh_models" "Fetch newly published models and prices"
             .run(|app, _| app.ops.push(Op::RefreshModels)).slash("refresh");
+    }
+    Account {
         Login "login" "Sign in to a provider"
-            .run(|app, _| app.open_accounts(false))
+            .run(|app, _| accounts::open(false, &mut app.layers, &mut app.ops))
             .slash_with("login", "[PROVIDER]", arguments::login);
         Logout "logout" "Sign out of a provider"
-            .run(|app, _| app.open_accounts(true))
+            .run(|app, _| accounts::open(true, &mut app.layers, &mut app.ops))
             .slash_with("logout", "[PROVIDER]", arguments::logout);
     }
     Session {
@@ -132,7 +137,7 @@ commands! {
         ShowUsage "usage" "Show tokens, cost and cache hits by model"
             .run(|app, _| app.ops.push(Op::GetUsage)).slash("usage");
         Context "context" "Show what fills the context window"
-            .run(|app, _| app.ask_context()).slash("context");
+            .run(|app, _| app.ops.push(Op::Tree(TreeOp::GetContext))).slash("context");
         Pin "pin" "Pin the session in the list, or unpin it"
             .run(|app, now| app.mark_session(Mark::Pinned, true, now))
             .slash_with("pin", "[off]", |argument| arguments::mark(argument, Mark::Pinned))
@@ -151,14 +156,14 @@ commands! {
         Import "import" "Import a session from osier, pi, Claude Code or Codex"
             .typed("import", "FILE", arguments::import);
         TakeOver "take_over" "Take control from another client"
-            .run(|app, now| app.take_over(now)).slash("takeover");
+            .run(App::take_over).slash("takeover");
     }
     Tabs {
         OpenSessions "open_sessions" "List tabs"
             .run(|app, _| app.open_list())
             .slash_with("sessions", "[NUMBER]", arguments::show_tab);
         NewTab "new_tab" "Start a new session in a new tab"
-            .run(|app, _| app.want(DeckRequest::Begin)).alias("new_beside")
+            .run(|app, _| app.want(TabRequest::Begin)).alias("new_beside")
             .slash_with("tab", "[ID]", |id| Ok(vec![arguments::open_session(id, true)]))
             .slash_alias("beside");
         NextSession "next_session" "Go to the next tab"
@@ -170,7 +175,7 @@ commands! {
         PreviousWaiting "previous_waiting" "Go to the previous tab that needs attention"
             .run(|app, now| app.step_session(true, true, now));
         CloseSession "close_session" "Close the tab; the session stays stored"
-            .run(|app, now| app.close_session(app.roster.shown, now)).slash("close");
+            .run(|app, now| app.close_session(app.summaries.shown, now)).slash("close");
         Session1 "session_1" "Go to tab 1" .run(|app, now| app.show_number(1, now)).key_only();
         Session2 "session_2" "Go to tab 2" .run(|app, now| app.show_number(2, now)).key_only();
         Session3 "session_3" "Go to tab 3" .run(|app, now| app.show_number(3, now)).key_only();
@@ -191,29 +196,29 @@ commands! {
         Keymap "keymap" "Change keyboard shortcuts"
             .run(|app, _| app.open_keymap()).slash("keymap");
         Reload "reload" "Reload settings, keymaps, themes, hooks and skills"
-            .run(|app, _| app.actions.extend([Action::ReloadLooks, Action::Tell(Op::Reload)]))
+            .run(|app, _| app.actions.extend([Action::ReloadAppearance, Action::Tell(Op::Reload)]))
             .slash("reload");
     }
     Tools {
         Tools "tools" "List tools and their cost, and turn them on or off"
-            .run(|app, _| app.open_tools()).slash("tools");
+            .run(|app, _| app.tools.open(&mut app.layers, &mut app.ops)).slash("tools");
         Servers "mcp" "List MCP servers; restart, enable or sign in to one"
-            .run(|app, _| app.pick_server())
-            .slash_with("mcp", "[ACTION SERVER]", crate::servers::slash);
+            .run(|app, _| app.servers.open(&mut app.layers, &mut app.ops))
+            .slash_with("mcp", "[ACTION SERVER]", mcp::slash);
         Hooks "hooks" "List hooks and their last results"
-            .run(|app, _| app.open_hooks()).slash("hooks");
+            .run(|app, _| hooks::open(&mut app.layers, &mut app.ops)).slash("hooks");
     }
     Application {
         Palette "palette" "Show the command palette"
-            .run(|app, _| app.open_palette()).key_only();
+            .run(|app, _| app.layers.push(palette::ID, palette::picker(&app.keymap, app.editor.commands()))).key_only();
         Help "help" "Show keyboard shortcuts and commands"
-            .run(|app, _| app.open_help()).slash("help").slash_alias("keys");
+            .run(|app, _| app.layers.push(help::ID, help::page(&app.keymap, app.editor.commands(), &app.plugins.keys))).slash("help").slash_alias("keys");
         Redraw "redraw" "Redraw the screen"
             .run(|app, _| app.effects.push(Effect::Repaint));
         Suspend "suspend" "Suspend osier; `fg` resumes it"
             .run(|app, _| app.effects.push(Effect::Suspend));
         ClearOrExit "clear_or_exit" "Clear the prompt; twice in a row, quit"
-            .run(|app, now| app.clear_or_exit(now)).key_only();
+            .run(App::clear_or_exit).key_only();
         Exit "exit" "Quit when the prompt is empty"
             .maybe(|app, _| app.quit_when_empty()).key_only();
         Quit "quit" "Quit osier"
@@ -221,7 +226,7 @@ commands! {
     }
     Conversation {
         CopyAnswer "copy_answer" "Copy the last answer"
-            .run(|app, now| app.copy_answer(now)).slash("copy");
+            .run(App::copy_answer).slash("copy");
         ToggleThinking "toggle_thinking" "Toggle thinking"
             .run(|app, _| { app.transcript.toggle_thinking(); });
         ToggleTools "toggle_tools" "Toggle tool output"
@@ -229,7 +234,7 @@ commands! {
         Browse "browse" "Browse the conversation with single keys"
             .run(|app, _| app.browsing = true);
         Search "search" "Search the conversation"
-            .run(|app, _| app.open_search());
+            .run(|app, _| app.ops.push(app.search.open(&mut app.transcript, &mut app.layers)));
         PageUp "page_up" "Scroll up a page"
             .run(|app, _| app.transcript.page(false)).key_only();
         PageDown "page_down" "Scroll down a page"
@@ -265,11 +270,11 @@ commands! {
         SelectLines "select_lines" "Select lines of the conversation"
             .run(|app, _| app.select_lines());
         CopyBlock "copy_block" "Copy the selected lines or block"
-            .run(|app, now| app.copy_block(now)).key_only();
-        CopyCommand "copy_command" "Copy the command or path of the selected call"
-            .run(|app, now| app.copy_command(now)).key_only();
+            .run(App::copy_block).key_only();
+        CopyCall "copy_command" "Copy the command or path of the selected call"
+            .run(App::copy_command).key_only();
         ToggleBlock "toggle_block" "Expand or collapse the selected block"
-            .run(|app, now| app.toggle_block(now)).key_only();
+            .run(App::toggle_block).key_only();
         OpenBlock "open_block" "Open the selected block in $VISUAL or $EDITOR"
             .run(|app, now| app.open_block(Viewer::Editor, now));
         PageBlock "page_block" "Open the selected block in $PAGER"
@@ -277,16 +282,16 @@ commands! {
     }
     Files {
         Changes "changes" "Review changed files"
-            .run(|app, _| app.ask_changes(DiffRange::Session))
+            .run(|app, _| app.ops.push(app.changes.read(DiffRange::Session)))
             .slash_with("diff", "[last|session|head|ENTRY|FROM TO]", arguments::diff)
             .values(|| vec!["last", "session", "head"]);
         RestoreFiles "restore_files" "Restore files to this point; `undo` reverts that"
-            .run(|app, _| app.ops.push(crate::overlays::restore::preview(FilesAt::Here)))
+            .run(|app, _| app.ops.push(preview(FilesAt::Here)))
             .slash_with("restore", "[ENTRY|undo]", arguments::restore);
         UndoPrompt "undo_prompt" "Go back to before the last prompt, with files or not"
             .run(|app, _| app.move_in_tree(TreeOp::UndoPrompt, false))
             .slash_with("undo", "[files|both]", |argument| {
-                let files = crate::overlays::restore::preview(FilesAt::LastPrompt);
+                let files = preview(FilesAt::LastPrompt);
                 arguments::step(argument, TreeOp::UndoPrompt, files)
             });
         RedoPrompt "redo_prompt" "Redo what `/undo` reverted, with files or not"

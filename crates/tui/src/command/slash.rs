@@ -5,6 +5,11 @@ use super::{CommandInfo, Run};
 use crate::action::Action;
 use osier_mcp::PROMPT_PREFIX;
 
+/// The actions of a slash command, or what is wrong with its argument.
+pub(crate) type Parsed = Result<Vec<Action>, String>;
+
+pub(super) type Parse = fn(&str) -> Parsed;
+
 /// How a command is typed into the prompt.
 #[derive(Debug, Clone, Copy)]
 pub struct Slash {
@@ -15,14 +20,14 @@ pub struct Slash {
     pub argument: &'static str,
     /// Values of the argument that completion offers.
     pub values: fn() -> Vec<&'static str>,
-    parse: Option<fn(&str) -> Result<Vec<Action>, String>>,
+    parse: Option<Parse>,
 }
 
 impl Slash {
     pub(super) const fn new(
         name: &'static str,
         argument: &'static str,
-        parse: Option<fn(&str) -> Result<Vec<Action>, String>>,
+        parse: Option<Parse>,
     ) -> Self {
         Self {
             name,
@@ -35,7 +40,7 @@ impl Slash {
 }
 
 /// Every command with a slash name, in the order of those names.
-pub fn slash_commands() -> Vec<(&'static CommandInfo, Slash)> {
+pub(crate) fn slash_commands() -> Vec<(&'static CommandInfo, Slash)> {
     let commands = COMMANDS.iter();
     let mut commands: Vec<_> = commands
         .filter_map(|info| Some((info, info.slash?)))
@@ -45,7 +50,7 @@ pub fn slash_commands() -> Vec<(&'static CommandInfo, Slash)> {
 }
 
 /// The command called `/NAME`.
-pub fn find_slash(name: &str) -> Option<(&'static CommandInfo, Slash)> {
+pub(crate) fn find_slash(name: &str) -> Option<(&'static CommandInfo, Slash)> {
     COMMANDS.iter().find_map(|info| {
         let slash = info.slash?;
         (slash.name == name || slash.alias == Some(name)).then_some((info, slash))
@@ -56,7 +61,7 @@ pub fn find_slash(name: &str) -> Option<(&'static CommandInfo, Slash)> {
 ///
 /// # Errors
 /// What is wrong with the argument, or that the command does not exist.
-pub fn parse_slash(text: &str) -> Option<Result<Vec<Action>, String>> {
+pub(crate) fn parse_slash(text: &str) -> Option<Parsed> {
     let body = text.strip_prefix('/')?;
     // A path is a prompt, not a command: `/etc/hosts looks odd`.
     let (name, argument) = body.split_once(char::is_whitespace).unwrap_or((body, ""));

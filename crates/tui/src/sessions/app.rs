@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
+use super::in_use;
 use super::view::Found;
 use super::{ID, SessionsView};
 use crate::app::App;
-use crate::overlays::in_use;
 use osier_agent::Severity;
 use osier_base::{path, text};
 use osier_session::host::{Description, LibraryEvent, LibraryOp, Op};
@@ -19,7 +19,7 @@ impl App {
 
     /// Tells the list which sessions are open here.
     pub(crate) fn mark_open_sessions(&mut self) {
-        let entries = self.roster.entries.iter();
+        let entries = self.summaries.entries.iter();
         let open = entries.filter_map(|entry| Some((entry.path.clone()?.into(), entry.number)));
         let (open, joins) = (open.collect(), self.footer.line.is_some());
         if let Some(view) = self.sessions_view() {
@@ -43,7 +43,7 @@ impl App {
         view.map(SessionsView::take_ops).unwrap_or_default()
     }
 
-    pub(crate) fn follow_library(&mut self, event: &LibraryEvent, now: Instant) {
+    pub(crate) fn on_library(&mut self, event: &LibraryEvent, now: Instant) {
         if let LibraryEvent::SessionDescribed { description } = event {
             for line in lines(description) {
                 self.transcript.notice(Severity::Info, &line);

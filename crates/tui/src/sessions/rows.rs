@@ -7,8 +7,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::view::SessionsView;
-use crate::beside::{above_keys, at_column, divide, fit, written};
 use crate::command::Command;
+use crate::overlays::preview_pane::{above_keys, at_column, divide, fit, written};
 use osier_base::{clock, path, text};
 use osier_index::{PreviewLine, Source};
 use osier_session::host::{FoundSession, FoundText, SessionState};

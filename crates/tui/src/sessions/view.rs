@@ -6,8 +6,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::action::Action;
-use crate::beside::edit;
 use crate::command::Command;
+use crate::overlays::preview_pane::edit;
 use osier_index::{Preview, Sort};
 use osier_session::host::{FoundSession, LibraryOp, Op, Opening, SessionQuery, SessionState};
 use osier_session::marks::Mark;
@@ -15,7 +15,7 @@ use osier_term::component::{Component, Cx, Handled, View};
 use osier_term::input::KeyPress;
 use osier_term::widgets::line_input::LineInput;
 
-pub const ID: &str = "session";
+pub(crate) const ID: &str = "session";
 
 /// What the host has found.
 #[derive(Debug, Default)]
@@ -32,7 +32,7 @@ pub(super) struct Found {
 
 /// The picker on screen.
 #[derive(Debug)]
-pub struct SessionsView {
+pub(crate) struct SessionsView {
     pub(super) input: LineInput,
     pub(super) query: SessionQuery,
     pub(super) found: Found,
@@ -72,7 +72,7 @@ impl Default for SessionsView {
 
 impl SessionsView {
     /// An empty list that asks for the sessions of this directory.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut view = Self {
             input: LineInput::default(),
             query: SessionQuery::default(),
@@ -99,7 +99,7 @@ impl SessionsView {
     }
 
     /// What the view wants from the host.
-    pub fn take_ops(&mut self) -> Vec<Op> {
+    pub(crate) fn take_ops(&mut self) -> Vec<Op> {
         let wanted = self.selected().map(|found| found.session.path.clone());
         if wanted.is_some() && wanted != self.asked {
             self.asked.clone_from(&wanted);

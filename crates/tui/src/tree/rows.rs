@@ -6,8 +6,8 @@ use ratatui::layout::Rect;
 
 use super::flat::FlatRow;
 use super::view::{LEVEL, TreeView, Typing};
-use crate::beside::{above_keys, at_column, divide, fit, written};
 use crate::command::Command;
+use crate::overlays::preview_pane::{above_keys, at_column, divide, fit, written};
 use osier_base::text;
 use osier_markdown::plain;
 use osier_store::Tag;
