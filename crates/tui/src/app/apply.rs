@@ -6,6 +6,7 @@ use super::{App, Effect};
 use crate::action::Action;
 use crate::activity::TOAST_TIME;
 use crate::command::Command;
+use crate::sessions;
 use crate::tabs::TabRequest;
 use osier_agent::Op as AgentOp;
 use osier_session::host::Op;
@@ -65,7 +66,7 @@ impl App {
             Action::CloseLayer => {
                 self.layers.pop();
             }
-            Action::OfferInUse { target } => self.offer_in_use(&target),
+            Action::OfferInUse { target } => sessions::offer_in_use(&target, &mut self.layers),
             Action::OpenSession {
                 target,
                 cwd,
@@ -114,7 +115,10 @@ impl App {
                 self.ops.push(op);
             }
             Action::ToggleTool(name) => self.ops.push(self.tools.toggle(&name, &mut self.layers)),
-            Action::EditSetting(name) => self.edit_setting(&name),
+            Action::EditSetting(name) => {
+                self.effects
+                    .extend(self.settings.edit(&name, &mut self.layers));
+            }
             Action::WriteSetting { name, value } => {
                 self.effects.push(Effect::WriteSetting { name, value });
             }

@@ -7,7 +7,7 @@ use crate::action::Action;
 use crate::activity::Work;
 use crate::command::find_slash;
 use crate::presence::Presence;
-use crate::{accounts, hooks, jobs, models, permissions, skills, usage};
+use crate::{accounts, hooks, jobs, models, permissions, sessions, skills, tree, usage};
 use osier_agent::{AgentMessage, RunOutcome, UserMessage};
 use osier_base::parts::Parts;
 use osier_base::text;
@@ -29,7 +29,7 @@ impl App {
             Event::Agent(event) => self.on_agent(event, now),
             event => self.on_host(event, now),
         }
-        self.refresh_tree(event);
+        tree::refresh(&mut self.layers, event);
         self.apply_actions(now);
     }
 
@@ -140,7 +140,7 @@ impl App {
                 .notice(osier_agent::Severity::Error, &message);
         }
         if let Some(target) = self.in_use.take() {
-            self.offer_in_use(&target);
+            sessions::offer_in_use(&target, &mut self.layers);
         }
     }
 

@@ -19,7 +19,6 @@ use osier_base::problem::Problem;
 use osier_llm::Usage;
 use osier_permissions::RuleInfo;
 use osier_session::host::{ModelInfo, Op, SessionInfo};
-use osier_settings::SettingInfo;
 use osier_term::component::Cx;
 use osier_term::highlight::{Highlighted, Highlighter};
 use osier_term::input::{InputEvent, KeyPress};
@@ -32,7 +31,6 @@ use crate::activity::Activity;
 use crate::appearance::NewBinding;
 use crate::command::Command;
 use crate::footer::Footer;
-use crate::jobs;
 use crate::mcp::Servers;
 use crate::mouse::Pointer;
 use crate::overlays::Overlays;
@@ -43,12 +41,14 @@ use crate::prompt::pending::PendingPrompts;
 use crate::questions::Questions;
 use crate::review::Changes;
 use crate::search::Search;
+use crate::settings::SettingsEditor;
 use crate::stash::Stash;
 use crate::tabs::{TabRequest, TabSummaries};
 use crate::todo::TodoView;
 use crate::tools::Tools;
 use crate::transcript::Transcript;
 use crate::tree::TreeMemory;
+use crate::{jobs, sessions, tree};
 
 /// What the app wants from the world outside its state.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,8 +143,7 @@ pub struct App {
     pub(crate) plugins: PluginView,
     pub(crate) todo: TodoView,
     pub(crate) search: Search,
-    /// The settings as they were listed last.
-    pub(crate) settings: Vec<SettingInfo>,
+    pub(crate) settings: SettingsEditor,
     pub(crate) stash: Stash,
     /// How the open sessions stand, as it was told last.
     pub(crate) summaries: TabSummaries,
@@ -225,7 +224,7 @@ impl App {
             plugins: PluginView::default(),
             todo: TodoView::default(),
             search: Search::default(),
-            settings: Vec::new(),
+            settings: SettingsEditor::default(),
             stash: Stash::default(),
             summaries: TabSummaries::default(),
             tree: TreeMemory::default(),
@@ -266,10 +265,8 @@ impl App {
     /// Ops for the host since the last call.
     pub fn take_ops(&mut self) -> Vec<Op> {
         self.ops.extend(self.transcript.take_ops());
-        let tree = self.take_tree_ops();
-        self.ops.extend(tree);
-        let sessions = self.take_session_ops();
-        self.ops.extend(sessions);
+        self.ops.extend(tree::take_ops(&mut self.layers));
+        self.ops.extend(sessions::take_ops(&mut self.layers));
         std::mem::take(&mut self.ops)
     }
 

@@ -6,4 +6,5 @@ mod in_use;
 mod rows;
 mod view;
 
+pub(crate) use app::{offer_in_use, take_ops};
 pub(crate) use view::{ID, SessionsView};

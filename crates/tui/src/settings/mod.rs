@@ -4,51 +4,62 @@ mod list;
 mod value;
 
 use crate::app::{App, Effect};
-use crate::overlays;
+use crate::overlays::{self, Overlays};
 use osier_session::host::Op;
 use osier_settings::SettingInfo;
 
-impl App {
-    /// Lists the settings, or shows how they stand now.
-    pub fn show_settings(&mut self, settings: Vec<SettingInfo>) {
+/// The settings as the editor shows them.
+#[derive(Debug, Default)]
+pub(crate) struct SettingsEditor {
+    settings: Vec<SettingInfo>,
+}
+
+impl SettingsEditor {
+    /// Lists the settings, or updates the open list.
+    fn show(&mut self, settings: Vec<SettingInfo>, overlays: &mut Overlays) {
         self.settings = settings;
         let picker = list::picker(&self.settings);
-        if self.layers.contains(list::ID) {
-            overlays::refresh(&mut self.layers, list::ID, picker);
+        if overlays.contains(list::ID) {
+            overlays::refresh(overlays, list::ID, picker);
         } else {
-            self.layers.push(list::ID, picker);
+            overlays.push(list::ID, picker);
         }
+    }
+
+    /// Switches to the next value of a setting; when it accepts any value, opens a line to type one.
+    pub(crate) fn edit(&self, name: &str, overlays: &mut Overlays) -> Option<Effect> {
+        let info = self.settings.iter().find(|info| info.name == name)?;
+        if name == "theme" {
+            return Some(Effect::PickTheme);
+        }
+        let Some(first) = info.choices.first() else {
+            overlays.push(value::ID, value::ValueLine::new(info));
+            return None;
+        };
+        let current = info.choices.iter().position(|choice| *choice == info.value);
+        let next = current.and_then(|current| info.choices.get(current + 1));
+        Some(Effect::WriteSetting {
+            name: name.to_owned(),
+            value: Some(next.unwrap_or(first).clone()),
+        })
+    }
+}
+
+impl App {
+    /// Lists the settings, or updates the open list.
+    pub fn show_settings(&mut self, settings: Vec<SettingInfo>) {
+        self.settings.show(settings, &mut self.layers);
         self.dirty = true;
     }
 
-    /// The next of a setting's values; a line to write in where it can be anything.
-    pub(crate) fn edit_setting(&mut self, name: &str) {
-        let Some(info) = self.settings.iter().find(|info| info.name == name) else {
-            return;
-        };
-        if name == "theme" {
-            self.effects.push(Effect::PickTheme);
-            return;
-        }
-        if let Some(first) = info.choices.first() {
-            let place = info.choices.iter().position(|choice| *choice == info.value);
-            let next = place.and_then(|place| info.choices.get(place + 1));
-            let value = Some(next.unwrap_or(first).clone());
-            let name = name.to_owned();
-            return self.effects.push(Effect::WriteSetting { name, value });
-        }
-        let line = value::ValueLine::new(info);
-        self.layers.push(value::ID, line);
-    }
-
-    /// The favourites are others: a list of models that is open follows.
+    /// Updates an open list of models after the favourites have changed.
     pub fn follow_favourites(&mut self) {
         self.ops.push(Op::ListModels);
     }
 
-    /// Preferences that hold while the program runs.
+    /// Applies changed preferences.
     pub fn prefer(&mut self, show_thinking: bool, reduced_motion: bool) {
-        // The transcript only knows how to turn it round, and says what it is then.
+        // Toggling returns the new state.
         if self.transcript.toggle_thinking() != show_thinking {
             self.transcript.toggle_thinking();
         }

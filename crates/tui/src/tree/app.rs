@@ -1,4 +1,4 @@
-//! What the app does about the tree: opens it, hands it what the host says, and goes where it was told.
+//! Opens the tree, applies its events and moves in it.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -7,9 +7,35 @@ use super::compare::CompareView;
 use super::{ID, TreeMemory, TreeView, compare};
 use crate::activity::Work;
 use crate::app::App;
+use crate::overlays::Overlays;
 use crate::{compaction, context};
 use osier_agent::Severity;
 use osier_session::host::{Event, Op, TreeEvent, TreeOp};
+
+/// The requests of the open tree to the host.
+pub(crate) fn take_ops(overlays: &mut Overlays) -> Vec<Op> {
+    view(overlays).map(TreeView::take_ops).unwrap_or_default()
+}
+
+/// Reads the open tree again when an event has changed it.
+pub(crate) fn refresh(overlays: &mut Overlays, event: &Event) {
+    let stores = matches!(
+        event,
+        Event::MessageStored { .. }
+            | Event::Tree(
+                TreeEvent::Moved { .. }
+                    | TreeEvent::EntryLabelled { .. }
+                    | TreeEvent::BranchHidden { .. }
+            )
+    );
+    if stores && let Some(view) = view(overlays) {
+        view.refresh();
+    }
+}
+
+fn view(overlays: &mut Overlays) -> Option<&mut TreeView> {
+    overlays.get_mut(ID)?.as_any()?.downcast_mut()
+}
 
 impl App {
     /// Opens the tree of the session.
@@ -23,41 +49,15 @@ impl App {
         self.layers.push_modal(ID, TreeView::new(self.tree.clone()));
     }
 
-    /// The tree that is open.
-    fn tree_view(&mut self) -> Option<&mut TreeView> {
-        self.layers.get_mut(ID)?.as_any()?.downcast_mut()
-    }
-
-    /// What the open tree wants from the host.
-    pub(crate) fn take_tree_ops(&mut self) -> Vec<Op> {
-        self.tree_view().map(TreeView::take_ops).unwrap_or_default()
-    }
-
-    /// Lets the open tree see what was stored.
-    pub(crate) fn refresh_tree(&mut self, event: &Event) {
-        let stores = matches!(
-            event,
-            Event::MessageStored { .. }
-                | Event::Tree(
-                    TreeEvent::Moved { .. }
-                        | TreeEvent::EntryLabelled { .. }
-                        | TreeEvent::BranchHidden { .. }
-                )
-        );
-        if stores && let Some(view) = self.tree_view() {
-            view.refresh();
-        }
-    }
-
     pub(crate) fn on_tree(&mut self, event: &TreeEvent, now: Instant) {
         match event {
             TreeEvent::Tree { outline, .. } => {
-                if let Some(view) = self.tree_view() {
+                if let Some(view) = view(&mut self.layers) {
                     view.set_outline(outline);
                 }
             }
             TreeEvent::Entries { entries, .. } => {
-                if let Some(view) = self.tree_view() {
+                if let Some(view) = view(&mut self.layers) {
                     view.set_glimpses(entries);
                 }
             }
@@ -66,7 +66,7 @@ impl App {
                 entries,
                 done,
             } => {
-                if let Some(view) = self.tree_view() {
+                if let Some(view) = view(&mut self.layers) {
                     view.set_hits(*request, entries, *done);
                 }
             }

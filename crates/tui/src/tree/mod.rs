@@ -11,4 +11,5 @@ pub(crate) mod flat;
 mod rows;
 pub(crate) mod view;
 
+pub(crate) use app::{refresh, take_ops};
 pub(crate) use view::{ID, TreeMemory, TreeView};
