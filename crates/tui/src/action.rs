@@ -35,8 +35,8 @@ pub enum Action {
         /// Where it works; here when not set.
         cwd: Option<String>,
         opening: Opening,
-        /// Beside the sessions that are open, in any case.
-        beside: bool,
+        /// Always in a new tab.
+        new_tab: bool,
     },
     /// Shows the open session with this number.
     ShowSessionNumber(usize),
@@ -44,29 +44,29 @@ pub enum Action {
     CloseSession(usize),
     /// Closes it and stops what it does.
     CloseSessionAnyway(usize),
-    /// Puts a prompt that was put aside back into the editor.
-    TakeStashed(String),
+    /// Restores a stashed prompt in the editor.
+    RestoreStashed(String),
     /// Pins or archives the session that is shown, or no longer.
     MarkSession {
         mark: Mark,
         on: bool,
     },
-    /// Leaves and stops what other sessions do.
-    LeaveAnyway,
+    /// Quits and stops the runs of other tabs.
+    QuitAnyway,
     /// Asks what to do with a session that another osier has.
     OfferInUse {
         target: String,
     },
     /// Shows what changed in the files.
     ShowChanges(DiffRange),
-    /// Takes rejected changes back and tells the model of the review.
+    /// Reverts rejected changes and sends the review to the model.
     SendReview(Vec<Reviewed>),
     /// Opens a file of the working directory in the user's editor.
     EditFile {
         path: String,
         line: usize,
     },
-    /// Keeps what the tree view looked like.
+    /// Remembers the state of the tree view.
     RememberTree(TreeMemory),
     /// Answers the question `id` and closes its dialog.
     Answer {

@@ -113,6 +113,11 @@ fn spans_width(spans: &[Span]) -> usize {
 }
 
 impl Footer {
+    /// Whether the session runs on a server: it continues without this terminal.
+    pub(crate) fn is_remote(&self) -> bool {
+        self.line.is_some()
+    }
+
     /// One row, never wider than `width`. The right side stays whole as long as it can, then what matters least
     /// goes first; the left side has what is left of the room, and loses its beginning.
     pub fn row(&self, width: u16) -> Row {

@@ -71,17 +71,21 @@ impl App {
                 target,
                 cwd,
                 opening,
-                beside,
-            } => self.open_session((target, cwd), opening, beside),
-            Action::ShowSessionNumber(number) => self.show_number(number, now),
+                new_tab,
+            } => self.open_session((target, cwd), opening, new_tab),
+            Action::ShowSessionNumber(number) => {
+                self.go_to_tab(self.summaries.numbered(number), now);
+            }
             Action::CloseSession(number) => self.close_session(number, now),
-            Action::CloseSessionAnyway(number) => self.want(TabRequest::Close(number)),
-            Action::TakeStashed(id) => {
+            Action::CloseSessionAnyway(number) => {
+                self.effects.push(Effect::Tabs(TabRequest::Close(number)));
+            }
+            Action::RestoreStashed(id) => {
                 self.stash
                     .restore(&id, &mut self.editor, &mut self.attachments, &mut self.ops);
             }
             Action::MarkSession { mark, on } => self.mark_session(mark, on, now),
-            Action::LeaveAnyway => self.effects.push(Effect::Quit),
+            Action::QuitAnyway => self.effects.push(Effect::Quit),
             Action::Move { op, files } => self.move_in_tree(op, files),
             Action::ShowChanges(range) => self.ops.push(self.changes.read(range)),
             Action::SendReview(pieces) => self.send_review(pieces, now),

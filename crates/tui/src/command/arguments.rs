@@ -74,12 +74,12 @@ pub(super) fn show_tab(argument: &str) -> Parsed {
     }
 }
 
-pub(super) fn open_session(id: &str, beside: bool) -> Action {
+pub(super) fn open_session(id: &str, new_tab: bool) -> Action {
     Action::OpenSession {
         target: id.to_owned(),
         cwd: None,
         opening: Opening::Itself,
-        beside,
+        new_tab,
     }
 }
 

@@ -160,31 +160,40 @@ commands! {
     }
     Tabs {
         OpenSessions "open_sessions" "List tabs"
-            .run(|app, _| app.open_list())
+            .run(|app, _| app.summaries.open(&mut app.layers))
             .slash_with("sessions", "[NUMBER]", arguments::show_tab);
         NewTab "new_tab" "Start a new session in a new tab"
-            .run(|app, _| app.want(TabRequest::Begin)).alias("new_beside")
+            .run(|app, _| app.effects.push(Effect::Tabs(TabRequest::Begin))).alias("new_beside")
             .slash_with("tab", "[ID]", |id| Ok(vec![arguments::open_session(id, true)]))
             .slash_alias("beside");
         NextSession "next_session" "Go to the next tab"
-            .run(|app, now| app.step_session(false, false, now));
+            .run(|app, now| app.go_to_tab(app.summaries.next(false, false), now));
         PreviousSession "previous_session" "Go to the previous tab"
-            .run(|app, now| app.step_session(true, false, now));
+            .run(|app, now| app.go_to_tab(app.summaries.next(true, false), now));
         NextWaiting "next_waiting" "Go to the next tab that needs attention"
-            .run(|app, now| app.step_session(false, true, now));
+            .run(|app, now| app.go_to_tab(app.summaries.next(false, true), now));
         PreviousWaiting "previous_waiting" "Go to the previous tab that needs attention"
-            .run(|app, now| app.step_session(true, true, now));
+            .run(|app, now| app.go_to_tab(app.summaries.next(true, true), now));
         CloseSession "close_session" "Close the tab; the session stays stored"
             .run(|app, now| app.close_session(app.summaries.shown, now)).slash("close");
-        Session1 "session_1" "Go to tab 1" .run(|app, now| app.show_number(1, now)).key_only();
-        Session2 "session_2" "Go to tab 2" .run(|app, now| app.show_number(2, now)).key_only();
-        Session3 "session_3" "Go to tab 3" .run(|app, now| app.show_number(3, now)).key_only();
-        Session4 "session_4" "Go to tab 4" .run(|app, now| app.show_number(4, now)).key_only();
-        Session5 "session_5" "Go to tab 5" .run(|app, now| app.show_number(5, now)).key_only();
-        Session6 "session_6" "Go to tab 6" .run(|app, now| app.show_number(6, now)).key_only();
-        Session7 "session_7" "Go to tab 7" .run(|app, now| app.show_number(7, now)).key_only();
-        Session8 "session_8" "Go to tab 8" .run(|app, now| app.show_number(8, now)).key_only();
-        Session9 "session_9" "Go to tab 9" .run(|app, now| app.show_number(9, now)).key_only();
+        Session1 "session_1" "Go to tab 1"
+            .run(|app, now| app.go_to_tab(app.summaries.numbered(1), now)).key_only();
+        Session2 "session_2" "Go to tab 2"
+            .run(|app, now| app.go_to_tab(app.summaries.numbered(2), now)).key_only();
+        Session3 "session_3" "Go to tab 3"
+            .run(|app, now| app.go_to_tab(app.summaries.numbered(3), now)).key_only();
+        Session4 "session_4" "Go to tab 4"
+            .run(|app, now| app.go_to_tab(app.summaries.numbered(4), now)).key_only();
+        Session5 "session_5" "Go to tab 5"
+            .run(|app, now| app.go_to_tab(app.summaries.numbered(5), now)).key_only();
+        Session6 "session_6" "Go to tab 6"
+            .run(|app, now| app.go_to_tab(app.summaries.numbered(6), now)).key_only();
+        Session7 "session_7" "Go to tab 7"
+            .run(|app, now| app.go_to_tab(app.summaries.numbered(7), now)).key_only();
+        Session8 "session_8" "Go to tab 8"
+            .run(|app, now| app.go_to_tab(app.summaries.numbered(8), now)).key_only();
+        Session9 "session_9" "Go to tab 9"
+            .run(|app, now| app.go_to_tab(app.summaries.numbered(9), now)).key_only();
     }
     Settings {
         Settings "settings" "Change settings"

@@ -18,7 +18,7 @@ const MARK: &str = " comment: ";
 
 /// What was said of one change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct HunkReview {
     pub verdict: Option<Verdict>,
     pub comment: String,
 }
@@ -33,13 +33,13 @@ pub(super) enum Verdict {
 #[derive(Debug, Default)]
 pub(super) struct Review {
     /// By path and text of the change.
-    said: BTreeMap<(String, String), Said>,
+    said: BTreeMap<(String, String), HunkReview>,
     /// The comment that is written, and what it is on.
     writing: Option<(LineInput, String, String)>,
 }
 
 impl Review {
-    pub(super) fn of(&self, path: &str, piece: &str) -> Option<&Said> {
+    pub(super) fn of(&self, path: &str, piece: &str) -> Option<&HunkReview> {
         self.said.get(&(path.to_owned(), piece.to_owned()))
     }
 
@@ -93,7 +93,8 @@ impl Review {
 
     /// `· 2 accepted · 1 rejected · 1 comment `.
     pub(super) fn summary(&self) -> String {
-        let count = |is: &dyn Fn(&Said) -> bool| self.said.values().filter(|said| is(said)).count();
+        let count =
+            |is: &dyn Fn(&HunkReview) -> bool| self.said.values().filter(|said| is(said)).count();
         let comments = count(&|said| !said.comment.is_empty());
         let parts = [
             (
@@ -163,7 +164,7 @@ impl Review {
 }
 
 /// How a word on a change is shown.
-pub(super) fn mark(said: &Said) -> (&'static str, Token) {
+pub(super) fn mark(said: &HunkReview) -> (&'static str, Token) {
     match said.verdict {
         Some(Verdict::Accepted) => ("✓", Token::Success),
         Some(Verdict::Rejected) => ("✗", Token::Error),

@@ -175,7 +175,7 @@ impl Screen {
         };
         if let InputEvent::FocusGained | InputEvent::FocusLost = event {
             for tab in self.tabs.others() {
-                tab.app.set_focused(event == InputEvent::FocusGained);
+                tab.app.focused = event == InputEvent::FocusGained;
             }
         }
         self.tabs.front.app.on_input(event, Instant::now());

@@ -149,11 +149,11 @@ impl Screen {
             self.tabs.front.app.toast(&text, false, Instant::now());
             self.shown();
         }
-        if self.tabs.front.app.is_focused() {
+        if self.tabs.front.app.focused {
             self.tabs.front.look_at();
         }
         self.notify_of_others();
-        if self.tabs.is_several() || self.tabs.front.app.knows_others() {
+        if self.tabs.is_several() || self.tabs.front.app.summaries.is_several() {
             let summaries = self.tabs.summaries();
             self.tabs.front.app.set_summaries(summaries);
             self.follow_project();
@@ -169,7 +169,7 @@ impl Screen {
             for effect in tab.app.take_effects() {
                 match effect {
                     Effect::Notify(text) => notes.push((tab.title(), text)),
-                    effect => tab.app.put_back(effect),
+                    effect => tab.app.effects.push(effect),
                 }
             }
         }

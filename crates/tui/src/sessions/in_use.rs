@@ -37,7 +37,7 @@ pub(super) fn picker(target: &str) -> Picker {
             target: target.clone(),
             cwd: None,
             opening: *opening,
-            beside: false,
+            new_tab: false,
         });
         action.into_iter().collect()
     };

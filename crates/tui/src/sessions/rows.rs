@@ -26,7 +26,7 @@ const PREVIEW_HEIGHT: u16 = 20;
 /// Keys told below the list, with a word for each: the first ones where there is little room.
 const HINTS: &[(Command, &str)] = &[
     (Command::Accept, "open"),
-    (Command::SessionInTab, "beside"),
+    (Command::SessionInTab, "new tab"),
     (Command::SessionWords, "names/words"),
     (Command::SessionScope, "here/all"),
     (Command::SessionSort, "sort"),

@@ -154,7 +154,7 @@ impl SessionsView {
         self.selected = place.unwrap_or(self.selected).min(last);
         self.found = found;
         match self.hurried.take() {
-            Some(beside) => self.accept(beside),
+            Some(new_tab) => self.accept(new_tab),
             None => Vec::new(),
         }
     }
@@ -207,9 +207,9 @@ impl SessionsView {
     }
 
     /// Opens the selected session, now or when what is typed is answered.
-    fn accept(&mut self, beside: bool) -> Vec<Action> {
+    fn accept(&mut self, new_tab: bool) -> Vec<Action> {
         if !self.found.current {
-            self.hurried = Some(beside);
+            self.hurried = Some(new_tab);
             return Vec::new();
         }
         let Some(found) = self.selected() else {
@@ -229,7 +229,7 @@ impl SessionsView {
                 target,
                 cwd: Some(found.session.cwd.clone()),
                 opening: Opening::Itself,
-                beside: beside || is_elsewhere,
+                new_tab: new_tab || is_elsewhere,
             },
         };
         vec![Action::CloseLayer, action]

@@ -1,4 +1,4 @@
-//! The prompts that were put aside: taking one back, looking at it, forgetting it.
+//! The list of stashed prompts: restore one, preview it, delete it.
 
 use crate::action::Action;
 use crate::overlays::picker::Picker;
@@ -29,7 +29,7 @@ const COLUMNS: Columns = Columns {
 pub(super) fn picker(prompts: &[Stashed]) -> Picker {
     let now = clock::now_ms();
     let items = prompts.iter().map(|prompt| item(prompt, now)).collect();
-    let take = |id: &str| vec![Action::TakeStashed(id.to_owned())];
+    let take = |id: &str| vec![Action::RestoreStashed(id.to_owned())];
     let forget = |id: &str| {
         let stashed = id.to_owned();
         vec![Action::Tell(Op::DropStashed { stashed })]

@@ -1,4 +1,4 @@
-//! What the interface of a session knows and wants of the others that are open.
+//! Requests of a tab to the others: open, show and close.
 
 use std::time::Instant;
 
@@ -12,21 +12,21 @@ use crate::overlays;
 use osier_session::host::{LibraryOp, Op, Opening};
 use osier_session::marks::Mark;
 
-/// What the person wants of the open sessions.
+/// A request about the tabs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TabRequest {
-    /// Begin a new session beside those that are open.
+    /// Start a new session in a new tab.
     Begin,
-    /// Open a stored session beside them.
+    /// Open a stored session in a new tab.
     Open {
         target: String,
         /// Where it works; here when not set.
         cwd: Option<String>,
         opening: Opening,
     },
-    /// Show the session with this number.
+    /// Show the tab with this number.
     Show(usize),
-    /// Close the session with this number; it stays stored.
+    /// Close the tab with this number; its session stays stored.
     Close(usize),
 }
 
@@ -45,35 +45,6 @@ impl App {
         }
         from.transcript.forget_layout();
         self.dirty = true;
-    }
-
-    /// Whether a question waits for the person.
-    pub(crate) fn is_asked(&self) -> bool {
-        self.questions.height() > 0
-    }
-
-    /// The question that waits, on a line.
-    pub(crate) fn asks(&self) -> Option<String> {
-        self.questions.first()
-    }
-
-    /// The terminal has the focus of the desktop, or lost it.
-    pub(crate) fn set_focused(&mut self, focused: bool) {
-        self.focused = focused;
-    }
-
-    pub(crate) fn is_focused(&self) -> bool {
-        self.focused
-    }
-
-    /// Whether others were told of before.
-    pub(crate) fn knows_others(&self) -> bool {
-        self.summaries.is_several()
-    }
-
-    /// Leaves an effect for later.
-    pub(crate) fn put_back(&mut self, effect: Effect) {
-        self.effects.push(effect);
     }
 
     /// Takes the new summaries of the tabs.
@@ -101,31 +72,33 @@ impl App {
         self.toast(&text, entry.state == TabState::Failed, now);
     }
 
-    /// Lists the open sessions.
-    pub(crate) fn open_list(&mut self) {
-        self.layers.push(list::ID, list::picker(&self.summaries));
+    /// Requests another tab, or shows why there is none to go to.
+    pub(crate) fn go_to_tab(&mut self, tab: Result<Option<usize>, String>, now: Instant) {
+        match tab {
+            Ok(number) => {
+                let requests = number.map(TabRequest::Show).map(Effect::Tabs);
+                self.effects.extend(requests);
+            }
+            Err(text) => self.toast(&text, false, now),
+        }
     }
 
-    pub(crate) fn want(&mut self, request: TabRequest) {
-        self.effects.push(Effect::Tabs(request));
-    }
-
-    /// Begins a session: in the place of this one, or beside it while something goes on here.
+    /// Starts a session: in this tab, or in a new one while something runs here.
     pub(crate) fn new_session(&mut self) {
         if self.is_engaged() {
-            self.want(TabRequest::Begin);
+            self.effects.push(Effect::Tabs(TabRequest::Begin));
         } else {
             self.ops.push(Op::NewSession);
         }
     }
 
-    /// Opens a stored session: in the place of this one, or beside it when that is wanted or something goes on
-    /// here. One that is open already is shown.
+    /// Opens a stored session: in this tab, or in a new one when `new_tab` is set or something runs here. When it
+    /// is open already, its tab is shown.
     pub(crate) fn open_session(
         &mut self,
         (target, cwd): (String, Option<String>),
         opening: Opening,
-        beside: bool,
+        new_tab: bool,
     ) {
         let open = self.summaries.find(&target).map(|entry| entry.number);
         if let (Some(number), Opening::Itself) = (open, opening) {
@@ -133,21 +106,22 @@ impl App {
                 let text = "this is that session";
                 return self.toast(text, false, Instant::now());
             }
-            return self.want(TabRequest::Show(number));
+            return self.effects.push(Effect::Tabs(TabRequest::Show(number)));
         }
-        if beside || self.is_engaged() {
-            return self.want(TabRequest::Open {
+        if new_tab || self.is_engaged() {
+            let request = TabRequest::Open {
                 target,
                 cwd,
                 opening,
-            });
+            };
+            return self.effects.push(Effect::Tabs(request));
         }
         self.ops.push(Op::ResumeSession { target, opening });
     }
 
     /// Whether leaving this session would cut something off.
     fn is_engaged(&self) -> bool {
-        !self.activity.is_idle() || self.is_asked()
+        !self.activity.is_idle() || self.questions.height() > 0
     }
 
     /// Pins or archives the session that is shown, or no longer.
@@ -164,29 +138,6 @@ impl App {
         self.toast(text, false, now);
     }
 
-    /// Shows the session with this number.
-    pub(crate) fn show_number(&mut self, number: usize, now: Instant) {
-        let is_there = |entry: &TabSummary| entry.number == number;
-        if !self.summaries.entries.iter().any(is_there) {
-            let text = format!("there is no session {number}: {} open", self.open_count());
-            return self.toast(&text, false, now);
-        }
-        if number != self.summaries.shown {
-            self.want(TabRequest::Show(number));
-        }
-    }
-
-    /// Shows the next session, or the one before; of those that want somebody if `needing`.
-    pub(crate) fn step_session(&mut self, backward: bool, needing: bool, now: Instant) {
-        match self.summaries.step(backward, needing) {
-            Some(number) => self.want(TabRequest::Show(number)),
-            None if self.summaries.is_several() => {
-                self.toast("no other session waits for you", false, now);
-            }
-            None => self.toast("no other session is open", false, now),
-        }
-    }
-
     /// Closes an open session; asks first when that would cut something off.
     pub(crate) fn close_session(&mut self, number: usize, now: Instant) {
         if !self.summaries.is_several() {
@@ -199,10 +150,10 @@ impl App {
             .iter()
             .find(|entry| entry.number == number);
         match entry {
-            Some(entry) if entry.state.is_busy() && !self.is_remote() => {
+            Some(entry) if entry.state.is_busy() && !self.footer.is_remote() => {
                 self.layers.push(leaving::ID, leaving::closing(entry));
             }
-            Some(_) => self.want(TabRequest::Close(number)),
+            Some(_) => self.effects.push(Effect::Tabs(TabRequest::Close(number))),
             None => {}
         }
     }
@@ -214,21 +165,9 @@ impl App {
             .others()
             .filter(|entry| entry.state.is_busy())
             .collect();
-        if busy.is_empty() || self.is_remote() {
+        if busy.is_empty() || self.footer.is_remote() {
             return self.effects.push(Effect::Quit);
         }
         self.layers.push(leaving::ID, leaving::quitting(&busy));
-    }
-
-    /// What runs is elsewhere and goes on without this terminal.
-    fn is_remote(&self) -> bool {
-        self.footer.line.is_some()
-    }
-
-    fn open_count(&self) -> String {
-        match self.summaries.entries.len() {
-            0 | 1 => "one is".to_owned(),
-            count => format!("{count} are"),
-        }
     }
 }

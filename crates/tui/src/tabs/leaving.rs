@@ -28,7 +28,7 @@ pub(super) fn quitting(busy: &[&TabSummary]) -> Picker {
     }));
     let take = |key: &str| match key {
         STAY => Vec::new(),
-        GO => vec![Action::LeaveAnyway],
+        GO => vec![Action::QuitAnyway],
         number => {
             let number = number.parse().ok();
             number.map(Action::ShowSessionNumber).into_iter().collect()

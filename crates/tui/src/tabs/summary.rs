@@ -1,7 +1,9 @@
-//! How the open sessions stand, as the one that is shown is told.
+//! Summaries of the tabs, as the tab that is shown knows them.
 
 use std::path::Path;
 
+use super::list;
+use crate::overlays::Overlays;
 use osier_base::text;
 use osier_term::face::Token;
 use osier_term::row::Span;
@@ -141,7 +143,7 @@ impl TabSummaries {
     }
 
     /// Number of the one after the one that is shown, round the end; of those that need somebody if `needing`.
-    pub fn step(&self, backward: bool, needing: bool) -> Option<usize> {
+    fn step(&self, backward: bool, needing: bool) -> Option<usize> {
         let count = self.entries.len();
         let here = self
             .entries
@@ -153,6 +155,38 @@ impl TabSummaries {
         });
         let found = places.find(|entry| !needing || entry.state.needs_person());
         found.map(|entry| entry.number)
+    }
+
+    /// The tab to show for a number; none when it is shown already.
+    ///
+    /// # Errors
+    /// No tab has this number.
+    pub(crate) fn numbered(&self, number: usize) -> Result<Option<usize>, String> {
+        if !self.entries.iter().any(|entry| entry.number == number) {
+            let count = match self.entries.len() {
+                0 | 1 => "one is".to_owned(),
+                count => format!("{count} are"),
+            };
+            return Err(format!("there is no session {number}: {count} open"));
+        }
+        Ok((number != self.shown).then_some(number))
+    }
+
+    /// The next or previous tab to show; with `needing`, of those that need attention.
+    ///
+    /// # Errors
+    /// There is no such tab.
+    pub(crate) fn next(&self, backward: bool, needing: bool) -> Result<Option<usize>, String> {
+        match self.step(backward, needing) {
+            Some(number) => Ok(Some(number)),
+            None if self.is_several() => Err("no other session waits for you".to_owned()),
+            None => Err("no other session is open".to_owned()),
+        }
+    }
+
+    /// Lists the tabs.
+    pub(crate) fn open(&self, overlays: &mut Overlays) {
+        overlays.push(list::ID, list::picker(self));
     }
 
     /// What the footer shows: the number that is shown, how many there are, and the others that do or want

@@ -155,7 +155,7 @@ impl Tab {
     }
 
     pub(crate) fn state(&self) -> TabState {
-        if self.app.is_asked() {
+        if self.app.questions.height() > 0 {
             TabState::Waiting
         } else if !self.app.activity.is_idle() {
             TabState::Working
@@ -181,7 +181,11 @@ impl Tab {
             cwd: footer.cwd.clone(),
             model: model.unwrap_or_else(|| footer.model_hint.clone()),
             prompt: self.seen.prompt.clone(),
-            said: self.app.asks().unwrap_or_else(|| self.seen.answer.clone()),
+            said: self
+                .app
+                .questions
+                .first()
+                .unwrap_or_else(|| self.seen.answer.clone()),
             has_draft: !self.app.editor.is_empty(),
         }
     }
