@@ -43,10 +43,10 @@ for variant in dark:120x40 light:120x40 dark:80x24 light:80x24; do
         'key=\ep' 'wait=ask' 'type=Say it in the README' 'key=\r' 'wait=answers' 'key=\ea' 'wait=once' \
         "draw=$out/question-$end" 'key=\r' 'wait=another way' 'gone=Working' \
         'key=^L' 'wait=script' "draw=$out/models-$end" 'key=\e' 'gone=Models' \
-        'key=\ex' 'wait=Actions' "draw=$out/palette-$end" 'key=\e' 'gone=Actions' \
+        'key=\ex' 'wait=Commands' "draw=$out/palette-$end" 'key=\e' 'gone=Commands' \
         'key=\es' 'wait=Sessions' "draw=$out/sessions-$end" 'key=\e' 'gone=Sessions' \
         'type=/context' 'key=\r' 'wait=system' "draw=$out/context-$end" 'key=\e' 'gone=Largest' \
-        'key=\eOP' 'wait=send the prompt' "draw=$out/help-$end" 'key=\e' 'gone=Help' \
+        'key=\eOP' 'wait=Send the prompt' "draw=$out/help-$end" 'key=\e' 'gone=Help' \
         'type=/settings' 'key=\r' 'wait=value' "draw=$out/settings-$end" 'key=\e' 'gone=Settings' \
         'type=/keymap' 'key=\r' 'wait=where' "draw=$out/keymap-$end" 'key=\e' 'gone=where' \
         'type=/theme' 'key=\r' 'wait=Themes' "draw=$out/themes-$end" 'key=\e' 'gone=Themes' \
@@ -56,14 +56,14 @@ for variant in dark:120x40 light:120x40 dark:80x24 light:80x24; do
     "$picture" "$size" --theme "$theme" \
         'wait=Ask' 'wait=is ready' \
         'key=\eo' 'wait=Tools' 'wait=bash' "draw=$out/toolbox-$end" 'key=\e' 'gone=Tools:' \
-        'type=Which titles fail, and why?' 'key=^S' 'wait=put aside' \
+        'type=Which titles fail, and why?' 'key=^S' 'wait=stashed;' \
         'type=Write a check for titles in Greek' 'key=^S' \
-        'key=\eg' 'wait=Put aside' 'wait=in Greek' "draw=$out/stash-$end" 'key=\e' 'gone=Put aside' \
+        'key=\eg' 'wait=Stashed prompts' 'wait=in Greek' "draw=$out/stash-$end" 'key=\e' 'gone=Stashed prompts' \
         'type=/login' 'key=\r' 'wait=Sign in' "draw=$out/login-$end" 'key=\e' 'gone=Sign in' \
         'type=/settings' 'key=\r' 'wait=value' 'type=max_retries' 'key=\r' 'wait=writes it' \
         "draw=$out/value-$end" 'key=\e' 'gone=writes it' 'key=\e' 'gone=Settings' \
-        'type=/keymap' 'key=\r' 'wait=action' 'type=retry_model' 'key=\r' 'wait=esc leaves it' 'key=\et' \
-        'wait=backspace' "draw=$out/capture-$end" 'key=\e' 'gone=backspace' 'key=\e' 'gone=binds' \
+        'type=/keymap' 'key=\r' 'wait=command' 'type=retry_model' 'key=\r' 'wait=esc cancel' 'key=\et' \
+        'wait=backspace' "draw=$out/capture-$end" 'key=\e' 'gone=backspace' 'key=\e' 'gone=bind keys' \
         'type=How does the chat look on a phone?' 'key=\r' 'wait=▣ The chat' 'gone=Working' \
         "draw=$out/picture-$end" \
         'key=\eN' 'wait=is ready' 'type=Watch the folder' 'key=\r' 'wait=in the background.' 'gone=Working' \
@@ -75,6 +75,6 @@ for variant in dark:120x40 light:120x40 dark:80x24 light:80x24; do
         'key=\eOS' 'wait=Permissions' "draw=$out/permissions-$end" 'key=\e' 'gone=Permissions' \
         'type=/settings' 'key=\r' 'wait=value' 'type=keymap' 'key=\r' 'wait=writes it' \
         'key=^U' 'type=emacs' 'key=\r' 'wait="emacs"' 'key=\e' 'gone=Settings' \
-        'gone=is in' 'key=^X' 'wait=choose a model' "draw=$out/hints-$end" \
+        'gone=is in' 'key=^X' 'wait=Choose a model' "draw=$out/hints-$end" \
         -- --model script/screens.json
 done

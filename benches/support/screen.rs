@@ -16,7 +16,7 @@ use osier_term::highlight::Highlighter;
 use osier_term::input::InputEvent;
 use osier_term::keymap::parse_sequence;
 use osier_term::terminal::TerminalKind;
-use osier_tui::{App, AppOptions, Looks};
+use osier_tui::{App, AppOptions, Appearance};
 use ratatui::layout::Size;
 use tempfile::TempDir;
 
@@ -43,7 +43,7 @@ impl Screen {
         let home = tempfile::tempdir().unwrap();
         let folders = Folders::under(home.path());
         let settings = Settings::default();
-        let looks = Looks::new(&folders, &TerminalKind::detect(|_| None));
+        let looks = Appearance::new(&folders, &TerminalKind::detect(|_| None));
         let features = Features {
             synchronized: true,
             ..Features::default()

@@ -118,12 +118,12 @@ const DIFFERENT: &[(&str, &str)] = &[
 struct Driver {
     area: TextArea,
     modal: Modal,
-    keymap: Keymap,
+    keymap: Keymap<&'static str>,
     pending: Vec<KeyPress>,
 }
 
 impl Driver {
-    fn new(keymap: Keymap, text: &str) -> Self {
+    fn new(keymap: Keymap<&'static str>, text: &str) -> Self {
         let mut area = TextArea::default();
         area.insert(text);
         area.set_cursor(Position::new(0, 0));
@@ -155,12 +155,11 @@ impl Driver {
         }
         let contexts = self.modal.contexts();
         match self.keymap.lookup(contexts, &self.pending, key) {
-            Lookup::Action(name) => {
-                let name = name.to_owned();
+            Lookup::Actions(names) => {
                 self.pending.clear();
-                self.act(&name);
+                self.act(names[0]);
             }
-            Lookup::Prefix(_) => self.pending.push(key),
+            Lookup::Prefix => self.pending.push(key),
             Lookup::None if !self.pending.is_empty() => {
                 self.pending.clear();
                 self.modal.char(&mut self.area, '\u{0}');
@@ -285,19 +284,20 @@ fn vim(program: &str, place: &Path, text: &str, typed: &str) -> String {
     shown.strip_suffix('\n').unwrap_or(&shown).to_owned()
 }
 
-fn keymap() -> Keymap {
+const VIM_KEYMAP: &str = include_str!("../../keymaps/vim.toml");
+
+fn keymap() -> Keymap<&'static str> {
     let sources = [
         KeymapSource::new("default.toml", keymap::DEFAULT),
-        KeymapSource::new("vim.toml", include_str!("../../keymaps/vim.toml")),
+        KeymapSource::new("vim.toml", VIM_KEYMAP),
     ];
-    let text: Vec<&str> = sources
-        .iter()
-        .flat_map(|source| source.text.lines())
-        .collect();
+    let text = [keymap::DEFAULT, VIM_KEYMAP].into_iter();
+    let text: Vec<&'static str> = text.flat_map(str::lines).collect();
     let named = text
         .iter()
         .filter_map(|line| line.split_once("= \"")?.1.strip_suffix('"'));
-    let actions: Vec<&str> = named.chain(EDITS.iter().map(|info| info.name)).collect();
+    let names = named.chain(EDITS.iter().map(|info| info.name));
+    let actions: Vec<_> = names.map(|name| (name, name)).collect();
     let contexts: Vec<&str> = text
         .iter()
         .filter_map(|line| line.strip_prefix('[')?.strip_suffix(']'))
@@ -342,7 +342,11 @@ fn the_keys_of_vim_do_what_vim_does() {
 }
 
 /// What differs, after all the keys on one text.
-fn compare(program: &str, (name, text): (&'static str, &str), keymap: &Keymap) -> Vec<String> {
+fn compare(
+    program: &str,
+    (name, text): (&'static str, &str),
+    keymap: &Keymap<&'static str>,
+) -> Vec<String> {
     let place = tempfile::tempdir().unwrap();
     let mut wrong = Vec::new();
     for typed in sequences().filter(|typed| !DIFFERENT.contains(&(name, *typed))) {

@@ -17,10 +17,10 @@ use super::keymap::Keymap;
 use super::theme::Theme;
 
 /// What drawing may look at besides the component itself.
-#[derive(Debug, Clone, Copy)]
-pub struct View<'a> {
+#[derive(Debug)]
+pub struct View<'a, C> {
     pub theme: &'a Theme,
-    pub keymap: &'a Keymap,
+    pub keymap: &'a Keymap<C>,
     /// Numbers for the hyperlinks that are drawn.
     pub links: &'a Links,
     pub now: Instant,
@@ -28,11 +28,19 @@ pub struct View<'a> {
     pub focused: bool,
 }
 
-impl<'a> View<'a> {
+impl<C> Clone for View<'_, C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<C> Copy for View<'_, C> {}
+
+impl<C> View<'_, C> {
     /// The same view for a part that has the focus or not.
     #[must_use]
-    pub fn focus(self, focused: bool) -> View<'a> {
-        View { focused, ..self }
+    pub fn focus(self, focused: bool) -> Self {
+        Self { focused, ..self }
     }
 }
 
@@ -60,7 +68,7 @@ pub enum Handled {
 /// A part of the screen. `C` names the commands that keys start, `A` is what a component can ask for.
 pub trait Component<C: Copy, A> {
     /// Draws into `area`, which may have any size, none included.
-    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>);
+    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, C>);
 
     /// A key that no binding of the current contexts took.
     fn on_key(&mut self, key: KeyPress, cx: &mut Cx<'_, A>) -> Handled {

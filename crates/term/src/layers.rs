@@ -141,7 +141,7 @@ impl<C: Copy, A> Layers<C, A> {
     }
 
     /// Draws every layer, the lowest first; only the topmost has the focus.
-    pub fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
+    pub fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, C>) {
         let top = self.stack.len().saturating_sub(1);
         for (index, layer) in self.stack.iter_mut().enumerate() {
             let view = view.focus(view.focused && index == top);
@@ -150,7 +150,7 @@ impl<C: Copy, A> Layers<C, A> {
     }
 
     /// Draws the topmost layer alone.
-    pub fn render_top(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
+    pub fn render_top(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, C>) {
         if let Some(layer) = self.stack.last_mut() {
             layer.component.render(area, buffer, view);
         }
@@ -224,7 +224,7 @@ mod tests {
     }
 
     impl Component<u8, String> for Probe {
-        fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
+        fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, u8>) {
             let mark = if view.focused { "*" } else { "" };
             let text = format!("{}{mark}", self.letter);
             buffer.set_string(area.x, area.y, text, Style::new());

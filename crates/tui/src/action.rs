@@ -1,7 +1,7 @@
 //! What components want done. `App::apply` is the only place that does it.
 
+use super::appearance::NewBinding;
 use super::command::Command;
-use super::looks::NewBinding;
 use super::tree::TreeMemory;
 use osier_protocol::questions::Answer;
 use osier_session::host::{DiffRange, Op, Opening, Reviewed, TreeOp};
@@ -35,8 +35,8 @@ pub enum Action {
         /// Where it works; here when not set.
         cwd: Option<String>,
         opening: Opening,
-        /// Beside the sessions that are open, in any case.
-        beside: bool,
+        /// Always in a new tab.
+        new_tab: bool,
     },
     /// Shows the open session with this number.
     ShowSessionNumber(usize),
@@ -44,36 +44,30 @@ pub enum Action {
     CloseSession(usize),
     /// Closes it and stops what it does.
     CloseSessionAnyway(usize),
-    /// Puts a prompt that was put aside back into the editor.
-    TakeStashed(String),
+    /// Restores a stashed prompt in the editor.
+    RestoreStashed(String),
     /// Pins or archives the session that is shown, or no longer.
     MarkSession {
         mark: Mark,
         on: bool,
     },
-    /// Leaves and stops what other sessions do.
-    LeaveAnyway,
+    /// Quits and stops the runs of other tabs.
+    QuitAnyway,
     /// Asks what to do with a session that another osier has.
     OfferInUse {
         target: String,
     },
     /// Shows what changed in the files.
     ShowChanges(DiffRange),
-    /// Takes rejected changes back and tells the model of the review.
+    /// Reverts rejected changes and sends the review to the model.
     SendReview(Vec<Reviewed>),
     /// Opens a file of the working directory in the user's editor.
     EditFile {
         path: String,
         line: usize,
     },
-    /// Tells about the open session.
-    ShowSession,
-    /// Keeps what the tree view looked like.
+    /// Remembers the state of the tree view.
     RememberTree(TreeMemory),
-    /// Lists the providers to sign in to, or those to sign out of.
-    PickAccount {
-        sign_out: bool,
-    },
     /// Answers the question `id` and closes its dialog.
     Answer {
         id: String,
@@ -86,17 +80,11 @@ pub enum Action {
     },
     /// Opens an address in the browser.
     Open(String),
-    /// Lists the MCP servers.
-    PickServer,
     /// What can be done with an MCP server, and what is known of it.
     ShowServer(String),
-    /// Lists the hooks.
-    PickHook,
-    /// Lists skills and prompt templates.
-    PickSkill,
     /// Puts text on the clipboard.
     Copy(String),
-    /// Looks for this text in the conversation.
+    /// Appearance for this text in the conversation.
     Search(String),
     /// Goes to the next hit above, or below.
     StepSearch {
@@ -113,22 +101,22 @@ pub enum Action {
         name: String,
         value: Option<String>,
     },
-    /// Waits for the keys of an action in a context.
+    /// Waits for the keys of a command in a context.
     CaptureKeys {
         context: String,
-        action: String,
+        command: Command,
     },
     /// Writes a binding into the user's keymap.
     Bind(NewBinding),
-    /// Takes every key of an action in a context away.
+    /// Removes every key of a command in a context.
     Unbind {
         context: String,
-        action: String,
+        command: Command,
     },
     /// Shows a theme for now; without a name, the chosen one again.
     PreviewTheme(Option<String>),
     /// Reads settings, themes and keymaps again.
-    ReloadLooks,
+    ReloadAppearance,
     /// Shows a line above the editor for a moment.
     Toast {
         text: String,

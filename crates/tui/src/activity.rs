@@ -12,7 +12,7 @@ use osier_term::row::{Row, Span, sentence};
 use osier_term::widgets::spinner;
 
 /// How long a toast stays.
-pub const TOAST_TIME: Duration = Duration::from_secs(4);
+pub(crate) const TOAST_TIME: Duration = Duration::from_secs(4);
 
 /// Columns of a time, for what stands behind one.
 const TIME_COLUMNS: usize = 5;

@@ -1,6 +1,6 @@
 //! The last line: where, which model, how full, what it cost. The settings say which parts stand where.
 
-use super::company::Company;
+use super::presence::Presence;
 use osier_base::text;
 use osier_llm::{ThinkingLevel, Usage};
 use osier_permissions::Mode;
@@ -43,7 +43,7 @@ pub struct Footer {
     /// The line to an agent elsewhere.
     pub line: Option<(LineState, String)>,
     /// Others who are in the session.
-    pub company: Company,
+    pub presence: Presence,
     /// What confines commands.
     pub sandbox: SandboxMode,
     /// The parts that are wanted, from each end.
@@ -72,7 +72,7 @@ impl Default for Footer {
             plugins: String::new(),
             sessions: Vec::new(),
             line: None,
-            company: Company::default(),
+            presence: Presence::default(),
             left: FooterPart::LEFT.to_vec(),
             right: FooterPart::RIGHT.to_vec(),
             linear: false,
@@ -113,6 +113,11 @@ fn spans_width(spans: &[Span]) -> usize {
 }
 
 impl Footer {
+    /// Whether the session runs on a server: it continues without this terminal.
+    pub(crate) fn is_remote(&self) -> bool {
+        self.line.is_some()
+    }
+
     /// One row, never wider than `width`. The right side stays whole as long as it can, then what matters least
     /// goes first; the left side has what is left of the room, and loses its beginning.
     pub fn row(&self, width: u16) -> Row {
@@ -229,9 +234,9 @@ impl Footer {
         match state {
             LineState::Connected => {
                 let mut spans = said(format!("on {place}"), Token::Footer);
-                let company = self.company.words();
+                let company = self.presence.words();
                 if !company.is_empty() {
-                    let is_other = self.company.writer().is_some();
+                    let is_other = self.presence.writer().is_some();
                     let token = if is_other {
                         Token::Working
                     } else {
@@ -366,7 +371,7 @@ fn cut(spans: Vec<Span>, room: usize) -> Vec<Span> {
 }
 
 /// `999`, `1.2k`, `12k`, `1.2M`.
-pub fn tokens(count: u64) -> String {
+pub(crate) fn tokens(count: u64) -> String {
     match count {
         0..1_000 => count.to_string(),
         1_000..10_000 => format!("{}.{}k", count / 1_000, count % 1_000 / 100),

@@ -1,51 +1,51 @@
-//! The full-screen interface.
+//! The full-screen interface, laid out by feature.
 //!
-//! `App` is the whole of it as one value; `run` connects it to the terminal and the host. The app is
-//! drawn only when something changed, and only while the terminal accepts bytes.
+//! [`App`] is the interface as one value; `run` connects it to the terminal and the host. Each feature is a
+//! module with its state, its events, its overlay and its drawing. `command` lists everything that a key, the
+//! palette or a slash command starts. The app is drawn only when something has changed, and only while the
+//! terminal accepts bytes.
 
-pub mod action;
-pub mod activity;
-mod adjust;
-pub mod app;
-mod apply;
-mod asking;
-mod attached;
-mod beside;
-mod changes;
-pub mod command;
-pub mod company;
-mod deck;
-mod draw;
-pub mod editor;
-mod exchange;
-mod follow;
-pub mod footer;
-mod hints;
+mod accounts;
+mod action;
+mod activity;
+mod app;
+mod appearance;
+mod checkpoints;
+mod command;
+mod compaction;
+mod context;
+mod fan;
+mod footer;
+mod hooks;
 mod jobs;
-mod keys;
-pub mod layout;
-mod linear;
-mod looks;
+mod keymap;
+mod mcp;
+mod models;
 mod mouse;
-pub mod overlays;
-pub mod plugins;
-mod reading;
-mod restore;
+mod overlays;
+mod permissions;
+mod plugins;
+mod presence;
+mod prompt;
+mod questions;
+mod review;
 mod run;
 mod search;
-mod sent;
-mod servers;
-pub mod sessions;
-pub mod slash;
+mod sessions;
+mod settings;
+mod skills;
 mod stash;
-pub mod todo;
+mod tabs;
+mod todo;
 mod tools;
-pub mod transcript;
-pub mod tree;
+mod transcript;
+mod transfer;
+mod tree;
 mod usage;
 mod welcome;
 
 pub use app::{App, AppOptions, Effect, Viewer};
-pub use deck::{DeckRequest, Entry, Roster, State};
-pub use looks::{Looks, NewBinding, ThemeChoice, check_files};
+pub use appearance::{Appearance, NewBinding, ThemeChoice, check_files};
+pub use command::Command;
 pub use run::{Elsewhere, Open, Options, run, run_over};
+pub use tabs::{TabRequest, TabState, TabSummaries, TabSummary};

@@ -9,6 +9,7 @@ use super::command::Command;
 use super::transcript::Unit;
 use osier_term::component::Cx;
 use osier_term::input::{MouseButton, MouseEventKind, MouseInput};
+use osier_term::widgets::textarea::modal::{Edit, RegionEdit};
 
 /// Rows a turn of the wheel scrolls.
 const WHEEL_ROWS: isize = 3;
@@ -114,7 +115,10 @@ impl App {
         if self.browsing {
             self.leave_browsing();
         }
-        let has_regions = !self.keymap.keys_for("editor", "copy_region").is_empty();
+        let has_regions = !self
+            .keymap
+            .keys_for("editor", Command::Edit(Edit::Region(RegionEdit::Copy)))
+            .is_empty();
         let selects = count == 2 && (self.editor.modal().has_modes() || has_regions);
         let cell = (at.0.saturating_sub(area.x), at.1 - area.y);
         self.editor.click(cell, selects);

@@ -1,6 +1,7 @@
 //! What plug-ins show: words in the footer, lines above the editor, keys of their own.
 
 use super::app::App;
+use super::command::Command;
 use osier_extensions::plugins::lines::{StyledLine, StyledSpan};
 use osier_extensions::plugins::link::PluginKey;
 use osier_session::host::{Event, Op};
@@ -9,13 +10,11 @@ use osier_term::keymap::Keymap;
 use osier_term::row::{Row, Span};
 
 /// Rows of widgets shown at most.
-pub const WIDGET_ROWS: usize = 8;
-/// Actions of keymaps that are a plug-in's.
-const ACTION: &str = "plugin:";
+pub(crate) const WIDGET_ROWS: usize = 8;
 
 /// What they show now. Owned by the app, changed by events.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PluginView {
+pub(crate) struct PluginView {
     /// By plug-in, in the order in which they first said something.
     statuses: Vec<(String, String)>,
     widgets: Vec<(String, Vec<StyledLine>)>,
@@ -24,13 +23,13 @@ pub struct PluginView {
 
 impl PluginView {
     /// The words for the footer.
-    pub fn status(&self) -> String {
+    pub(crate) fn status(&self) -> String {
         let texts = self.statuses.iter().map(|(_, text)| text.as_str());
         texts.collect::<Vec<_>>().join(" · ")
     }
 
     /// The rows above the editor.
-    pub fn widget_rows(&self) -> Vec<Row> {
+    pub(crate) fn widget_rows(&self) -> Vec<Row> {
         let lines = self.widgets.iter().flat_map(|(_, lines)| lines);
         let rows = lines.take(WIDGET_ROWS).map(|line| {
             let mut row = row(line);
@@ -41,7 +40,7 @@ impl PluginView {
     }
 
     /// The widget rows there are, without making them.
-    pub fn widget_height(&self) -> u16 {
+    pub(crate) fn widget_height(&self) -> u16 {
         let rows: usize = self.widgets.iter().map(|(_, lines)| lines.len()).sum();
         u16::try_from(rows.min(WIDGET_ROWS)).unwrap_or_default()
     }
@@ -59,7 +58,7 @@ fn put<T>(list: &mut Vec<(String, T)>, plugin: &str, value: Option<T>) {
 
 impl App {
     /// Applies an event of the plug-ins.
-    pub(super) fn follow_plugins(&mut self, event: &Event) {
+    pub(super) fn on_plugin(&mut self, event: &Event) {
         match event {
             Event::PluginStatus { plugin, text } => {
                 let text = text.clone().filter(|text| !text.is_empty());
@@ -78,14 +77,13 @@ impl App {
         }
     }
 
-    /// Lays the keys of plug-ins under those of the keymap.
+    /// Binds the keys of plug-ins where the keymap leaves them free.
     pub(super) fn bind_plugin_keys(&mut self) {
         self.keymap
-            .retain_actions(|action| !action.starts_with(ACTION));
-        let keys = self.plugins.keys.clone();
-        for key in keys {
-            let action = format!("{ACTION}{}:{}", key.plugin, key.keys);
-            if let Err(reason) = self.keymap.add_under("global", &key.keys, &action) {
+            .retain_actions(|command| !matches!(command, Command::Plugin(_)));
+        for (number, key) in (0..).zip(&self.plugins.keys) {
+            let command = Command::Plugin(number);
+            if let Err(reason) = self.keymap.add_under("global", &key.keys, command) {
                 let text = format!("the key `{}` of `{}`: {reason}", key.keys, key.plugin);
                 self.transcript
                     .notice(osier_agent::Severity::Warning, &text);
@@ -93,24 +91,21 @@ impl App {
         }
     }
 
-    /// Does what a key of a plug-in is for; false when the action is none of theirs.
-    pub(super) fn plugin_action(&mut self, action: &str) -> bool {
-        let Some((plugin, keys)) = action
-            .strip_prefix(ACTION)
-            .and_then(|rest| rest.split_once(':'))
-        else {
+    /// Tells a plug-in that its key was pressed; false when the key no longer exists.
+    pub(super) fn press_plugin_key(&mut self, number: u16) -> bool {
+        let Some(key) = self.plugins.keys.get(usize::from(number)) else {
             return false;
         };
         self.ops.push(Op::PressPluginKey {
-            plugin: plugin.to_owned(),
-            keys: keys.to_owned(),
+            plugin: key.plugin.clone(),
+            keys: key.keys.clone(),
         });
         true
     }
 }
 
 /// A line of a plug-in in the colours of the theme.
-pub fn row(line: &StyledLine) -> Row {
+pub(crate) fn row(line: &StyledLine) -> Row {
     Row::new(line.iter().map(span).collect())
 }
 
@@ -137,19 +132,27 @@ fn span(span: &StyledSpan) -> Span {
 }
 
 /// Lines that are stored with a message of a plug-in, when it has any.
-pub fn stored_rows(details: &serde_json::Value) -> Option<Vec<Row>> {
+pub(crate) fn stored_rows(details: &serde_json::Value) -> Option<Vec<Row>> {
     let lines: Vec<StyledLine> = serde_json::from_value(details.get("lines")?.clone()).ok()?;
     (!lines.is_empty()).then(|| lines.iter().map(row).collect())
 }
 
-/// The keys of plug-ins, for help.
-pub fn describe(keymap: &Keymap, keys: &[PluginKey]) -> Vec<(String, String)> {
-    let bound = |key: &&PluginKey| {
-        let action = format!("{ACTION}{}:{}", key.plugin, key.keys);
-        !keymap.keys_for("global", &action).is_empty()
-    };
-    let shown = keys.iter().filter(bound);
-    shown
-        .map(|key| (key.keys.clone(), key.description.clone()))
+/// The bound keys of plug-ins, for help.
+pub(crate) fn describe(keymap: &Keymap<Command>, keys: &[PluginKey]) -> Vec<(String, String)> {
+    let bound = (0..).zip(keys).filter(|(number, _)| {
+        let command = Command::Plugin(*number);
+        !keymap.keys_for("global", command).is_empty()
+    });
+    bound
+        .map(|(_, key)| (key.keys.clone(), key.description.clone()))
         .collect()
+}
+
+/// The description of a command, also when it is a key of a plug-in.
+pub(crate) fn description(command: Command, keys: &[PluginKey]) -> &str {
+    let key = match command {
+        Command::Plugin(number) => keys.get(usize::from(number)),
+        _ => None,
+    };
+    key.map_or_else(|| command.description(), |key| &key.description)
 }

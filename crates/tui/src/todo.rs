@@ -15,7 +15,7 @@ const TALL: u16 = 30;
 
 /// The list as it is shown. Changed by events and one key.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TodoView {
+pub(crate) struct TodoView {
     pub list: TodoList,
     /// What the person chose; by the height of the screen until then.
     folded: Option<bool>,
@@ -25,12 +25,12 @@ pub struct TodoView {
 
 impl TodoView {
     /// Folds or unfolds it.
-    pub fn toggle(&mut self) {
+    pub(crate) fn toggle(&mut self) {
         self.folded = Some(!self.is_folded());
     }
 
     /// Rows wanted on a screen of `screen` rows.
-    pub fn lay_out(&mut self, screen: u16) -> u16 {
+    pub(crate) fn lay_out(&mut self, screen: u16) -> u16 {
         self.screen = screen;
         match self.list.items.len() {
             _ if self.list.is_done() => 0,
@@ -39,7 +39,7 @@ impl TodoView {
         }
     }
 
-    pub fn rows(&self, width: u16) -> Vec<Row> {
+    pub(crate) fn rows(&self, width: u16) -> Vec<Row> {
         let width = usize::from(width).saturating_sub(4);
         if self.is_folded() {
             let summary = text::single_line(&self.list.summary());

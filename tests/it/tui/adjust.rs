@@ -70,7 +70,7 @@ async fn a_key_is_bound_by_pressing_it_and_conflicts_are_shown_first() {
     screen.press("enter").press("f12");
     let shown = screen.screen();
     assert!(
-        shown.contains("f12 does the keys now (default.toml:3): that goes"),
+        shown.contains("f12 is bound to \"Show keyboard shortcuts and commands\" (default.toml:3)"),
         "{shown}"
     );
     screen.press("backspace").press("ctrl+l");

@@ -47,7 +47,7 @@ async fn changes_are_walked_by_file_and_by_hunk() {
         .send("/diff nothing")
         .shows("no changes of files were recorded in that turn")
         .await;
-    screen.send("/diff a b c").shows("say last").await;
+    screen.send("/diff a b c").shows("expected last").await;
 }
 
 #[tokio::test]

@@ -189,12 +189,12 @@ async fn a_wrong_command_stays_in_the_editor_and_says_what_is_wrong() {
     screen.type_text("/nothing at all").press("enter");
     assert_eq!(screen.editor(), "/nothing at all");
     let shown = screen.screen();
-    assert!(shown.contains("there is no command /nothing: type / to see them all"));
+    assert!(shown.contains("unknown command /nothing: type / to list the commands"));
     screen
         .press("ctrl+c")
         .type_text("/thinking hard")
         .press("enter");
-    assert!(screen.screen().contains("hard is no level"));
+    assert!(screen.screen().contains("unknown level hard"));
 }
 
 #[tokio::test]

@@ -77,7 +77,11 @@ async fn the_cursor_says_what_is_selected() {
     screen.press("down");
     assert_ne!(read(&mut screen), first);
     screen.type_text("theme");
-    assert!(read(&mut screen).contains("colours"), "{}", screen.screen());
+    assert!(
+        read(&mut screen).contains("Change the theme"),
+        "{}",
+        screen.screen()
+    );
     screen.press("esc ctrl+l").shows("mock/mock").await;
     assert!(
         read(&mut screen).starts_with("mock/mock"),
@@ -148,7 +152,7 @@ async fn no_screen_has_decoration() {
     screen.type_text("/");
     screen.press("down down");
     assert!(
-        read(&mut screen).starts_with("clone"),
+        read(&mut screen).starts_with("close"),
         "{}",
         screen.screen()
     );

@@ -6,7 +6,7 @@ use osier_term::face::Token;
 use osier_term::input::TerminalReply;
 use osier_term::terminal::TerminalKind;
 use osier_term::theme::ColourDepth;
-use osier_tui::{Effect, Looks};
+use osier_tui::{Appearance, Effect};
 use serde_json::json;
 
 use super::support::{Builder, Screen, told};
@@ -180,8 +180,8 @@ async fn the_list_of_themes_shows_each_at_once_and_esc_gives_the_old_one_back() 
 fn a_pair_of_themes_follows_the_terminal() {
     let home = tempfile::tempdir().unwrap();
     let kind = TerminalKind::detect(|_| None);
-    let mut looks = Looks::new(&Folders::under(home.path()), &kind);
-    let name = |looks: &Looks| looks.theme("nord/one-light").0.name().to_owned();
+    let mut looks = Appearance::new(&Folders::under(home.path()), &kind);
+    let name = |looks: &Appearance| looks.theme("nord/one-light").0.name().to_owned();
     assert_eq!(name(&looks), "Nord");
     assert!(looks.on_reply(&TerminalReply::Background((250, 250, 250))));
     assert_eq!(name(&looks), "One Light");

@@ -151,7 +151,7 @@ async fn the_palette_runs_what_it_lists() {
     insta::assert_snapshot!("palette", screen.styled());
     screen
         .press("esc alt+x")
-        .type_text("the keys")
+        .type_text("shortcuts and commands")
         .press("enter");
     assert!(screen.screen().contains(" Keys"));
     screen
@@ -161,7 +161,7 @@ async fn the_palette_runs_what_it_lists() {
         .press("enter");
     screen
         .press("ctrl+c alt+x")
-        .type_text("name the session")
+        .type_text("rename the session")
         .press("enter");
     assert_eq!(screen.editor(), "/name");
     screen
@@ -196,7 +196,7 @@ async fn help_is_made_from_the_live_bindings() {
         .await;
     screen.press("f1");
     let shown = screen.screen();
-    let line = shown.lines().find(|line| line.contains("choose a model"));
+    let line = shown.lines().find(|line| line.contains("Choose a model"));
     let line = line.unwrap_or_else(|| panic!("{shown}"));
     assert!(line.contains("f9") && !line.contains("ctrl+l"), "{line}");
     let mut screen = Screen::new(80, 24).start().await;

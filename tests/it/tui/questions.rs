@@ -334,7 +334,7 @@ async fn a_question_that_is_taken_back_closes_its_dialog() {
     closed(&mut screen).await;
     let shown = screen.screen();
     assert!(
-        shown.contains("taken back") && !shown.contains("Allow once"),
+        shown.contains("withdrawn") && !shown.contains("Allow once"),
         "{shown}"
     );
 }

@@ -32,7 +32,7 @@ async fn files_come_back_after_an_undo_and_go_again() {
     screen.shows("Written.").await;
     screen
         .send("/restore never ever")
-        .shows("say undo, one entry, or nothing")
+        .shows("unknown argument never ever; expected undo or one entry")
         .await;
 }
 
@@ -79,7 +79,7 @@ async fn undo_takes_files_alone_or_both_back() {
     screen.shows("Written.").await;
     screen
         .send("/undo all")
-        .shows("say files, both, or nothing")
+        .shows("unknown argument all; expected files or both")
         .await;
 }
 

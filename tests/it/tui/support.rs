@@ -28,7 +28,7 @@ use osier_term::input::{InputEvent, KeyPress, MouseInput};
 use osier_term::keymap::parse_sequence;
 use osier_term::terminal::TerminalKind;
 use osier_term::theme::ColourDepth;
-use osier_tui::{App, AppOptions, Effect, Looks};
+use osier_tui::{App, AppOptions, Appearance, Effect};
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::{Position, Rect};
 use ratatui::style::{Color, Modifier};
@@ -59,7 +59,7 @@ pub(super) struct Screen {
     pub(super) now: Instant,
     host: Host,
     events: Subscription<Event>,
-    looks: Looks,
+    looks: Appearance,
     /// The theme of the settings.
     theme: String,
     size: (u16, u16),
@@ -145,7 +145,7 @@ impl Builder {
         let (_, mut problems) = Settings::load(&folders.settings());
         let mut kind = TerminalKind::detect(|_| None);
         kind.depth = self.depth;
-        let looks = Looks::new(&folders, &kind);
+        let looks = Appearance::new(&folders, &kind);
         let (theme, found) = looks.theme(&self.settings.theme);
         problems.extend(found);
         let (keymap, found) = looks.keymap(&self.settings.keymap);

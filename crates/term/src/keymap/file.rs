@@ -9,6 +9,8 @@
 //! "ctrl+g" = ""              # unbound
 //! ```
 
+use std::fmt::Display;
+
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -20,10 +22,10 @@ use osier_base::problem::Problem;
 
 /// One line of a keymap file. No action takes a binding away.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct Entry<C> {
     pub(super) context: Box<str>,
     pub(super) keys: Vec<KeyPress>,
-    pub(super) action: Option<Box<str>>,
+    pub(super) action: Option<C>,
     /// From 1.
     pub(super) line: usize,
     offset: usize,
@@ -71,11 +73,11 @@ const REMOVED_ACTIONS: &[&str] = &[
 ];
 
 /// The sound entries of a file in their order, its top, and the problems of the others.
-pub(super) fn read(
+pub(super) fn read<C: Copy + Display>(
     source: &KeymapSource,
     contexts: &[&str],
-    actions: &[&str],
-) -> (Vec<Entry>, Head, Vec<Problem>) {
+    actions: &[(&str, C)],
+) -> (Vec<Entry<C>>, Head, Vec<Problem>) {
     let (document, table) = Document::parse(&source.path, &source.text);
     let mut reader = Reader {
         document,
@@ -116,14 +118,14 @@ pub(super) fn read(
     (entries, head_of(&table), problems)
 }
 
-struct Reader<'a> {
+struct Reader<'a, C> {
     document: Document<'a>,
-    actions: &'a [&'a str],
+    actions: &'a [(&'a str, C)],
     leader: Option<Vec<KeyPress>>,
-    entries: Vec<Entry>,
+    entries: Vec<Entry<C>>,
 }
 
-impl Reader<'_> {
+impl<C: Copy + Display> Reader<'_, C> {
     fn read_leader(&mut self, value: &Value<'_>) {
         let text = value.get_ref().as_str().unwrap_or_default();
         match parse_sequence(text, None) {
@@ -140,18 +142,20 @@ impl Reader<'_> {
         let action = match value.get_ref() {
             DeValue::Boolean(false) => None,
             DeValue::String(action) if action.is_empty() => None,
-            DeValue::String(action) if self.actions.contains(&&**action) => {
-                Some(Box::from(&**action))
-            }
             DeValue::String(action) if REMOVED_ACTIONS.contains(&&**action) => {
                 let message = format!("action `{action}` was removed from osier");
                 let hint = "delete this binding".to_owned();
                 return self.document.report(value.span(), message, Some(hint));
             }
             DeValue::String(action) => {
-                let hint = did_you_mean(action, self.actions.iter().copied());
-                let message = format!("unknown action `{action}`");
-                return self.document.report(value.span(), message, hint);
+                let mut names = self.actions.iter().map(|(name, _)| *name);
+                let Some(place) = names.position(|name| name == &**action) else {
+                    let names = self.actions.iter().map(|(name, _)| *name);
+                    let hint = did_you_mean(action, names);
+                    let message = format!("unknown action `{action}`");
+                    return self.document.report(value.span(), message, hint);
+                };
+                Some(self.actions[place].1)
             }
             other => {
                 let message = format!("expected the name of an action, found {}", other.type_str());
@@ -201,7 +205,9 @@ impl Reader<'_> {
             let (entry, other) = (&self.entries[*index], &self.entries[*other]);
             let (line, _) = self.document.place(other.offset);
             let keys = describe_all(&entry.keys);
-            let first = other.action.as_deref().unwrap_or_default();
+            let first = other
+                .action
+                .map_or_else(String::new, |action| action.to_string());
             let message = if *same {
                 format!("`{keys}` has an action already: `{first}` on line {line}")
             } else {

@@ -1,13 +1,14 @@
 //! What every box over the conversation looks like: its name and a remark in the line above, its keys in the
 //! line below.
 
+use crate::command::Command;
 use osier_base::text;
 use osier_term::face::{Emphasis, Face, Token};
 use osier_term::keymap::Keymap;
 use osier_term::row::{Row, Span};
 
 /// `╭─ Title ──── remark ─╮`. The title is cut before the remark goes.
-pub fn top(title: &str, remark: &str, width: usize) -> Row {
+pub(crate) fn top(title: &str, remark: &str, width: usize) -> Row {
     let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
     let remark = match remark {
         "" => String::new(),
@@ -27,7 +28,7 @@ pub fn top(title: &str, remark: &str, width: usize) -> Row {
 }
 
 /// `╰─ enter opens · esc closes ───╯`, with as many hints as fit, in the order of their importance.
-pub fn bottom(hints: &[String], token: Token, width: usize) -> Row {
+pub(crate) fn bottom(hints: &[String], token: Token, width: usize) -> Row {
     let inner = width.saturating_sub(2);
     let shown = fitting(hints, inner.saturating_sub(3));
     if shown.is_empty() {
@@ -41,7 +42,7 @@ pub fn bottom(hints: &[String], token: Token, width: usize) -> Row {
 }
 
 /// The hints that fit, none of them cut.
-pub fn fitting(hints: &[String], width: usize) -> String {
+pub(crate) fn fitting(hints: &[String], width: usize) -> String {
     let mut line = String::new();
     for hint in hints {
         let gap = if line.is_empty() { "" } else { " · " };
@@ -55,9 +56,13 @@ pub fn fitting(hints: &[String], width: usize) -> String {
 }
 
 /// What keys do here, a hint for each that has a key in `context`: the one that is bound first.
-pub fn hints(keymap: &Keymap, context: &str, words: &[(&str, &str)]) -> Vec<String> {
-    let hint = |(command, word): &(&str, &str)| {
-        let keys = keymap.keys_for(context, command);
+pub(crate) fn hints(
+    keymap: &Keymap<Command>,
+    context: &str,
+    words: &[(Command, &str)],
+) -> Vec<String> {
+    let hint = |(command, word): &(Command, &str)| {
+        let keys = keymap.keys_for(context, *command);
         let key = keys.into_iter().next()?;
         Some(format!("{key} {word}"))
     };
@@ -65,7 +70,7 @@ pub fn hints(keymap: &Keymap, context: &str, words: &[(&str, &str)]) -> Vec<Stri
 }
 
 /// A row between two sides, cut or filled to `inner` columns.
-pub fn boxed(mut row: Row, inner: usize) -> Row {
+pub(crate) fn boxed(mut row: Row, inner: usize) -> Row {
     let mut left = inner;
     for span in &mut row.spans {
         let kept = text::take_width(&span.text, left);

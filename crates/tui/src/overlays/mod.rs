@@ -1,32 +1,24 @@
-//! Layers above the main screen. Most are pickers: a query, a list, and what taking an item does.
+//! What overlays share: the frame, the list picker and the preview pane.
 
-pub mod account;
-pub mod capture;
-pub mod context;
-pub mod diff;
-pub mod fan;
-pub mod frame;
-pub mod help;
-pub mod history;
-pub mod hooks;
-pub mod in_use;
-pub mod jobs;
-pub mod keymap;
-pub mod leaving;
-pub mod login;
-pub mod model;
-pub mod palette;
-pub mod permissions;
-pub mod picker;
-pub mod question;
-pub mod restore;
-pub mod review;
-pub mod search;
-pub mod server;
-pub mod settings;
-pub mod skill;
-pub mod stash;
-pub mod summary;
-pub mod theme;
-pub mod tools;
-pub mod value;
+pub(crate) mod frame;
+pub(crate) mod picker;
+pub(crate) mod preview_pane;
+
+use crate::action::Action;
+use crate::command::Command;
+use osier_term::layers::Layers;
+use picker::Picker;
+
+/// The overlays above the main screen.
+pub(crate) type Overlays = Layers<Command, Action>;
+
+/// Replaces the contents of a picker if it is open; its query and selection stay.
+pub(crate) fn refresh(overlays: &mut Overlays, id: &'static str, picker: Picker) {
+    if let Some(open) = overlays.get_mut(id) {
+        let mut picker = picker.with_query(open.typed().unwrap_or_default());
+        if let Some(marked) = open.marked() {
+            picker = picker.with_selected(marked);
+        }
+        overlays.replace(id, picker);
+    }
+}

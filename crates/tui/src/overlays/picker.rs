@@ -4,10 +4,10 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use super::frame::{self, boxed};
+use super::preview_pane;
 use crate::action::Action;
-use crate::beside;
+use crate::app::layout::centred;
 use crate::command::Command;
-use crate::layout::centred;
 use osier_term::component::{Component, Cx, Handled, View};
 use osier_term::face::Token;
 use osier_term::input::KeyPress;
@@ -20,10 +20,10 @@ use osier_term::widgets::select::{Item, Select};
 use osier_term::wrap::Wrap;
 
 /// What taking the item with this key does.
-pub type Take = Box<dyn Fn(&str) -> Vec<Action>>;
+pub(crate) type Take = Box<dyn Fn(&str) -> Vec<Action>>;
 
 /// What the look beside the list shows of the item with this key.
-pub type LookAt = Box<dyn Fn(&str) -> Vec<Row>>;
+pub(crate) type LookAt = Box<dyn Fn(&str) -> Vec<Row>>;
 
 const PLACEHOLDER: &str = "type to find";
 
@@ -37,7 +37,7 @@ const LEAST: u16 = 5;
 const LOOK_BELOW: u16 = 15;
 
 /// A picker on screen.
-pub struct Picker {
+pub(crate) struct Picker {
     title: String,
     /// Shown when nothing matches.
     empty: &'static str,
@@ -57,11 +57,11 @@ pub struct Picker {
     removing: Option<Take>,
     favouring: Option<Take>,
     /// Commands of the list with a word for what they do, the most important first.
-    hints: Vec<(&'static str, &'static str)>,
+    hints: Vec<(Command, &'static str)>,
 }
 
 impl Picker {
-    pub fn new(
+    pub(crate) fn new(
         title: impl Into<String>,
         empty: &'static str,
         items: Vec<Item>,
@@ -81,78 +81,78 @@ impl Picker {
             look: None,
             removing: None,
             favouring: None,
-            hints: vec![("accept", "takes it"), ("cancel", "closes")],
+            hints: vec![(Command::Accept, "takes it"), (Command::Cancel, "closes")],
         }
     }
 
     /// Shows the details of its items in these columns.
     #[must_use]
-    pub fn with_columns(mut self, columns: Columns) -> Self {
+    pub(crate) fn with_columns(mut self, columns: Columns) -> Self {
         self.list = self.list.with_columns(columns);
         self
     }
 
     /// What taking an item means, in a word or a few: `opens it`.
     #[must_use]
-    pub fn taking(mut self, word: &'static str) -> Self {
+    pub(crate) fn taking(mut self, word: &'static str) -> Self {
         self.hints[0].1 = word;
         self
     }
 
     /// Shows what the selected item means at once: `actions` whenever another one is selected.
     #[must_use]
-    pub fn on_move(mut self, actions: Take) -> Self {
+    pub(crate) fn on_move(mut self, actions: Take) -> Self {
         self.moving = Some(actions);
         self
     }
 
     /// Undoes that when nothing is taken.
     #[must_use]
-    pub fn on_leave(mut self, actions: Vec<Action>) -> Self {
+    pub(crate) fn on_leave(mut self, actions: Vec<Action>) -> Self {
         self.leaving = actions;
         self
     }
 
     /// What the key that takes an item away does, in words and in actions.
     #[must_use]
-    pub fn on_remove(mut self, word: &'static str, actions: Take) -> Self {
-        self.hints.insert(1, ("remove", word));
+    pub(crate) fn on_remove(mut self, word: &'static str, actions: Take) -> Self {
+        self.hints.insert(1, (Command::Remove, word));
         self.removing = Some(actions);
         self
     }
 
     /// What the key that makes an item a favourite does.
     #[must_use]
-    pub fn on_favourite(mut self, actions: Take) -> Self {
-        self.hints.insert(1, ("favourite", "favourite"));
+    pub(crate) fn on_favourite(mut self, actions: Take) -> Self {
+        self.hints.insert(1, (Command::Favourite, "favourite"));
         self.favouring = Some(actions);
         self
     }
 
     /// Shows something of the selected item beside the list, or below it where the screen is narrow.
     #[must_use]
-    pub fn with_look(mut self, look: LookAt) -> Self {
+    pub(crate) fn with_look(mut self, look: LookAt) -> Self {
         self.look = Some(look);
         self
     }
 
     /// Stays open when an item is taken: for switches.
     #[must_use]
-    pub fn staying(mut self) -> Self {
+    pub(crate) fn staying(mut self) -> Self {
         self.staying = true;
         self
     }
 
     /// Selects the item with this key.
     #[must_use]
-    pub fn with_selected(mut self, key: &str) -> Self {
+    pub(crate) fn with_selected(mut self, key: &str) -> Self {
         self.list.select_key(key);
         self
     }
 
     /// Narrows the list by what was typed before; an empty text leaves the selection alone.
     #[must_use]
-    pub fn with_query(mut self, query: &str) -> Self {
+    pub(crate) fn with_query(mut self, query: &str) -> Self {
         self.query.insert(query);
         self.narrow();
         self
@@ -222,7 +222,7 @@ impl Picker {
         rows
     }
 
-    fn rows(&mut self, width: usize, height: usize, keymap: &Keymap) -> Vec<Row> {
+    fn rows(&mut self, width: usize, height: usize, keymap: &Keymap<Command>) -> Vec<Row> {
         let inner = width.saturating_sub(2);
         let mut query = Row::plain("❯ ", Token::Accent);
         if self.query.is_empty() {
@@ -253,7 +253,7 @@ impl Picker {
 }
 
 impl Component<Command, Action> for Picker {
-    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
+    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
         let wanted = u16::try_from(self.list.total())
             .unwrap_or(u16::MAX)
             .saturating_add(3 + self.list.head_rows() as u16);
@@ -265,7 +265,7 @@ impl Component<Command, Action> for Picker {
         };
         let area = centred(area, width, height);
         let (area, look) = match self.look {
-            Some(_) => beside::divide_for(area, LOOK_BELOW, self.share()),
+            Some(_) => preview_pane::divide_for(area, LOOK_BELOW, self.share()),
             None => (area, None),
         };
         let paint = |rows: &[Row], area: Rect, buffer: &mut Buffer| {
@@ -342,7 +342,9 @@ impl Component<Command, Action> for Picker {
                 cx.push(Action::CloseLayer);
                 cx.actions.append(&mut self.leaving);
             }
-            command if beside::edit(&mut self.query, command) == Handled::Yes => self.narrow(),
+            command if preview_pane::edit(&mut self.query, command) == Handled::Yes => {
+                self.narrow();
+            }
             _ => return Handled::No,
         }
         self.tell_move(before.as_deref(), cx);

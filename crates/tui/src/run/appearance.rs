@@ -7,8 +7,8 @@ use std::time::Instant;
 use tokio::sync::mpsc;
 
 use super::screen::Screen;
-use crate::hints::describe;
-use crate::looks::NewBinding;
+use crate::appearance::NewBinding;
+use crate::command::Command;
 use osier_base::path;
 use osier_base::watch::Watcher;
 use osier_session::host::Op;
@@ -35,37 +35,37 @@ impl Screen {
     /// Shows a theme that is not chosen yet; without one, the chosen one again.
     pub(super) fn preview_theme(&mut self, name: Option<&str>) {
         let name = name.unwrap_or(&self.options.settings.theme);
-        let (theme, _) = self.looks.theme(name);
-        self.deck.front.app.set_theme(theme);
+        let (theme, _) = self.appearance.theme(name);
+        self.tabs.front.app.set_theme(theme);
     }
 
     /// Takes a theme and writes it into the settings.
     pub(super) fn keep_theme(&mut self, name: &str) {
-        if !self.looks.has_theme(name) {
+        if !self.appearance.has_theme(name) {
             let text = format!("there is no theme `{name}`");
-            return self.deck.front.app.toast(&text, true, Instant::now());
+            return self.tabs.front.app.toast(&text, true, Instant::now());
         }
-        let (theme, problems) = self.looks.theme(name);
+        let (theme, problems) = self.appearance.theme(name);
         name.clone_into(&mut self.options.settings.theme);
-        self.deck.front.app.set_theme(theme);
-        self.deck.front.app.report(&problems);
+        self.tabs.front.app.set_theme(theme);
+        self.tabs.front.app.report(&problems);
         self.write_setting("theme", Some(&osier_settings::quoted(name)));
     }
 
     /// Shows every setting as it stands.
     pub(super) fn list_settings(&mut self) {
-        let place = PathBuf::from(&self.deck.front.app.session.cwd);
+        let place = PathBuf::from(&self.tabs.front.app.session.cwd);
         let settings = osier_settings::list(&self.options.folders, &place);
-        self.deck.front.app.show_settings(settings);
+        self.tabs.front.app.show_settings(settings);
     }
 
     /// Writes a setting and takes it over at once.
     pub(super) fn change_setting(&mut self, name: &str, value: Option<&str>) {
         self.write_setting(name, value);
-        self.reload_looks();
+        self.reload_appearance();
         if !OF_THE_SCREEN.contains(&name) {
-            for card in self.deck.cards() {
-                card.host.send(Op::Reload);
+            for tab in self.tabs.tabs() {
+                tab.host.send(Op::Reload);
             }
         }
         self.list_settings();
@@ -74,19 +74,23 @@ impl Screen {
     /// Writes a binding into the user's keymap and takes it over at once.
     pub(super) fn bind(&mut self, binding: &NewBinding) {
         let now = Instant::now();
-        match self.looks.bind(&self.options.settings.keymap, binding) {
+        match self.appearance.bind(&self.options.settings.keymap, binding) {
             Ok(path) => {
                 let keys = describe_all(&binding.keys);
                 let place = path::below_home(&path);
                 let text = match &*binding.action {
-                    "" => format!("`{keys}` does nothing in [{}] ({place})", binding.context),
-                    action => format!("`{keys}` does `{}` ({place})", describe(action)),
+                    "" => format!("`{keys}` is unbound in [{}] ({place})", binding.context),
+                    name => {
+                        let command = Command::from_name(name);
+                        let what = command.map_or(name, |command| command.description());
+                        format!("`{keys}` is bound to \"{what}\" ({place})")
+                    }
                 };
-                self.deck.front.app.toast(&text, false, now);
+                self.tabs.front.app.toast(&text, false, now);
             }
-            Err(error) => self.deck.front.app.toast(&error, true, now),
+            Err(error) => self.tabs.front.app.toast(&error, true, now),
         }
-        self.reload_looks();
+        self.reload_appearance();
     }
 
     /// Writes one setting of the user and says where, or why not.
@@ -100,16 +104,16 @@ impl Screen {
                     Some(value) => format!("`{name} = {value}` is in {shown}"),
                     None => format!("`{name}` is no longer in {shown}"),
                 };
-                self.deck.front.app.toast(&text, false, now);
+                self.tabs.front.app.toast(&text, false, now);
             }
-            Err(error) => self.deck.front.app.toast(&error, true, now),
+            Err(error) => self.tabs.front.app.toast(&error, true, now),
         }
     }
 
     /// The terminal told its colours, or others than before.
     pub(super) fn follow_colours(&mut self) {
-        let front = &mut self.deck.front.app;
-        let (mut theme, _) = self.looks.theme(&self.options.settings.theme);
+        let front = &mut self.tabs.front.app;
+        let (mut theme, _) = self.appearance.theme(&self.options.settings.theme);
         theme.mark_selected(front.theme.marks_selected());
         if theme != *front.theme {
             front.set_theme(theme);
@@ -124,17 +128,17 @@ impl Screen {
             *path == settings || path.starts_with(&themes) || path.starts_with(&keymaps)
         };
         if paths.iter().any(concerns) {
-            self.reload_looks();
+            self.reload_appearance();
         }
     }
 
-    pub(super) fn reload_looks(&mut self) {
-        let place = PathBuf::from(&self.deck.front.app.session.cwd);
+    pub(super) fn reload_appearance(&mut self) {
+        let place = PathBuf::from(&self.tabs.front.app.session.cwd);
         let (mut settings, mut problems) = Settings::load_for(&self.options.folders, &place);
         settings.read_aloud(osier_settings::wants_reading(&self.options.environment));
-        let (theme, found) = self.looks.theme(&settings.theme);
+        let (theme, found) = self.appearance.theme(&settings.theme);
         problems.extend(found);
-        let (keymap, found) = self.looks.keymap(&settings.keymap);
+        let (keymap, found) = self.appearance.keymap(&settings.keymap);
         problems.extend(found);
         self.terminal.set_mouse(settings.mouse);
         let before = &self.options.settings;
@@ -144,25 +148,25 @@ impl Screen {
         let are_other_favourites = settings.favourites != before.favourites;
         self.options.settings = settings;
         self.place = place;
-        for card in self.deck.cards() {
+        for tab in self.tabs.tabs() {
             if is_other {
-                card.app.prefer(preferred.0, preferred.1);
+                tab.app.prefer(preferred.0, preferred.1);
             }
-            card.app.take_settings(&self.options.settings);
+            tab.app.take_settings(&self.options.settings);
             if are_other_favourites {
-                card.app.follow_favourites();
+                tab.app.follow_favourites();
             }
-            card.app.set_keymap(keymap.clone());
+            tab.app.set_keymap(keymap.clone());
         }
-        self.deck.front.app.set_theme(theme);
-        self.deck.front.app.report(&problems);
+        self.tabs.front.app.set_theme(theme);
+        self.tabs.front.app.report(&problems);
     }
 
     /// Takes over what the project of the session in front has set, when it is another than before.
     pub(super) fn follow_project(&mut self) {
-        let place = &self.deck.front.app.session.cwd;
+        let place = &self.tabs.front.app.session.cwd;
         if !place.is_empty() && self.place != *place {
-            self.reload_looks();
+            self.reload_appearance();
         }
     }
 

@@ -2,7 +2,7 @@
 //! the session that is meant when several are open.
 
 use super::screen::Screen;
-use crate::deck::State;
+use crate::tabs::TabState;
 use osier_term::terminal::Progress;
 
 /// The program's name, as notifications and titles begin with it.
@@ -27,8 +27,8 @@ impl Screen {
 
     /// Tells the terminal what is shown and how all sessions stand, when that is otherwise than before.
     pub(super) fn follow_attention(&mut self) {
-        let state = self.deck.most_urgent();
-        let is_working = self.deck.has(State::Working);
+        let state = self.tabs.most_urgent();
+        let is_working = self.tabs.has(TabState::Working);
         if self.options.settings.title {
             let title = self.title(state);
             // The loop looks whenever anything happens: the terminal hears of what is new alone.
@@ -41,9 +41,9 @@ impl Screen {
             }
         }
         let progress = match state {
-            State::Waiting => Progress::Paused,
+            TabState::Waiting => Progress::Paused,
             _ if is_working => Progress::Busy,
-            State::Failed => Progress::Failed,
+            TabState::Failed => Progress::Failed,
             _ => Progress::None,
         };
         let before = self.told.progress.replace(progress);
@@ -53,10 +53,10 @@ impl Screen {
     }
 
     /// The sign of what is most urgent, and the session that is shown.
-    fn title(&self, state: State) -> String {
+    fn title(&self, state: TabState) -> String {
         let sign = state.sign().trim();
-        let name = self.deck.front.title();
-        let place = self.deck.front.app.footer.cwd.rsplit('/').next();
+        let name = self.tabs.front.title();
+        let place = self.tabs.front.app.footer.cwd.rsplit('/').next();
         let place = place.filter(|place| !place.is_empty()).unwrap_or(NAME);
         let parts = [sign, &name, place];
         let parts = parts.iter().filter(|part| !part.is_empty());

@@ -37,7 +37,7 @@ pub(super) enum Finished {
 impl Screen {
     pub(super) fn on_finished(&mut self, result: Finished) {
         let now = Instant::now();
-        let app = &mut self.deck.front.app;
+        let app = &mut self.tabs.front.app;
         match result {
             Finished::Pasted(Some(text)) => app.pasted(&text),
             Finished::Pasted(None) => {
@@ -47,8 +47,8 @@ impl Screen {
             Finished::Picture(drawn) => app.on_picture(drawn),
             Finished::Around(around) => self.on_around(around),
             Finished::Illustration { cwd, path, read } => {
-                for card in self.deck.cards().filter(|card| card.app.session.cwd == cwd) {
-                    card.app.set_illustration(&path, &read);
+                for tab in self.tabs.tabs().filter(|tab| tab.app.session.cwd == cwd) {
+                    tab.app.set_illustration(&path, &read);
                 }
             }
             Finished::Attached(Ok(file)) => app.attach(*file, now),
@@ -82,7 +82,7 @@ impl Screen {
         let now = Instant::now();
         match effect {
             Effect::Quit => return true,
-            Effect::Deck(request) => self.on_deck_request(request),
+            Effect::Tabs(request) => self.on_deck_request(request),
             Effect::Repaint => self.repaint(),
             Effect::Copy(text) => {
                 let (clipboard, results) = (self.clipboard.clone(), self.results.clone());
@@ -101,7 +101,7 @@ impl Screen {
             Effect::Open(url) => self.open_address(url),
             Effect::Suspend => {
                 if let Err(error) = self.terminal.suspend() {
-                    self.deck.front.app.toast(&error.to_string(), true, now);
+                    self.tabs.front.app.toast(&error.to_string(), true, now);
                 }
                 self.repaint();
             }
@@ -109,11 +109,11 @@ impl Screen {
             Effect::EditFile { path, line } if self.has_files() => self.edit_file(&path, line),
             Effect::EditFile { path, .. } => {
                 let text = format!("`{path}` is on the other machine: it cannot be opened here");
-                self.deck.front.app.toast(&text, true, now);
+                self.tabs.front.app.toast(&text, true, now);
             }
             Effect::View { text, with } => self.view_externally(&text, with),
             Effect::Notify(text) => {
-                let name = self.deck.front_name();
+                let name = self.tabs.front_name();
                 self.notify(name.as_deref(), &text);
             }
             Effect::PickSetting => self.list_settings(),
@@ -122,11 +122,11 @@ impl Screen {
             Effect::PreviewTheme(name) => self.preview_theme(name.as_deref()),
             Effect::LoadTheme(name) => self.keep_theme(&name),
             Effect::PickTheme => {
-                let choices = self.looks.choices();
-                let app = &mut self.deck.front.app;
+                let choices = self.appearance.choices();
+                let app = &mut self.tabs.front.app;
                 app.pick_theme(&choices, &self.options.settings.theme);
             }
-            Effect::ReloadLooks => self.reload_looks(),
+            Effect::ReloadAppearance => self.reload_appearance(),
         }
         false
     }

@@ -18,7 +18,7 @@ impl Screen {
     pub(super) fn edit_externally(&mut self, text: &str) {
         let editor = self.program(Viewer::Editor);
         if let Some(text) = self.run_on(&editor, text) {
-            self.deck.front.app.edited(text.trim_end_matches('\n'));
+            self.tabs.front.app.edited(text.trim_end_matches('\n'));
         }
     }
 
@@ -37,7 +37,7 @@ impl Screen {
     /// Opens a file of the working directory at a line; what changed in it is looked at again.
     pub(super) fn edit_file(&mut self, path: &str, line: usize) {
         let editor = self.program(Viewer::Editor);
-        let path = Path::new(&self.deck.front.app.session.cwd).join(path);
+        let path = Path::new(&self.tabs.front.app.session.cwd).join(path);
         let path = path.to_string_lossy().into_owned();
         let command = format!("{editor} {}", at_line(&editor, line));
         let run = || foreground::run("sh", ["-c", &command, "osier", &path]);
@@ -47,9 +47,9 @@ impl Screen {
             Err(error) => Some(error.to_string()),
         };
         if let Some(error) = error {
-            self.deck.front.app.toast(&error, true, Instant::now());
+            self.tabs.front.app.toast(&error, true, Instant::now());
         }
-        self.deck.front.app.look_at_changes_again();
+        self.tabs.front.app.reload_changes();
         self.repaint();
     }
 
@@ -72,11 +72,11 @@ impl Screen {
             Ok(Ok(text)) => Some(text),
             Ok(Err(error)) => {
                 let text = format!("`{program}` failed: {error}");
-                self.deck.front.app.toast(&text, true, now);
+                self.tabs.front.app.toast(&text, true, now);
                 None
             }
             Err(error) => {
-                self.deck.front.app.toast(&error.to_string(), true, now);
+                self.tabs.front.app.toast(&error.to_string(), true, now);
                 None
             }
         };

@@ -92,7 +92,7 @@ impl Screen {
         }
         let results = self.results.clone();
         let deliver = move |drawn| drop(results.send(Finished::Picture(drawn)));
-        self.deck.front.app.pictures = Pictures::new(deliver);
+        self.tabs.front.app.pictures = Pictures::new(deliver);
     }
 
     /// The terminal has another size.
@@ -113,7 +113,7 @@ impl Screen {
         self.forget_pictures();
         self.terminal
             .output()
-            .send(self.deck.front.app.pictures.take_bytes());
+            .send(self.tabs.front.app.pictures.take_bytes());
     }
 
     /// What pictures are drawn for now.
@@ -143,7 +143,7 @@ impl Screen {
                 .unwrap_or(USUAL_CELL),
             depth,
             ground: self
-                .deck
+                .tabs
                 .front
                 .app
                 .theme
@@ -155,11 +155,11 @@ impl Screen {
 
     /// Queues what the terminal is sent of pictures with the frame that was just drawn.
     pub(super) fn send_pictures(&mut self) {
-        let bytes = self.deck.front.app.pictures.take_bytes();
+        let bytes = self.tabs.front.app.pictures.take_bytes();
         if !bytes.is_empty() {
             self.writer.queue(bytes);
         }
-        let placed = self.deck.front.app.take_placed();
+        let placed = self.tabs.front.app.take_placed();
         if placed.is_empty() && self.painted.strips.is_empty() {
             return;
         }
@@ -171,7 +171,7 @@ impl Screen {
 
     /// Reads the files of pictures in answers that came into view, beside the loop.
     pub(super) fn read_illustrations(&mut self) {
-        let app = &mut self.deck.front.app;
+        let app = &mut self.tabs.front.app;
         let wanted = app.transcript.take_wanted();
         if wanted.is_empty() {
             return;
@@ -194,7 +194,7 @@ impl Screen {
     /// The terminal may have lost what it was sent.
     pub(super) fn forget_pictures(&mut self) {
         self.painted.forget();
-        self.deck.front.app.pictures.forget_all();
+        self.tabs.front.app.pictures.forget_all();
     }
 }
 

@@ -15,9 +15,9 @@ use super::attention::Told;
 use super::effects::Finished;
 use super::pictures::Painted;
 use super::sessions::Open;
+use crate::appearance::Appearance;
 use crate::command::Command;
-use crate::deck::Deck;
-use crate::looks::Looks;
+use crate::tabs::Tabs;
 use osier_session::host::Op;
 use osier_term::clipboard::Clipboard;
 use osier_term::frame::{Cursor, FrameClock, FrameWriter};
@@ -37,7 +37,7 @@ const SLOWEST_STREAM_FRAME: Duration = Duration::from_millis(250);
 
 /// The loop's state.
 pub(super) struct Screen {
-    pub(super) deck: Deck,
+    pub(super) tabs: Tabs,
     pub(super) terminal: Terminal,
     pub(super) writer: FrameWriter,
     pub(super) clock: FrameClock,
@@ -45,7 +45,7 @@ pub(super) struct Screen {
     pub(super) drawn: Instant,
     /// Shortest time to the next frame that only the model's work asks for.
     pub(super) pace: Duration,
-    pub(super) looks: Looks,
+    pub(super) appearance: Appearance,
     pub(super) clipboard: Clipboard,
     pub(super) results: mpsc::UnboundedSender<Finished>,
     pub(super) options: Options,
@@ -68,9 +68,9 @@ impl Screen {
         mut finished: mpsc::UnboundedReceiver<Finished>,
     ) -> anyhow::Result<()> {
         let (_watcher, mut changes) = self.watch();
-        self.deck.front.host.send(Op::ListHistory);
+        self.tabs.front.host.send(Op::ListHistory);
         if self.options.pick_session {
-            let app = &mut self.deck.front.app;
+            let app = &mut self.tabs.front.app;
             app.run_command(Command::SessionPicker, Instant::now());
             self.after_change();
         }
@@ -81,7 +81,7 @@ impl Screen {
             let is_far = self
                 .clock
                 .is_due_after(self.next_of_stream().max(Instant::now()));
-            let events = &self.deck.front.events;
+            let events = &self.tabs.front.events;
             tokio::select! {
                 biased;
                 signal = signals.next() => {
@@ -114,10 +114,10 @@ impl Screen {
                     let next = self.next_of_stream().max(Instant::now());
                     self.clock.request_at(next);
                 }
-                () = self.deck.others_ready(), if self.deck.is_several() => self.take_events_of_others(),
+                () = self.tabs.others_ready(), if self.tabs.is_several() => self.take_events_of_others(),
                 Some(lines) = highlighted.recv() => {
-                    for card in self.deck.cards() {
-                        card.app.on_highlight(&lines);
+                    for tab in self.tabs.tabs() {
+                        tab.app.on_highlight(&lines);
                     }
                 }
                 Some(result) = finished.recv() => self.on_finished(result),
@@ -130,7 +130,7 @@ impl Screen {
     }
 
     fn take_events(&mut self) {
-        let front = &mut self.deck.front;
+        let front = &mut self.tabs.front;
         front.take_events(&mut self.options, Instant::now());
     }
 
@@ -139,7 +139,7 @@ impl Screen {
     pub(super) fn after_change(&mut self) -> bool {
         let now = Instant::now();
         self.send_ops();
-        for effect in self.deck.front.app.take_effects() {
+        for effect in self.tabs.front.app.take_effects() {
             if self.carry_out(effect) {
                 return true;
             }
@@ -147,14 +147,14 @@ impl Screen {
         if self.follow_sessions() {
             return true;
         }
-        let front = &mut self.deck.front;
+        let front = &mut self.tabs.front;
         if front.app.take_dirty() {
             // The end of an answer is what one waits for.
             let answered = std::mem::take(&mut front.answered);
             let soonest = if answered { now } else { self.next_of_stream() };
             self.clock.request_at(soonest.max(now));
         }
-        if let Some(then) = self.deck.front.app.next_change(now) {
+        if let Some(then) = self.tabs.front.app.next_change(now) {
             self.clock.request_decoration(then);
         }
         false
@@ -174,13 +174,13 @@ impl Screen {
             false
         };
         if let InputEvent::FocusGained | InputEvent::FocusLost = event {
-            for card in self.deck.others() {
-                card.app.set_focused(event == InputEvent::FocusGained);
+            for tab in self.tabs.others() {
+                tab.app.focused = event == InputEvent::FocusGained;
             }
         }
-        self.deck.front.app.on_input(event, Instant::now());
+        self.tabs.front.app.on_input(event, Instant::now());
         if !is_reply {
-            self.deck.front.touched();
+            self.tabs.front.touched();
         }
         !is_reply
     }
@@ -195,8 +195,8 @@ impl Screen {
         if self.painted.on_reply(reply) {
             self.clock.request_now(Instant::now());
         }
-        self.colours_told |= self.looks.on_reply(reply);
-        self.colours_told |= self.looks.set_depth(self.terminal.kind().depth);
+        self.colours_told |= self.appearance.on_reply(reply);
+        self.colours_told |= self.appearance.set_depth(self.terminal.kind().depth);
         // The answers of the start come one by one: their fence says when all are there.
         if self.terminal.is_answered() && std::mem::take(&mut self.colours_told) {
             self.follow_colours();
@@ -230,7 +230,7 @@ impl Screen {
     pub(super) fn draw(&mut self) {
         let now = Instant::now();
         let canvas = self.canvas();
-        let app = &mut self.deck.front.app;
+        let app = &mut self.tabs.front.app;
         app.tick(now);
         app.set_canvas(canvas);
         // What changed until now is in this frame.

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::screen::Screen;
 use crate::app::{App, AppOptions, Effect};
-use crate::deck::{Card, DeckRequest};
+use crate::tabs::{Tab, TabRequest};
 use osier_agent::Subscription;
 use osier_hub::Wanted;
 use osier_session::host::{Event, Host, Op, Opening};
@@ -35,22 +35,22 @@ impl fmt::Debug for Open {
 }
 
 impl Screen {
-    pub(super) fn on_deck_request(&mut self, request: DeckRequest) {
+    pub(super) fn on_deck_request(&mut self, request: TabRequest) {
         match request {
-            DeckRequest::Begin => self.begin(None, Opening::Itself),
-            DeckRequest::Open {
+            TabRequest::Begin => self.begin(None, Opening::Itself),
+            TabRequest::Open {
                 target,
                 cwd,
                 opening,
             } => self.begin(Some((target, cwd)), opening),
-            DeckRequest::Show(number) => {
-                self.deck.show(number);
+            TabRequest::Show(number) => {
+                self.tabs.show(number);
                 self.shown();
             }
-            DeckRequest::Close(number) => {
-                if !self.deck.close(number) {
+            TabRequest::Close(number) => {
+                if !self.tabs.close(number) {
                     let text = "this is the only open session";
-                    self.deck.front.app.toast(text, false, Instant::now());
+                    self.tabs.front.app.toast(text, false, Instant::now());
                 }
                 self.shown();
             }
@@ -59,7 +59,7 @@ impl Screen {
 
     /// Opens a new session or a stored one and shows it.
     fn begin(&mut self, target: Option<(String, Option<String>)>, opening: Opening) {
-        let front = &self.deck.front.app;
+        let front = &self.tabs.front.app;
         let (session, cwd) = target.unzip();
         // What is gone cannot be worked in: then it is opened here.
         let stored = cwd.flatten().map(PathBuf::from).filter(|cwd| cwd.is_dir());
@@ -79,24 +79,24 @@ impl Screen {
         match (self.open.0)(wanted, opening) {
             Ok(host) => {
                 let app = self.new_app();
-                let card = Card::new(self.deck.free_number(), app, host);
-                self.deck.add(card);
-                let host = &self.deck.front.host;
+                let tab = Tab::new(self.tabs.free_number(), app, host);
+                self.tabs.add(tab);
+                let host = &self.tabs.front.host;
                 if let Some(reference) = model.filter(|_| is_new) {
                     host.send(Op::SelectModel { reference });
                 }
                 host.send(Op::ListHistory);
                 self.shown();
             }
-            Err(error) => self.deck.front.app.toast(&error, true, Instant::now()),
+            Err(error) => self.tabs.front.app.toast(&error, true, Instant::now()),
         }
     }
 
     /// The interface of one more session. What belongs to the terminal comes when it is shown.
     fn new_app(&self) -> App {
         let settings = &self.options.settings;
-        let front = &self.deck.front.app;
-        let (keymap, _) = self.looks.keymap(&settings.keymap);
+        let front = &self.tabs.front.app;
+        let (keymap, _) = self.appearance.keymap(&settings.keymap);
         let mut app = App::new(AppOptions {
             theme: (*front.theme).clone(),
             keymap,
@@ -122,40 +122,40 @@ impl Screen {
     /// Applies what has happened in sessions that are not shown, and tells of what wants somebody.
     pub(super) fn take_events_of_others(&mut self) {
         let now = Instant::now();
-        for entry in self.deck.take_events_of_others(&mut self.options, now) {
-            self.deck.front.app.alert(&entry, now);
+        for entry in self.tabs.take_events_of_others(&mut self.options, now) {
+            self.tabs.front.app.alert(&entry, now);
         }
     }
 
     /// Sends what every session wants of its host. What was sent is in the history of all of them.
     pub(super) fn send_ops(&mut self) {
-        let sent = self.deck.front.send_ops();
-        for card in self.deck.others() {
+        let sent = self.tabs.front.send_ops();
+        for tab in self.tabs.others() {
             for prompt in &sent {
-                card.app.editor.remember(prompt);
+                tab.app.editor.remember(prompt);
             }
-            card.send_ops();
+            tab.send_ops();
         }
     }
 
     /// Takes note of how the sessions stand. True when the last one has ended.
     pub(super) fn follow_sessions(&mut self) -> bool {
-        for number in self.deck.ended() {
-            if !self.deck.is_several() {
+        for number in self.tabs.ended() {
+            if !self.tabs.is_several() {
                 return true;
             }
             let text = format!("session {number} has ended");
-            self.deck.close(number);
-            self.deck.front.app.toast(&text, false, Instant::now());
+            self.tabs.close(number);
+            self.tabs.front.app.toast(&text, false, Instant::now());
             self.shown();
         }
-        if self.deck.front.app.is_focused() {
-            self.deck.front.look_at();
+        if self.tabs.front.app.focused {
+            self.tabs.front.look_at();
         }
         self.notify_of_others();
-        if self.deck.is_several() || self.deck.front.app.knows_others() {
-            let roster = self.deck.roster();
-            self.deck.front.app.set_roster(roster);
+        if self.tabs.is_several() || self.tabs.front.app.summaries.is_several() {
+            let summaries = self.tabs.summaries();
+            self.tabs.front.app.set_summaries(summaries);
             self.follow_project();
         }
         self.follow_attention();
@@ -165,11 +165,11 @@ impl Screen {
     /// Notifications of sessions that are not shown. What else they want waits until they are.
     fn notify_of_others(&mut self) {
         let mut notes = Vec::new();
-        for card in self.deck.others() {
-            for effect in card.app.take_effects() {
+        for tab in self.tabs.others() {
+            for effect in tab.app.take_effects() {
                 match effect {
-                    Effect::Notify(text) => notes.push((card.title(), text)),
-                    effect => card.app.put_back(effect),
+                    Effect::Notify(text) => notes.push((tab.title(), text)),
+                    effect => tab.app.effects.push(effect),
                 }
             }
         }

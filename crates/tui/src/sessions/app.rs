@@ -2,13 +2,30 @@
 
 use std::time::Instant;
 
+use super::in_use;
 use super::view::Found;
 use super::{ID, SessionsView};
 use crate::app::App;
-use crate::overlays::in_use;
+use crate::overlays::Overlays;
 use osier_agent::Severity;
 use osier_base::{path, text};
 use osier_session::host::{Description, LibraryEvent, LibraryOp, Op};
+
+/// Asks what to do with a session that is open elsewhere.
+pub(crate) fn offer_in_use(target: &str, overlays: &mut Overlays) {
+    overlays.push(in_use::ID, in_use::picker(target));
+}
+
+/// The requests of the open list to the host.
+pub(crate) fn take_ops(overlays: &mut Overlays) -> Vec<Op> {
+    view(overlays)
+        .map(SessionsView::take_ops)
+        .unwrap_or_default()
+}
+
+fn view(overlays: &mut Overlays) -> Option<&mut SessionsView> {
+    overlays.get_mut(ID)?.as_any()?.downcast_mut()
+}
 
 impl App {
     /// Opens the list of stored sessions.
@@ -19,38 +36,22 @@ impl App {
 
     /// Tells the list which sessions are open here.
     pub(crate) fn mark_open_sessions(&mut self) {
-        let entries = self.roster.entries.iter();
+        let entries = self.summaries.entries.iter();
         let open = entries.filter_map(|entry| Some((entry.path.clone()?.into(), entry.number)));
         let (open, joins) = (open.collect(), self.footer.line.is_some());
-        if let Some(view) = self.sessions_view() {
+        if let Some(view) = view(&mut self.layers) {
             view.set_open(open, joins);
         }
     }
 
-    /// Asks what to do with a session that another osier has.
-    pub(crate) fn offer_in_use(&mut self, target: &str) {
-        self.layers.push(in_use::ID, in_use::picker(target));
-    }
-
-    /// The list that is open.
-    fn sessions_view(&mut self) -> Option<&mut SessionsView> {
-        self.layers.get_mut(ID)?.as_any()?.downcast_mut()
-    }
-
-    /// What the open list wants from the host.
-    pub(crate) fn take_session_ops(&mut self) -> Vec<Op> {
-        let view = self.sessions_view();
-        view.map(SessionsView::take_ops).unwrap_or_default()
-    }
-
-    pub(crate) fn follow_library(&mut self, event: &LibraryEvent, now: Instant) {
+    pub(crate) fn on_library(&mut self, event: &LibraryEvent, now: Instant) {
         if let LibraryEvent::SessionDescribed { description } = event {
             for line in lines(description) {
                 self.transcript.notice(Severity::Info, &line);
             }
             return;
         }
-        let Some(view) = self.sessions_view() else {
+        let Some(view) = view(&mut self.layers) else {
             if let LibraryEvent::LibraryRefused { message } = event {
                 self.activity.toast(message, true, now);
             }

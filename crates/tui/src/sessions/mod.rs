@@ -2,7 +2,9 @@
 //! back. The host finds; what is held here is one page of it, however many there are.
 
 mod app;
+mod in_use;
 mod rows;
 mod view;
 
-pub use view::{ID, SessionsView};
+pub(crate) use app::{offer_in_use, take_ops};
+pub(crate) use view::{ID, SessionsView};

@@ -7,7 +7,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::view::SessionsView;
-use crate::beside::{above_keys, at_column, divide, fit, written};
+use crate::command::Command;
+use crate::overlays::preview_pane::{above_keys, at_column, divide, fit, written};
 use osier_base::{clock, path, text};
 use osier_index::{PreviewLine, Source};
 use osier_session::host::{FoundSession, FoundText, SessionState};
@@ -23,19 +24,19 @@ use osier_term::wrap::Wrap;
 const PREVIEW_HEIGHT: u16 = 20;
 
 /// Keys told below the list, with a word for each: the first ones where there is little room.
-const HINTS: &[(&str, &str)] = &[
-    ("accept", "open"),
-    ("session_beside", "beside"),
-    ("session_words", "names/words"),
-    ("session_scope", "here/all"),
-    ("session_sort", "sort"),
-    ("session_pin", "pin"),
-    ("session_archive", "archive"),
-    ("session_archived", "archived"),
-    ("session_named", "named"),
-    ("session_name", "name"),
-    ("session_delete", "delete"),
-    ("session_restore", "bring back"),
+const HINTS: &[(Command, &str)] = &[
+    (Command::Accept, "open"),
+    (Command::SessionInTab, "new tab"),
+    (Command::SessionWords, "names/words"),
+    (Command::SessionScope, "here/all"),
+    (Command::SessionSort, "sort"),
+    (Command::SessionPin, "pin"),
+    (Command::SessionArchive, "archive"),
+    (Command::SessionArchived, "archived"),
+    (Command::SessionNamed, "named"),
+    (Command::SessionName, "name"),
+    (Command::SessionDelete, "delete"),
+    (Command::SessionRestore, "bring back"),
 ];
 
 const COLUMNS: Columns = Columns {
@@ -55,7 +56,7 @@ const SAID_ROWS: usize = 12;
 const PIN: &str = "▲ ";
 
 impl SessionsView {
-    pub(super) fn draw(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
+    pub(super) fn draw(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
         self.cursor = None;
         let (body, keys) = above_keys(area);
         let (list, preview) = divide(body, PREVIEW_HEIGHT);
@@ -253,7 +254,7 @@ impl SessionsView {
     }
 
     /// The line under the list: what is typed or to be confirmed, else the keys.
-    fn bottom(&mut self, area: Rect, keymap: &Keymap) -> Row {
+    fn bottom(&mut self, area: Rect, keymap: &Keymap<Command>) -> Row {
         let width = usize::from(area.width);
         if let Some(line) = &self.naming {
             let mark = " name: ";
@@ -264,26 +265,26 @@ impl SessionsView {
             self.cursor = Some(position);
             return fit(row, width);
         }
-        let key = |command: &str| {
+        let key = |command: Command| {
             let keys = keymap.keys_for("sessions", command);
             let shortest = keys.into_iter().min_by_key(String::len);
             shortest.unwrap_or_default()
         };
         if self.armed.is_some() {
-            let text = format!(" {} again deletes it", key("session_delete"));
+            let text = format!(" {} again deletes it", key(Command::SessionDelete));
             return fit(Row::plain(text, Token::Warning), width);
         }
         if let Some(status) = &self.status {
             let mut text = format!(" {}", text::single_line(&text::sanitize(status)));
             if self.can_restore() {
-                text = format!("{text} · {} brings it back", key("session_restore"));
+                text = format!("{text} · {} brings it back", key(Command::SessionRestore));
             }
             return fit(Row::plain(text, Token::Warning), width);
         }
         let mut line = String::new();
         for (command, meaning) in HINTS {
-            let hint = format!(" {} {meaning} ·", key(command));
-            let useless = *command == "session_restore" && !self.can_restore();
+            let hint = format!(" {} {meaning} ·", key(*command));
+            let useless = *command == Command::SessionRestore && !self.can_restore();
             if useless || text::width(&line) + text::width(&hint) > width {
                 continue;
             }

@@ -6,8 +6,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::action::Action;
-use crate::beside::edit;
 use crate::command::Command;
+use crate::overlays::preview_pane::edit;
 use osier_index::{Preview, Sort};
 use osier_session::host::{FoundSession, LibraryOp, Op, Opening, SessionQuery, SessionState};
 use osier_session::marks::Mark;
@@ -15,7 +15,7 @@ use osier_term::component::{Component, Cx, Handled, View};
 use osier_term::input::KeyPress;
 use osier_term::widgets::line_input::LineInput;
 
-pub const ID: &str = "session";
+pub(crate) const ID: &str = "session";
 
 /// What the host has found.
 #[derive(Debug, Default)]
@@ -32,7 +32,7 @@ pub(super) struct Found {
 
 /// The picker on screen.
 #[derive(Debug)]
-pub struct SessionsView {
+pub(crate) struct SessionsView {
     pub(super) input: LineInput,
     pub(super) query: SessionQuery,
     pub(super) found: Found,
@@ -72,7 +72,7 @@ impl Default for SessionsView {
 
 impl SessionsView {
     /// An empty list that asks for the sessions of this directory.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut view = Self {
             input: LineInput::default(),
             query: SessionQuery::default(),
@@ -99,7 +99,7 @@ impl SessionsView {
     }
 
     /// What the view wants from the host.
-    pub fn take_ops(&mut self) -> Vec<Op> {
+    pub(crate) fn take_ops(&mut self) -> Vec<Op> {
         let wanted = self.selected().map(|found| found.session.path.clone());
         if wanted.is_some() && wanted != self.asked {
             self.asked.clone_from(&wanted);
@@ -154,7 +154,7 @@ impl SessionsView {
         self.selected = place.unwrap_or(self.selected).min(last);
         self.found = found;
         match self.hurried.take() {
-            Some(beside) => self.accept(beside),
+            Some(new_tab) => self.accept(new_tab),
             None => Vec::new(),
         }
     }
@@ -207,9 +207,9 @@ impl SessionsView {
     }
 
     /// Opens the selected session, now or when what is typed is answered.
-    fn accept(&mut self, beside: bool) -> Vec<Action> {
+    fn accept(&mut self, new_tab: bool) -> Vec<Action> {
         if !self.found.current {
-            self.hurried = Some(beside);
+            self.hurried = Some(new_tab);
             return Vec::new();
         }
         let Some(found) = self.selected() else {
@@ -229,7 +229,7 @@ impl SessionsView {
                 target,
                 cwd: Some(found.session.cwd.clone()),
                 opening: Opening::Itself,
-                beside: beside || is_elsewhere,
+                new_tab: new_tab || is_elsewhere,
             },
         };
         vec![Action::CloseLayer, action]
@@ -337,7 +337,7 @@ impl SessionsView {
             Command::First => self.select(0),
             Command::Last => self.select(usize::MAX),
             Command::Accept => cx.actions.extend(self.accept(false)),
-            Command::SessionBeside => cx.actions.extend(self.accept(true)),
+            Command::SessionInTab => cx.actions.extend(self.accept(true)),
             Command::SessionWords => {
                 self.query.in_words = !self.query.in_words;
                 self.ask_anew();
@@ -390,7 +390,7 @@ impl SessionsView {
 }
 
 impl Component<Command, Action> for SessionsView {
-    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
+    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
         self.draw(area, buffer, view);
     }
 

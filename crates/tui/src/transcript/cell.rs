@@ -22,7 +22,7 @@ const PROMPT_ROWS: u16 = 16;
 
 /// What decides how cells are laid out, beside the width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Look {
+pub(crate) struct Look {
     pub show_thinking: bool,
     pub expand_tools: bool,
     /// Pixels of a cell, where pictures are shown.
@@ -33,7 +33,7 @@ pub struct Look {
 
 /// The content of a cell.
 #[derive(Debug)]
-pub enum Body {
+pub(crate) enum Body {
     User(UserMessage),
     Thinking {
         markdown: Markdown,
@@ -53,7 +53,7 @@ pub enum Body {
 
 /// A body with its cached rows.
 #[derive(Debug)]
-pub struct Cell {
+pub(crate) struct Cell {
     pub body: Body,
     /// The entry its message is stored as.
     pub entry: Option<Arc<str>>,
@@ -72,7 +72,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    pub fn new(body: Body) -> Self {
+    pub(crate) fn new(body: Body) -> Self {
         Self {
             body,
             entry: None,
@@ -110,7 +110,7 @@ impl Cell {
     }
 
     /// Forgets the laid-out rows after a change of the body.
-    pub fn changed(&mut self) {
+    pub(crate) fn changed(&mut self) {
         self.cache = None;
         self.sticky = None;
     }
@@ -127,12 +127,12 @@ impl Cell {
     }
 
     /// Whether this is the cell of the tool call `id`.
-    pub fn is_call(&self, id: &str) -> bool {
+    pub(crate) fn is_call(&self, id: &str) -> bool {
         matches!(&self.body, Body::Tool(tool) if tool.call_id == id)
     }
 
     /// About how many bytes of text it holds.
-    pub fn weight(&self) -> usize {
+    pub(crate) fn weight(&self) -> usize {
         let text = match &self.body {
             Body::User(message) => {
                 let attached = message.attachments.iter();
@@ -154,7 +154,7 @@ impl Cell {
     }
 
     /// Drops the rows that are kept: the cell is far off the screen.
-    pub fn release(&mut self) {
+    pub(crate) fn release(&mut self) {
         self.cache = None;
         self.sticky = None;
         match &mut self.body {
@@ -194,12 +194,12 @@ impl Cell {
     }
 
     /// Whether the cell is the start of a turn of the user.
-    pub fn is_prompt(&self) -> bool {
+    pub(crate) fn is_prompt(&self) -> bool {
         matches!(self.body, Body::User(_))
     }
 
     /// Rows at `width`.
-    pub fn height(&mut self, width: u16, look: Look) -> usize {
+    pub(crate) fn height(&mut self, width: u16, look: Look) -> usize {
         let text = self
             .markdown(look)
             .map(|markdown| markdown.height(usize::from(width)));
@@ -210,7 +210,7 @@ impl Cell {
     }
 
     /// Shows the rows of `range` at `width`, one after the other.
-    pub fn each_row(
+    pub(crate) fn each_row(
         &mut self,
         width: u16,
         look: Look,
@@ -244,7 +244,7 @@ impl Cell {
     }
 
     /// Sends code that waits for its colours to the highlighter.
-    pub fn request_highlight(&mut self, highlighter: &mut Highlighter) {
+    pub(crate) fn request_highlight(&mut self, highlighter: &mut Highlighter) {
         match &mut self.body {
             Body::Text(markdown) => markdown.highlight(highlighter),
             Body::Tool(tool) => tool.request_highlight(highlighter),
@@ -253,7 +253,7 @@ impl Cell {
     }
 
     /// Takes colours that came back; whether they were for this cell.
-    pub fn apply_highlight(&mut self, highlighted: &Highlighted) -> bool {
+    pub(crate) fn apply_highlight(&mut self, highlighted: &Highlighted) -> bool {
         match &mut self.body {
             Body::Text(markdown) => markdown.apply(highlighted),
             Body::Tool(tool) => {

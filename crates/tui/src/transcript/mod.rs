@@ -6,6 +6,7 @@
 //! place that is read are here (`pages`).
 
 mod below;
+mod browse;
 mod cell;
 mod find;
 mod fold;
@@ -33,9 +34,9 @@ use strip::Strip;
 use osier_session::host::Op;
 use osier_store::Needle;
 
-pub use cell::{Body, Cell, Look};
-pub use output::{Painted, tail_rows};
-pub use selection::Unit;
+pub(crate) use cell::{Body, Look};
+pub(crate) use output::{Painted, tail_rows};
+pub(crate) use selection::Unit;
 
 /// Where the viewport stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

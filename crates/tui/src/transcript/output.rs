@@ -13,7 +13,7 @@ use osier_term::wrap::Wrap;
 
 /// A text and where it is coloured.
 #[derive(Debug, Clone, Copy)]
-pub struct Painted<'a> {
+pub(crate) struct Painted<'a> {
     pub text: &'a str,
     pub colours: &'a [Run],
 }
@@ -155,7 +155,12 @@ pub(super) fn head_rows(
 }
 
 /// The last `limit` rows of `output`, with a line that says how much stands above.
-pub fn tail_rows(output: Painted<'_>, width: u16, indent: &[Span], limit: usize) -> Vec<Row> {
+pub(crate) fn tail_rows(
+    output: Painted<'_>,
+    width: u16,
+    indent: &[Span],
+    limit: usize,
+) -> Vec<Row> {
     let output = output.trimmed();
     if output.text.is_empty() {
         return Vec::new();

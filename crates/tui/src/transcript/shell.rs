@@ -15,7 +15,7 @@ const LIVE_LIMIT: usize = 64 * 1024;
 
 /// One command.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ShellCell {
+pub(crate) struct ShellCell {
     pub id: String,
     pub command: String,
     pub exclude_from_context: bool,
@@ -27,7 +27,7 @@ pub struct ShellCell {
 }
 
 impl ShellCell {
-    pub fn running(id: String, command: String, exclude_from_context: bool) -> Self {
+    pub(crate) fn running(id: String, command: String, exclude_from_context: bool) -> Self {
         Self {
             id,
             command,
@@ -38,35 +38,35 @@ impl ShellCell {
         }
     }
 
-    pub fn stored(run: &ShellRun) -> Self {
+    pub(crate) fn stored(run: &ShellRun) -> Self {
         let mut cell = Self::running(String::new(), run.command.clone(), run.exclude_from_context);
         cell.run = Some(run.clone());
         cell
     }
 
-    pub fn update(&mut self, output: &Output) {
+    pub(crate) fn update(&mut self, output: &Output) {
         self.live.append(output, LIVE_LIMIT);
     }
 
     /// It has ended. Live output is no longer needed.
-    pub fn finish(&mut self, run: ShellRun) {
+    pub(crate) fn finish(&mut self, run: ShellRun) {
         let live = std::mem::take(&mut self.live);
         self.colours = carried(&live.text, &live.colours, &run.output).into();
         self.run = Some(run);
     }
 
     /// What it printed so far.
-    pub fn output(&self) -> &str {
+    pub(crate) fn output(&self) -> &str {
         let run = self.run.as_ref();
         run.map_or(&self.live.text, |run| &run.output)
     }
 
-    pub fn has_failed(&self) -> bool {
+    pub(crate) fn has_failed(&self) -> bool {
         let run = self.run.as_ref();
         run.is_some_and(|run| run.exit_code != Some(0))
     }
 
-    pub fn rows(&self, width: u16, expanded: bool, linear: bool) -> Vec<Row> {
+    pub(crate) fn rows(&self, width: u16, expanded: bool, linear: bool) -> Vec<Row> {
         let mark = match (linear, self.exclude_from_context) {
             (false, true) => "!! ",
             (false, false) => "! ",

@@ -37,7 +37,7 @@ const EXPANDED_LIMIT: usize = 256 * 1024;
 
 /// Where the call is in its life.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Phase {
+pub(crate) enum Phase {
     /// Its arguments stream in.
     Streaming,
     Running,
@@ -46,7 +46,7 @@ pub enum Phase {
 
 /// One call.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ToolCell {
+pub(crate) struct ToolCell {
     pub call_id: String,
     pub name: String,
     pub arguments: Value,
@@ -167,7 +167,7 @@ fn range(arguments: &Value) -> String {
 
 impl ToolCell {
     /// A call whose arguments begin to stream.
-    pub fn streaming(call_id: String, name: String) -> Self {
+    pub(crate) fn streaming(call_id: String, name: String) -> Self {
         Self {
             call_id,
             name,
@@ -183,7 +183,7 @@ impl ToolCell {
     }
 
     /// A call of a stored message.
-    pub fn stored(call: &ToolCall) -> Self {
+    pub(crate) fn stored(call: &ToolCall) -> Self {
         let mut cell = Self::streaming(call.id.clone(), call.name.clone());
         cell.arguments = call.arguments.clone();
         if let Some(raw) = &call.arguments_error {
@@ -193,7 +193,7 @@ impl ToolCell {
     }
 
     /// About how many bytes of text it holds.
-    pub fn weight(&self) -> usize {
+    pub(crate) fn weight(&self) -> usize {
         let result = match &self.phase {
             Phase::Done(result) => {
                 let blocks = result.result.content.iter();
@@ -209,7 +209,7 @@ impl ToolCell {
     }
 
     /// More output of the running call.
-    pub fn update(&mut self, update: &ToolUpdate) {
+    pub(crate) fn update(&mut self, update: &ToolUpdate) {
         match update {
             ToolUpdate::Status { text } => self.status = text::single_line(text),
             ToolUpdate::Agent { event } => self.nested.follow(event),
@@ -220,7 +220,7 @@ impl ToolCell {
     }
 
     /// The call's end. Live output is no longer needed.
-    pub fn finish(&mut self, result: Arc<ToolResultMessage>) {
+    pub(crate) fn finish(&mut self, result: Arc<ToolResultMessage>) {
         let live = std::mem::take(&mut self.live);
         self.colours = carried(&live.text, &live.colours, &result_text(&result)).into();
         self.phase = Phase::Done(result);
@@ -233,7 +233,7 @@ impl ToolCell {
     }
 
     /// What the call gave so far.
-    pub fn output(&self) -> Cow<'_, str> {
+    pub(crate) fn output(&self) -> Cow<'_, str> {
         match &self.phase {
             Phase::Done(result) => match result.details.get("diff").and_then(Value::as_str) {
                 Some(patch) => Cow::Borrowed(patch),
@@ -244,13 +244,13 @@ impl ToolCell {
     }
 
     /// What the call is about: the command, the file, the pattern.
-    pub fn command(&self) -> Option<String> {
+    pub(crate) fn command(&self) -> Option<String> {
         let view = VIEWS.iter().find(|view| view.name == self.name)?;
         Some(self.arguments.get(view.subject)?.as_str()?.to_owned())
     }
 
     /// Sends the lines of its diff to be coloured.
-    pub fn request_highlight(&mut self, highlighter: &mut Highlighter) {
+    pub(crate) fn request_highlight(&mut self, highlighter: &mut Highlighter) {
         let Phase::Done(result) = &self.phase else {
             return;
         };
@@ -262,7 +262,7 @@ impl ToolCell {
     }
 
     /// Takes colours that came back; whether they were for its diff.
-    pub fn apply_highlight(&mut self, highlighted: &Highlighted) -> bool {
+    pub(crate) fn apply_highlight(&mut self, highlighted: &Highlighted) -> bool {
         self.syntax.apply(highlighted)
     }
 
@@ -278,17 +278,17 @@ impl ToolCell {
         })
     }
 
-    pub fn has_failed(&self) -> bool {
+    pub(crate) fn has_failed(&self) -> bool {
         matches!(&self.phase, Phase::Done(result) if !result.status.is_success())
     }
 
     /// Whether the call has changed files in a way that is known.
-    pub fn changed_files(&self) -> bool {
+    pub(crate) fn changed_files(&self) -> bool {
         matches!(&self.phase, Phase::Done(result) if result.details.get("diff").is_some())
     }
 
     /// The rows at a width; with pictures where a cell is known to have so many pixels.
-    pub fn rows(&self, width: u16, expanded: bool, look: Look) -> Vec<Row> {
+    pub(crate) fn rows(&self, width: u16, expanded: bool, look: Look) -> Vec<Row> {
         let view = VIEWS.iter().find(|view| view.name == self.name);
         let mut rows = if look.linear {
             self.spoken_header(view, width, expanded)

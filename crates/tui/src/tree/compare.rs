@@ -7,10 +7,10 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::action::Action;
-use crate::beside::written;
 use crate::command::Command;
 use crate::footer::tokens;
 use crate::overlays::frame;
+use crate::overlays::preview_pane::written;
 use osier_base::{clock, text};
 use osier_store::{BranchFacts, Comparison, FileChanges};
 use osier_term::component::{Component, Cx, Handled, View};
@@ -20,14 +20,14 @@ use osier_term::widgets::diff;
 use osier_term::widgets::paint::paint_rows;
 use osier_term::wrap::Wrap;
 
-pub const ID: &str = "compare";
+pub(crate) const ID: &str = "compare";
 
 /// From this width on the branches stand beside each other.
 const BESIDE: u16 = 72;
 
 /// The overlay.
 #[derive(Debug)]
-pub struct CompareView {
+pub(crate) struct CompareView {
     comparison: Comparison,
     /// Paths below it are shown without it.
     cwd: PathBuf,
@@ -39,7 +39,7 @@ pub struct CompareView {
 }
 
 impl CompareView {
-    pub fn new(comparison: Comparison, cwd: PathBuf) -> Self {
+    pub(crate) fn new(comparison: Comparison, cwd: PathBuf) -> Self {
         Self {
             comparison,
             cwd,
@@ -147,7 +147,7 @@ fn column(facts: &BranchFacts, name: &str, cwd: &Path, width: usize) -> Vec<Row>
 }
 
 /// A file's name and counts, and how it changed.
-pub fn changed_file(path: &Path, changes: &FileChanges, width: usize) -> Vec<Row> {
+pub(crate) fn changed_file(path: &Path, changes: &FileChanges, width: usize) -> Vec<Row> {
     let counts = format!(" +{} -{}", changes.added, changes.removed);
     let room = width.saturating_sub(text::width(&counts));
     let path = path.to_string_lossy();
@@ -183,7 +183,7 @@ fn wrapped(
 }
 
 impl Component<Command, Action> for CompareView {
-    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
+    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
         let (top, page) = (self.top, usize::from(area.height.saturating_sub(2)));
         let all = self.rows(area.width);
         let count = all.len();
@@ -204,7 +204,7 @@ impl Component<Command, Action> for CompareView {
         let keys = frame::hints(
             view.keymap,
             "list",
-            &[("down", "scrolls"), ("cancel", "back")],
+            &[(Command::Down, "scrolls"), (Command::Cancel, "back")],
         );
         let keys = frame::fitting(&keys, usize::from(area.width).saturating_sub(1));
         rows.push(Row::plain(format!(" {keys}"), Token::Muted));

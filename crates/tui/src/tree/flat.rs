@@ -64,7 +64,7 @@ impl Filter {
 
 /// One row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FlatRow {
+pub(crate) struct FlatRow {
     /// Number of the entry.
     pub number: u32,
     /// Branches it stands in.
@@ -85,7 +85,7 @@ pub struct FlatRow {
 
 /// The rows, and what holds for entries by number.
 #[derive(Debug, Clone, Default)]
-pub struct Flat {
+pub(crate) struct Flat {
     pub rows: Vec<FlatRow>,
     /// The row of an entry, or of the nearest one above it that has a row.
     row_of: Vec<u32>,
@@ -95,7 +95,7 @@ pub struct Flat {
 
 /// What decides which rows there are.
 #[derive(Debug)]
-pub struct Choice<'a> {
+pub(crate) struct Choice<'a> {
     pub filter: Filter,
     pub folded: &'a HashSet<u32>,
     /// The entries that a search has found; all when there is none.
@@ -103,7 +103,7 @@ pub struct Choice<'a> {
 }
 
 impl Flat {
-    pub fn new(outline: &Outline, choice: &Choice<'_>) -> Self {
+    pub(crate) fn new(outline: &Outline, choice: &Choice<'_>) -> Self {
         let count = outline.end() as usize;
         let mut building = Building::new(outline, choice, count);
         building.size();
@@ -113,23 +113,23 @@ impl Flat {
     }
 
     /// The row of the entry, or of the nearest one above it that is shown.
-    pub fn row_of(&self, number: u32) -> Option<usize> {
+    pub(crate) fn row_of(&self, number: u32) -> Option<usize> {
         let row = *self.row_of.get(number as usize)?;
         (row != NONE).then_some(row as usize)
     }
 
     /// Whether the entry is on the path to the current leaf.
-    pub fn is_on_path(&self, number: u32) -> bool {
+    pub(crate) fn is_on_path(&self, number: u32) -> bool {
         self.on_path.get(number as usize).copied().unwrap_or(false)
     }
 
     /// Whether the entry was deleted, or hangs on one that was.
-    pub fn is_hidden(&self, number: u32) -> bool {
+    pub(crate) fn is_hidden(&self, number: u32) -> bool {
         self.hidden.get(number as usize).copied().unwrap_or(false)
     }
 
     /// Whether lines go on below a row, at each of its levels, the outermost first.
-    pub fn rails(&self, row: usize) -> Vec<bool> {
+    pub(crate) fn rails(&self, row: usize) -> Vec<bool> {
         let Some(first) = self.rows.get(row) else {
             return Vec::new();
         };
@@ -145,7 +145,7 @@ impl Flat {
     }
 
     /// The rails of a row, made from those of the row before it.
-    pub fn next_rails(&self, row: usize, rails: &mut Vec<bool>) {
+    pub(crate) fn next_rails(&self, row: usize, rails: &mut Vec<bool>) {
         let Some(row) = self.rows.get(row) else {
             return;
         };

@@ -6,9 +6,10 @@
 //! lines of what was on the screen; everything else stays with the host.
 
 mod app;
-pub mod compare;
-pub mod flat;
+pub(crate) mod compare;
+pub(crate) mod flat;
 mod rows;
-pub mod view;
+pub(crate) mod view;
 
-pub use view::{ID, TreeMemory, TreeView};
+pub(crate) use app::{refresh, take_ops};
+pub(crate) use view::{ID, TreeMemory, TreeView};

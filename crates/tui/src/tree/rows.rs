@@ -6,7 +6,8 @@ use ratatui::layout::Rect;
 
 use super::flat::FlatRow;
 use super::view::{LEVEL, TreeView, Typing};
-use crate::beside::{above_keys, at_column, divide, fit, written};
+use crate::command::Command;
+use crate::overlays::preview_pane::{above_keys, at_column, divide, fit, written};
 use osier_base::text;
 use osier_markdown::plain;
 use osier_store::Tag;
@@ -21,18 +22,18 @@ use osier_term::wrap::Wrap;
 const PREVIEW_HEIGHT: u16 = 18;
 
 /// Keys told below the list, with a word for each: the first ones where there is little room.
-const HINTS: &[(&str, &str)] = &[
-    ("accept", "go on here"),
-    ("tree_with_files", "with files"),
-    ("search", "find"),
-    ("tree_filter", "filter"),
-    ("tree_summarize", "go + summarise"),
-    ("tree_fork", "fork"),
-    ("tree_compare", "compare"),
-    ("fold", "fold"),
-    ("tree_label", "label"),
-    ("tree_delete", "delete"),
-    ("tree_restore", "bring back"),
+const HINTS: &[(Command, &str)] = &[
+    (Command::Accept, "go on here"),
+    (Command::TreeWithFiles, "with files"),
+    (Command::Search, "find"),
+    (Command::TreeFilter, "filter"),
+    (Command::TreeSummarize, "go + summarise"),
+    (Command::TreeFork, "fork"),
+    (Command::TreeCompare, "compare"),
+    (Command::Fold, "fold"),
+    (Command::TreeLabel, "label"),
+    (Command::TreeDelete, "delete"),
+    (Command::TreeRestore, "bring back"),
 ];
 
 /// How the line of a call begins.
@@ -67,7 +68,7 @@ fn parts(tag: Option<Tag>, text: &str) -> (&str, &str) {
 }
 
 impl TreeView {
-    pub(super) fn draw(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
+    pub(super) fn draw(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
         self.settle();
         self.cursor = None;
         let (body, keys) = above_keys(area);
@@ -235,7 +236,7 @@ impl TreeView {
     }
 
     /// The line under the list: what is typed, else the keys.
-    fn bottom(&mut self, area: Rect, keymap: &Keymap) -> Row {
+    fn bottom(&mut self, area: Rect, keymap: &Keymap<Command>) -> Row {
         let width = usize::from(area.width);
         let (mark, line) = match &self.typing {
             Typing::Nothing => return hints(keymap, width),
@@ -313,10 +314,10 @@ fn gutter(shown: FlatRow, rails: &[bool], pan: usize, width: usize) -> String {
     gutter
 }
 
-fn hints(keymap: &Keymap, width: usize) -> Row {
+fn hints(keymap: &Keymap<Command>, width: usize) -> Row {
     let mut line = String::new();
     for (command, meaning) in HINTS {
-        let keys = keymap.keys_for("tree", command);
+        let keys = keymap.keys_for("tree", *command);
         let Some(key) = keys.iter().min_by_key(|key| key.len()) else {
             continue;
         };

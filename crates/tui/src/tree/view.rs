@@ -8,20 +8,20 @@ use ratatui::layout::{Position, Rect};
 
 use super::flat::{Choice, Filter, Flat};
 use crate::action::Action;
-use crate::beside::edit;
+use crate::checkpoints::preview;
 use crate::command::Command;
-use crate::overlays::restore;
+use crate::overlays::preview_pane::edit;
 use osier_session::host::{FilesAt, Op, TreeOp};
 use osier_store::{Glimpse, Outline, Tag};
 use osier_term::component::{Component, Cx, Handled, View};
 use osier_term::input::KeyPress;
 use osier_term::widgets::line_input::LineInput;
 
-pub const ID: &str = "tree";
+pub(crate) const ID: &str = "tree";
 
 /// Bytes of an entry that are asked for: enough for the preview.
 const GLIMPSE: usize = 2_000;
-/// Looks at entries that are kept.
+/// Appearance at entries that are kept.
 const KEPT: usize = 2_000;
 /// Columns of a level.
 pub(super) const LEVEL: usize = 3;
@@ -46,7 +46,7 @@ pub(super) enum Typing {
 
 /// The tree on the screen.
 #[derive(Debug)]
-pub struct TreeView {
+pub(crate) struct TreeView {
     pub(super) outline: Arc<Outline>,
     pub(super) flat: Flat,
     /// The rows are those of an earlier state.
@@ -78,7 +78,7 @@ pub struct TreeView {
 
 impl TreeView {
     /// An empty tree that asks for its outline.
-    pub fn new(memory: TreeMemory) -> Self {
+    pub(crate) fn new(memory: TreeMemory) -> Self {
         let mut view = Self {
             outline: Arc::default(),
             flat: Flat::default(),
@@ -106,7 +106,7 @@ impl TreeView {
     }
 
     /// Asks for what has been stored since.
-    pub fn refresh(&mut self) {
+    pub(crate) fn refresh(&mut self) {
         let since = self.outline.end();
         self.tell(TreeOp::ReadTree { request: 0, since });
     }
@@ -116,7 +116,7 @@ impl TreeView {
     }
 
     /// What the view wants from the host.
-    pub fn take_ops(&mut self) -> Vec<Op> {
+    pub(crate) fn take_ops(&mut self) -> Vec<Op> {
         if !self.wanted.is_empty() {
             let wanted = std::mem::take(&mut self.wanted);
             let entry_ids = wanted
@@ -134,7 +134,7 @@ impl TreeView {
     }
 
     /// Takes an outline, or what follows the one that is here.
-    pub fn set_outline(&mut self, outline: &Arc<Outline>) {
+    pub(crate) fn set_outline(&mut self, outline: &Arc<Outline>) {
         self.stale = true;
         if outline.first() > 0 {
             // What is folded is known by number already.
@@ -159,7 +159,7 @@ impl TreeView {
     }
 
     /// Takes looks at entries.
-    pub fn set_glimpses(&mut self, entries: &[Glimpse]) {
+    pub(crate) fn set_glimpses(&mut self, entries: &[Glimpse]) {
         if self.glimpses.len() > KEPT {
             self.glimpses.clear();
             self.asked.clear();
@@ -178,7 +178,7 @@ impl TreeView {
     }
 
     /// Takes what a search has found.
-    pub fn set_hits(&mut self, request: u64, entries: &[u32], done: bool) {
+    pub(crate) fn set_hits(&mut self, request: u64, entries: &[u32], done: bool) {
         if request != self.request {
             return;
         }
@@ -365,7 +365,7 @@ impl TreeView {
 
     fn look_at_files(&mut self, cx: &mut Cx<'_, Action>) {
         if let Some(entry_id) = self.selected_id() {
-            cx.push(Action::Tell(restore::preview(FilesAt::Entry { entry_id })));
+            cx.push(Action::Tell(preview(FilesAt::Entry { entry_id })));
         }
     }
 
@@ -484,7 +484,7 @@ impl TreeView {
 }
 
 impl Component<Command, Action> for TreeView {
-    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_>) {
+    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
         self.draw(area, buffer, view);
     }
 

@@ -1,18 +1,18 @@
-//! Prompts put aside, sessions set apart, and what is kept of both when the program starts again.
+//! Stashed prompts, pinned and archived sessions, and what of them survives a restart.
 
 use super::program::Program;
 
 const SCRIPT: &str = r#"{"turns": [{"repeat": true, "steps": [{"text": "Just an answer."}]}]}"#;
 
 #[test]
-fn a_prompt_that_was_put_aside_comes_back_in_another_session_and_another_life() {
+fn stashed_prompts_are_restored_in_another_session_after_a_crash() {
     let mut program = Program::new()
         .file("s.json", SCRIPT)
         .model("s.json")
         .start();
     program.shows("Ask,");
     program.write("first thought\x13");
-    program.shows("put aside");
+    program.shows("stashed;");
     program.shows("Ask, or type");
     program.write("second thought\x13");
     program.shows("Ask, or type");
@@ -38,7 +38,7 @@ fn a_prompt_that_was_put_aside_comes_back_in_another_session_and_another_life() 
     again.write("\x1bg");
     again.shows("› first thought");
     again.write("\x04");
-    again.shows("nothing is put aside");
+    again.shows("no stashed prompts");
     again.write("\x1b");
     again.shows("❯ second thought");
 }

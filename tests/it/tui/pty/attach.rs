@@ -297,9 +297,9 @@ fn typing_and_reading_need_no_line() {
     }
     program.shows("• row 1\n");
     program.write("\x1bx");
-    program.shows("╭─ Actions");
+    program.shows("╭─ Commands");
     program.write("\x1b");
-    program.hides("╭─ Actions");
+    program.hides("╭─ Commands");
     // What is sent waits, and is not lost.
     program.write("\r");
     cable.release();

@@ -2,7 +2,7 @@
 
 /// An action of modal editing. `Inner` and `Around` name an object without and with what surrounds it. `Chars`,
 /// `ToEnd` and `Lines` apply an operator to characters, up to the end of the line, or to lines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Edit {
     NormalMode,
     Insert(InsertAt),
@@ -43,7 +43,7 @@ pub enum Edit {
 }
 
 /// Where insert mode starts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum InsertAt {
     Cursor,
     AfterCursor,
@@ -54,7 +54,7 @@ pub enum InsertAt {
 }
 
 /// A motion that needs no argument.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Move {
     Left,
     Right,
@@ -76,7 +76,7 @@ pub enum Move {
 }
 
 /// A text object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Object {
     Word { big: bool },
     Paragraph,
@@ -87,7 +87,7 @@ pub enum Object {
 }
 
 /// What is done to the text that a motion, an object or a selection covers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Operator {
     Delete,
     Change,
@@ -98,7 +98,7 @@ pub enum Operator {
 }
 
 /// A conversion of letters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Case {
     Upper,
     Lower,
@@ -107,7 +107,7 @@ pub enum Case {
 }
 
 /// An action on the region between the mark and the cursor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RegionEdit {
     Mark,
     MarkWord,
@@ -121,7 +121,7 @@ pub enum RegionEdit {
 }
 
 /// A change of words, lines or spaces at the cursor. A numeric argument repeats it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LocalEdit {
     KillLine,
     OpenLine,
@@ -287,9 +287,18 @@ impl Edit {
         Some(info.edit)
     }
 
+    /// Its row in [`EDITS`]; every action has one.
+    fn row(self) -> Option<&'static EditInfo> {
+        EDITS.iter().find(|info| info.edit == self)
+    }
+
     /// Its name in keymaps.
-    pub(super) fn name(self) -> &'static str {
-        let info = EDITS.iter().find(|info| info.edit == self);
-        info.map_or("", |info| info.name)
+    pub fn name(self) -> &'static str {
+        self.row().map_or("", |info| info.name)
+    }
+
+    /// What it does, for help.
+    pub fn description(self) -> &'static str {
+        self.row().map_or("", |info| info.description)
     }
 }

@@ -1,0 +1,225 @@
+//! What is shown of keys that are not finished: the mode of the editor, and what can follow a prefix.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::App;
+use super::layout::Areas;
+use crate::command::Command;
+use crate::plugins;
+use osier_base::text;
+use osier_term::face::Token;
+use osier_term::frame::Links;
+use osier_term::keymap::KeyHint;
+use osier_term::row::{Row, Span};
+
+/// Least columns of one key and what it does.
+const COLUMN: usize = 38;
+
+impl App {
+    /// The rule above the editor with its mode at the right.
+    pub(crate) fn with_mode(&self, rule: Row, border: Token, width: u16) -> Row {
+        let Some(label) = self.editor.modal().label() else {
+            return rule;
+        };
+        let label = format!(" {label} ");
+        let room = usize::from(width).saturating_sub(text::width(&label) + 2);
+        let line = text::take_width(&rule.text(), room).to_owned();
+        Row::new(vec![
+            Span::new(line, border),
+            Span::new(label, Token::Accent),
+            Span::new("──", border),
+        ])
+    }
+
+    /// What can follow a prefix, in columns above the status line.
+    pub(crate) fn draw_next_keys(&self, areas: Areas, buffer: &mut Buffer, links: &Links) {
+        let hints = self.next_keys();
+        if hints.is_empty() || areas.rule.width < 24 {
+            return;
+        }
+        let width = usize::from(areas.rule.width);
+        let columns = (width / COLUMN).max(1);
+        let told = |hint: &KeyHint<Command>| {
+            let description = plugins::description(hint.action, &self.plugins.keys);
+            (hint.keys.clone(), description.to_owned())
+        };
+        let hints = fold_numbered(hints.iter().map(told).collect());
+        let keys = hints.iter().map(|(keys, _)| text::width(keys)).max();
+        let keys = keys.unwrap_or_default();
+        let room = areas.status.y.saturating_sub(areas.transcript.y + 1);
+        let rows = hints.len().div_ceil(columns).min(usize::from(room));
+        let meanings: Vec<&str> = hints.iter().map(|(_, meaning)| meaning.as_str()).collect();
+        let shown = &meanings[..meanings.len().min(rows * columns)];
+        let widths = widths(shown, rows, width.saturating_sub(columns * (keys + 3)));
+        let mut shown = vec![Row::plain("─".repeat(width), Token::Border)];
+        for row in 0..rows {
+            let mut line = Row::default();
+            for column in 0..columns {
+                let Some((hint, _)) = hints.get(column * rows + row) else {
+                    continue;
+                };
+                line.push(format!(" {hint:>keys$} "), Token::Accent);
+                let room = widths.get(column).copied().unwrap_or_default();
+                let meaning = shortened(meanings[column * rows + row], room);
+                let meaning = text::truncate(&meaning, room);
+                let gap = room.saturating_sub(text::width(&meaning)) + 1;
+                line.push(format!("{meaning}{}", " ".repeat(gap)), Token::Text);
+            }
+            let rest = width.saturating_sub(line.width());
+            line.push(" ".repeat(rest), Token::Text);
+            shown.push(line);
+        }
+        let hidden = hints.len().saturating_sub(rows * columns);
+        if hidden > 0 {
+            let more = format!(" … and {} more", hidden + columns);
+            shown.pop();
+            shown.push(Row::plain(format!("{more:<width$}"), Token::Muted));
+        }
+        let height = u16::try_from(shown.len()).unwrap_or(u16::MAX);
+        let area = Rect {
+            y: areas.status.y.saturating_sub(height),
+            height,
+            ..areas.rule
+        };
+        self.paint(&shown, area, buffer, links);
+    }
+}
+
+/// Entries that count, `alt+1` for `open session 1` and so on, are told as one.
+pub(crate) fn fold_numbered(entries: Vec<(String, String)>) -> Vec<(String, String)> {
+    let mut folded: Vec<(String, String)> = Vec::with_capacity(entries.len());
+    // The first entry of those that count, and the last so far.
+    let mut run: Option<[(String, String); 2]> = None;
+    for entry in entries {
+        if let Some([first, last]) = &mut run
+            && follows(&last.0, &entry.0)
+            && follows(&last.1, &entry.1)
+            && let Some(told) = folded.last_mut()
+        {
+            let end = entry.1.len() - 1;
+            *told = (
+                format!("{} … {}", first.0, entry.0),
+                format!("{} … {}", first.1, &entry.1[end..]),
+            );
+            *last = entry;
+        } else {
+            run = Some([entry.clone(), entry.clone()]);
+            folded.push(entry);
+        }
+    }
+    folded
+}
+
+/// Whether `next` is `last` with the next digit at its end.
+fn follows(last: &str, next: &str) -> bool {
+    let cut = |text: &str| {
+        let digit = text.chars().next_back()?.to_digit(10)?;
+        Some((text[..text.len() - 1].to_owned(), digit))
+    };
+    match (cut(last), cut(next)) {
+        (Some(last), Some(next)) => last.0 == next.0 && last.1 + 1 == next.1,
+        _ => false,
+    }
+}
+
+/// Cells for the texts of each column: as many as the longest of it needs, less where that is more than there is.
+fn widths(meanings: &[&str], rows: usize, room: usize) -> Vec<usize> {
+    let columns = meanings.chunks(rows.max(1));
+    let whole = columns.clone().map(|column| widest(column, text::width));
+    let mut widths: Vec<usize> = whole.collect();
+    if widths.iter().sum::<usize>() > room {
+        let short = |meaning: &str| text::width(&clause(meaning));
+        widths = columns.map(|column| widest(column, short)).collect();
+    }
+    while widths.iter().sum::<usize>() > room {
+        let Some(most) = widths.iter_mut().max() else {
+            break;
+        };
+        *most -= 1;
+    }
+    widths
+}
+
+fn widest(meanings: &[&str], measure: impl Fn(&str) -> usize) -> usize {
+    let widths = meanings.iter().map(|meaning| measure(meaning));
+    widths.max().unwrap_or_default()
+}
+
+/// All of it where there is room, else its first clause.
+fn shortened(meaning: &str, room: usize) -> String {
+    let whole = text::unticked(meaning);
+    if text::width(&whole) <= room {
+        return whole;
+    }
+    clause(meaning)
+}
+
+/// What stands before the first sign.
+fn clause(meaning: &str) -> String {
+    let end = meaning.find([';', ':', ',']).unwrap_or(meaning.len());
+    text::unticked(&meaning[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hints_are_told_whole_or_by_their_first_clause() {
+        let meanings = [
+            "undo",
+            "put the prompt aside; with nothing written, bring it back",
+            "the open sessions: what each does, and going to one",
+            "the keys",
+        ];
+        let told = |room: usize| -> Vec<Vec<String>> {
+            let widths = widths(&meanings, 2, room);
+            let columns = meanings.chunks(2).zip(widths);
+            columns
+                .map(|(column, room)| {
+                    let short = column.iter().map(|meaning| shortened(meaning, room));
+                    short
+                        .map(|text| text::truncate(&text, room).into_owned())
+                        .collect()
+                })
+                .collect()
+        };
+        assert_eq!(
+            told(120),
+            [["undo", meanings[1]], [meanings[2], "the keys"]]
+        );
+        assert_eq!(
+            told(60),
+            [
+                ["undo", "put the prompt aside"],
+                ["the open sessions", "the keys"]
+            ]
+        );
+        assert_eq!(
+            told(30),
+            [["undo", "put the prompt…"], ["the open sessi…", "the keys"]]
+        );
+    }
+
+    #[test]
+    fn what_counts_is_one_entry() {
+        let entry = |keys: &str, what: &str| (keys.to_owned(), what.to_owned());
+        let numbered =
+            |number: u32| entry(&format!("alt+{number}"), &format!("open session {number}"));
+        let mut entries = vec![entry("f1", "the keys")];
+        entries.extend((1..=9).map(numbered));
+        entries.push(entry("alt+0", "the open sessions"));
+        assert_eq!(
+            fold_numbered(entries),
+            [
+                entry("f1", "the keys"),
+                entry("alt+1 … alt+9", "open session 1 … 9"),
+                entry("alt+0", "the open sessions"),
+            ]
+        );
+        // Bound otherwise they count no more.
+        let others = vec![numbered(1), entry("f7", "open session 2"), numbered(3)];
+        assert_eq!(fold_numbered(others.clone()), others);
+    }
+}

@@ -1,0 +1,120 @@
+//! How the screen is divided, from its size and what wants room.
+
+use ratatui::layout::Rect;
+
+/// Smallest screen osier draws on.
+pub(crate) const MIN_WIDTH: u16 = 40;
+pub(crate) const MIN_HEIGHT: u16 = 10;
+/// Queued messages shown at most.
+pub(crate) const QUEUE_ROWS: u16 = 4;
+
+/// The areas of the main screen, top to bottom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Areas {
+    pub transcript: Rect,
+    pub status: Rect,
+    pub queue: Rect,
+    /// The questions that wait.
+    pub questions: Rect,
+    pub rule: Rect,
+    pub editor: Rect,
+    pub footer: Rect,
+}
+
+/// Whether the screen is large enough.
+pub(crate) fn fits(screen: Rect) -> bool {
+    screen.width >= MIN_WIDTH && screen.height >= MIN_HEIGHT
+}
+
+/// Rows the editor may take at most: 40 % of the screen.
+pub(crate) fn editor_limit(height: u16) -> u16 {
+    (height * 2 / 5).max(1)
+}
+
+/// Divides `screen`. `editor`, `queue` and `questions` are the rows they want.
+pub(crate) fn divide(screen: Rect, editor: u16, queue: u16, questions: u16) -> Areas {
+    let editor = editor.clamp(1, editor_limit(screen.height));
+    let queue = queue.min(QUEUE_ROWS);
+    let below = 1 + queue + questions + 1 + editor + 1;
+    let transcript = screen.height.saturating_sub(below);
+    let mut y = screen.y;
+    let mut take = |height: u16| {
+        let area = Rect {
+            x: screen.x,
+            y,
+            width: screen.width,
+            height,
+        };
+        y += height;
+        area
+    };
+    Areas {
+        transcript: take(transcript),
+        status: take(1),
+        queue: take(queue),
+        questions: take(questions),
+        rule: take(1),
+        editor: take(editor),
+        footer: take(1),
+    }
+}
+
+/// Takes `rows` from the bottom of `area`, at most a third of it.
+pub(crate) fn split_bottom(area: &mut Rect, rows: u16) -> Rect {
+    let rows = rows.min(area.height / 3);
+    area.height -= rows;
+    Rect {
+        y: area.y + area.height,
+        height: rows,
+        ..*area
+    }
+}
+
+/// Columns beside a box below which it takes them all: parts of words at its sides are only noise.
+const MARGINS: u16 = 40;
+
+/// A box in the middle of `screen` for an overlay that wants this size.
+pub(crate) fn centred(screen: Rect, width: u16, height: u16) -> Rect {
+    let width = if width.saturating_add(MARGINS) >= screen.width {
+        screen.width
+    } else {
+        width.max(1)
+    };
+    let height = height.min(screen.height.saturating_sub(2)).max(1);
+    Rect {
+        x: screen.x + (screen.width - width) / 2,
+        y: screen.y + (screen.height - height) / 3,
+        width,
+        height,
+    }
+}
+
+/// A box over such a box: within its sides, which go on beside it.
+pub(crate) fn centred_over(screen: Rect, width: u16, height: u16) -> Rect {
+    const SIDE: u16 = 4;
+    let width = width.min(screen.width.saturating_sub(2 * SIDE)).max(1);
+    Rect {
+        x: screen.x + (screen.width - width) / 2,
+        width,
+        ..centred(screen, width, height)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_areas_fill_the_screen() {
+        let screen = Rect::new(0, 0, 80, 24);
+        let areas = divide(screen, 3, 9, 1);
+        assert_eq!(areas.transcript, Rect::new(0, 0, 80, 13));
+        assert_eq!(areas.status, Rect::new(0, 13, 80, 1));
+        assert_eq!(areas.queue, Rect::new(0, 14, 80, 4));
+        assert_eq!(areas.questions, Rect::new(0, 18, 80, 1));
+        assert_eq!(areas.rule, Rect::new(0, 19, 80, 1));
+        assert_eq!(areas.editor, Rect::new(0, 20, 80, 3));
+        assert_eq!(areas.footer, Rect::new(0, 23, 80, 1));
+        assert_eq!(divide(screen, 100, 0, 0).editor.height, 9);
+    }
+}

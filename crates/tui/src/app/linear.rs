@@ -1,0 +1,80 @@
+//! The screen for people who have it read to them: one column, words, and the real cursor where the attention
+//! is: at the place of typing, at what is selected in a list, at the block that is picked.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use super::App;
+use super::layout::Areas;
+use crate::action::Action;
+use crate::command::Command;
+use osier_settings::Settings;
+use osier_term::component::View;
+use osier_term::layers::Layers;
+use osier_term::linear;
+
+impl App {
+    /// What the settings say of the looks of the whole screen.
+    pub fn take_settings(&mut self, settings: &Settings) {
+        self.set_linear(settings.screen_reader);
+        self.footer.left.clone_from(&settings.footer_left);
+        self.footer.right.clone_from(&settings.footer_right);
+    }
+
+    fn set_linear(&mut self, linear: bool) {
+        self.linear = linear;
+        self.transcript.set_linear(linear);
+        self.activity.set_linear(linear);
+        self.footer.linear = linear;
+        self.theme.mark_selected(linear);
+        self.dirty = true;
+    }
+
+    /// The cursor of the main screen: in the list that completes when one has gone into it, at what is picked
+    /// while the conversation is browsed, else where one types.
+    pub(crate) fn main_cursor(
+        &self,
+        buffer: &mut Buffer,
+        areas: Areas,
+        typing: Position,
+    ) -> Option<Position> {
+        if !self.linear {
+            return (!self.browsing).then_some(typing);
+        }
+        let above = Rect {
+            height: areas.rule.y.saturating_sub(areas.transcript.y),
+            ..areas.transcript
+        };
+        let selected = linear::strip(buffer, above);
+        let seen = selected.map(|at| linear::first_word(buffer, at));
+        if self.browsing {
+            return Some(seen.unwrap_or(areas.transcript.as_position()));
+        }
+        Some(seen.filter(|_| self.editor.is_choosing()).unwrap_or(typing))
+    }
+}
+
+/// Draws the topmost layer alone: what is above and below each other would be read in one line. Tells where
+/// the cursor belongs.
+pub(crate) fn draw_layer(
+    layers: &mut Layers<Command, Action>,
+    buffer: &mut Buffer,
+    view: &View<'_, Command>,
+) -> Option<Position> {
+    buffer.reset();
+    let area = Rect {
+        width: buffer.area.width.min(linear::COLUMNS),
+        ..buffer.area
+    };
+    layers.render_top(area, buffer, view);
+    let cursor = layers.cursor().map(|cursor| cursor.position);
+    let mut places = [linear::strip(buffer, area), cursor];
+    linear::settle(buffer, &mut places);
+    let [selected, cursor] = places;
+    let selected = selected.map(|at| linear::first_word(buffer, at));
+    // A line that narrows a list is typed without looking; any other is where one is.
+    match cursor {
+        Some(cursor) if layers.typed().is_none() => Some(cursor),
+        cursor => selected.or(cursor).or(Some(area.as_position())),
+    }
+}

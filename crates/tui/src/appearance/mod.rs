@@ -1,0 +1,229 @@
+//! Theme and keymap as the settings ask for them, read from the binary and the user's folders.
+
+mod themes;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::app::App;
+use crate::command::Command;
+use osier_base::folders::Folders;
+use osier_base::problem::Problem;
+use osier_base::{atomic_file, path};
+use osier_settings::Settings;
+use osier_term::input::{KeyPress, TerminalReply};
+use osier_term::keymap;
+use osier_term::keymap::{Keymap, KeymapSource};
+use osier_term::terminal::TerminalKind;
+use osier_term::theme::{ColourDepth, TerminalColours, Theme, ThemeKind, ThemeStore};
+
+/// Keymap contexts there are.
+pub(crate) const CONTEXTS: &[&str] = &[
+    "diff",
+    "global",
+    "editor",
+    "insert",
+    "normal",
+    "operator",
+    "visual",
+    "list",
+    "search",
+    "question",
+    "summary",
+    "transcript",
+    "sessions",
+    "tree",
+];
+
+/// Where theme and keymap come from.
+#[derive(Debug, Clone)]
+pub struct Appearance {
+    themes: ThemeStore,
+    keymaps: PathBuf,
+    /// What the terminal has said of its colours.
+    told: TerminalColours,
+}
+
+/// A theme to choose from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThemeChoice {
+    pub name: String,
+    pub kind: ThemeKind,
+    /// The file of a theme of the user.
+    pub path: Option<PathBuf>,
+}
+
+/// A binding that is to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewBinding {
+    pub context: String,
+    pub keys: Vec<KeyPress>,
+    /// Empty: the keys are taken away.
+    pub action: String,
+}
+
+impl Appearance {
+    pub fn new(folders: &Folders, kind: &TerminalKind) -> Self {
+        let themes = ThemeStore::new(Some(folders.themes()), kind.depth);
+        Self {
+            themes,
+            keymaps: folders.keymaps(),
+            told: TerminalColours::default(),
+        }
+    }
+
+    /// The theme called `name`, or of `DARK/LIGHT` the one that suits the terminal; what is wrong with it is
+    /// told and the rest of it still counts.
+    pub fn theme(&self, name: &str) -> (Theme, Vec<Problem>) {
+        let (theme, problems) = self.themes.load(self.chosen(name));
+        (theme.adapted(&self.told), problems)
+    }
+
+    /// Which of the two in `DARK/LIGHT` is meant now.
+    fn chosen<'a>(&self, name: &'a str) -> &'a str {
+        match name.split_once('/') {
+            Some((_, light)) if self.told.is_dark() == Some(false) => light,
+            Some((dark, _)) => dark,
+            None => name,
+        }
+    }
+
+    /// Whether there is a theme called `name`, or two of `DARK/LIGHT`.
+    pub fn has_theme(&self, name: &str) -> bool {
+        let entries = self.themes.entries();
+        let is_there = |name: &str| entries.iter().any(|entry| entry.name == name);
+        match name.split_once('/') {
+            Some((dark, light)) => is_there(dark) && is_there(light),
+            None => is_there(name),
+        }
+    }
+
+    /// Every theme, dark ones first, then light ones.
+    pub fn choices(&self) -> Vec<ThemeChoice> {
+        let entries = self.themes.entries().into_iter();
+        let mut choices: Vec<ThemeChoice> = entries
+            .map(|entry| ThemeChoice {
+                kind: self.themes.kind(&entry.name),
+                name: entry.name,
+                path: entry.path,
+            })
+            .collect();
+        choices.sort_by_key(|choice| match choice.kind {
+            ThemeKind::System => 0,
+            ThemeKind::Dark => 1,
+            ThemeKind::Light => 2,
+        });
+        choices
+    }
+
+    /// The terminal shows so many colours. True when it showed others before.
+    pub fn set_depth(&mut self, depth: ColourDepth) -> bool {
+        self.themes.set_depth(depth)
+    }
+
+    /// Takes note of what the terminal says of its colours. True when that changes how a theme may look.
+    pub fn on_reply(&mut self, reply: &TerminalReply) -> bool {
+        let before = self.told;
+        match reply {
+            TerminalReply::Foreground(colour) => self.told.foreground = Some(*colour),
+            TerminalReply::Background(colour) => self.told.background = Some(*colour),
+            TerminalReply::Palette(index, colour) => {
+                if let Some(place) = self.told.ansi.get_mut(usize::from(*index)) {
+                    *place = Some(*colour);
+                }
+            }
+            TerminalReply::DarkScheme(dark) => self.told.dark = Some(*dark),
+            _ => {}
+        }
+        self.told != before
+    }
+
+    /// The default keymap with what `name` means laid over it: an embedded one, and a file of the user, which
+    /// may stand on an embedded one.
+    pub fn keymap(&self, name: &str) -> (Keymap<Command>, Vec<Problem>) {
+        let mut sources = vec![KeymapSource::new("default.toml", keymap::DEFAULT)];
+        let mut problems = Vec::new();
+        let embedded = |name: &str| {
+            let (name, text) = keymap::EMBEDDED.iter().find(|(known, _)| *known == name)?;
+            Some(KeymapSource::new(format!("{name}.toml"), *text))
+        };
+        let below = embedded(name);
+        let path = self.keymap_path(name);
+        match fs::read_to_string(&path) {
+            Ok(text) => {
+                let own = KeymapSource::new(path, text);
+                let inherited = keymap::inherits(&own).and_then(|name| embedded(&name));
+                sources.extend(below.or(inherited));
+                sources.push(own);
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && name == "default" => {}
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && below.is_some() => {
+                sources.extend(below);
+            }
+            Err(error) => {
+                let message = format!("the keymap cannot be read: {error}");
+                problems.push(Problem::of_file(path, message, "the default keys are used"));
+            }
+        }
+        let (keymap, mut found) = Keymap::load(&sources, CONTEXTS, &Command::names());
+        problems.append(&mut found);
+        (keymap, problems)
+    }
+
+    /// Writes a binding into the user's file of the keymap `name`, made when there is none; gives its path.
+    pub fn bind(&self, name: &str, binding: &NewBinding) -> Result<PathBuf, String> {
+        let path = self.keymap_path(name);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(format!("{} cannot be read: {error}", path.display())),
+        };
+        let NewBinding {
+            context,
+            keys,
+            action,
+        } = binding;
+        let changed = keymap::edit::set(&text, context, keys, action)
+            .map_err(|error| format!("{}: {error}; mend the file first", path.display()))?;
+        if let Some(folder) = path.parent() {
+            let made = fs::create_dir_all(folder);
+            made.map_err(|error| format!("{} cannot be made: {error}", folder.display()))?;
+        }
+        atomic_file::write(&path, changed.as_bytes()).map_err(|error| error.to_string())?;
+        Ok(path)
+    }
+
+    /// The user's file of a keymap: in the folder of keymaps, or where a path leads.
+    pub fn keymap_path(&self, name: &str) -> PathBuf {
+        let is_file = Path::new(name).extension().is_some_and(|end| end == "toml");
+        if name.contains('/') || is_file {
+            let home = self.keymaps.parent().unwrap_or(&self.keymaps);
+            return path::resolve(home, name);
+        }
+        self.keymaps.join(format!("{name}.toml"))
+    }
+}
+
+impl App {
+    /// Lists the themes; `current` is the chosen one.
+    pub fn pick_theme(&mut self, choices: &[ThemeChoice], current: &str) {
+        let picker = themes::picker(choices, current);
+        self.layers.push(themes::ID, picker);
+        self.dirty = true;
+    }
+}
+
+/// What is wrong with the theme and the keymap that the settings name.
+pub fn check_files(folders: &Folders, settings: &Settings) -> Vec<Problem> {
+    let kind = TerminalKind::detect(|_| None);
+    let looks = Appearance::new(folders, &kind);
+    let (_, mut problems) = looks.theme(&settings.theme);
+    problems.extend(looks.keymap(&settings.keymap).1);
+    problems
+}
+
+/// What the terminal says of itself.
+pub(crate) fn terminal_kind(environment: &BTreeMap<String, String>) -> TerminalKind {
+    TerminalKind::detect(|name| environment.get(name).cloned())
+}

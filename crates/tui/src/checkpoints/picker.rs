@@ -1,0 +1,97 @@
+//! What bringing files back would do, before it is done.
+
+use crate::action::Action;
+use crate::overlays::picker::Picker;
+use osier_checkpoint::{ChangeKind, FileChange};
+use osier_session::host::{CheckpointOp, FilesAt, Op};
+use osier_term::widgets::columns::Columns;
+use osier_term::widgets::select::Item;
+
+/// The layer of the list.
+pub(super) const ID: &str = "restore";
+
+/// Number of the question that opens no list.
+pub(super) const COMPARISON: u64 = 1;
+
+const ALL: &str = "\0all";
+const BY_HAND: &str = "\0by hand";
+
+/// Asks what bringing the files back would do; the answer opens the list.
+pub(crate) fn preview(at: FilesAt) -> Op {
+    Op::Checkpoint(CheckpointOp::PreviewFiles { request: 0, at })
+}
+
+/// Asks whether the files are as they were here; when they are not, that is told.
+pub(super) fn compare() -> Op {
+    Op::Checkpoint(CheckpointOp::PreviewFiles {
+        request: COMPARISON,
+        at: FilesAt::Here,
+    })
+}
+
+/// What can be done, above the files it would be done to.
+pub(super) fn picker(at: &FilesAt, changes: &[FileChange]) -> Picker {
+    let free = changes.iter().filter(|change| change.obstacle.is_none());
+    let by_hand = free.clone().filter(|change| change.by_hand).count();
+    let own = free.count() - by_hand;
+    let mut items = Vec::with_capacity(changes.len() + 2);
+    if own > 0 {
+        let label = format!("Bring {} back", files(own));
+        items.push(choice(ALL, label));
+    }
+    if by_hand > 0 {
+        let label = format!(
+            "Bring {} back, with those changed by hand",
+            files(own + by_hand)
+        );
+        items.push(choice(BY_HAND, label));
+    }
+    items.extend(changes.iter().map(item));
+    let at = at.clone();
+    let take = move |key: &str| match key {
+        ALL | BY_HAND => vec![Action::Tell(Op::Checkpoint(CheckpointOp::RestoreFiles {
+            at: at.clone(),
+            by_hand: key == BY_HAND,
+        }))],
+        // A file alone is shown, not taken.
+        _ => Vec::new(),
+    };
+    Picker::new("Files", "no file matches", items, Box::new(take)).with_columns(Columns::SENTENCE)
+}
+
+/// `1 file`, `2 files`.
+pub(crate) fn files(count: usize) -> String {
+    match count {
+        1 => "1 file".to_owned(),
+        count => format!("{count} files"),
+    }
+}
+
+fn choice(key: &str, label: String) -> Item {
+    Item {
+        key: key.to_owned(),
+        label,
+        ..Item::default()
+    }
+}
+
+fn item(change: &FileChange) -> Item {
+    let does = match change.kind {
+        ChangeKind::Create => "comes back",
+        ChangeKind::Modify => "changes back",
+        ChangeKind::Mode => "mode changes back",
+        ChangeKind::Remove => "goes",
+    };
+    let detail = match &change.obstacle {
+        Some(obstacle) => format!("stays: {obstacle}"),
+        None if change.by_hand => format!("changed by hand · {does}"),
+        None => does.to_owned(),
+    };
+    Item {
+        key: change.path.clone(),
+        label: change.path.clone(),
+        details: vec![detail.into()],
+        dimmed: true,
+        ..Item::default()
+    }
+}

@@ -1,0 +1,203 @@
+//! Arguments of slash commands.
+
+use super::slash::Parsed;
+use crate::action::Action;
+use crate::checkpoints::preview;
+use osier_agent::Op as AgentOp;
+use osier_llm::ThinkingLevel;
+use osier_permissions::Mode;
+use osier_session::host::{CheckpointOp, DiffRange, ExchangeOp, FilesAt, Op, Opening, TreeOp};
+use osier_session::marks::Mark;
+use osier_session::roles::Role;
+
+/// Steps the conversation, the files, or both.
+pub(super) fn step(argument: &str, op: TreeOp, files: Op) -> Parsed {
+    Ok(vec![match argument {
+        "both" => Action::Move { op, files: true },
+        "files" => Action::Tell(files),
+        other => {
+            return Err(format!(
+                "unknown argument `{other}`; expected `files` or `both`"
+            ));
+        }
+    }])
+}
+
+pub(super) fn restore(argument: &str) -> Parsed {
+    let op = match argument {
+        "undo" => Op::Checkpoint(CheckpointOp::UndoRestore),
+        entry if entry.contains(char::is_whitespace) => {
+            return Err(format!(
+                "unknown argument `{entry}`; expected `undo` or one entry"
+            ));
+        }
+        entry => preview(FilesAt::Entry {
+            entry_id: entry.to_owned(),
+        }),
+    };
+    Ok(vec![Action::Tell(op)])
+}
+
+/// Switches to the model of a role, or sets it first.
+pub(super) fn role(argument: &str) -> Parsed {
+    let mut words = argument.split_whitespace();
+    let name = words.next().unwrap_or_default();
+    let Some(role) = Role::from_name(name) else {
+        return Err(format!("unknown role `{name}`; expected `plan` or `edit`"));
+    };
+    let reference = words.next().map(str::to_owned);
+    let set = reference.map(|reference| {
+        let reference = Some(reference);
+        Action::Tell(Op::SetRole { role, reference })
+    });
+    let switch = Action::Tell(Op::SwitchRole { role: Some(role) });
+    Ok(set.into_iter().chain([switch]).collect())
+}
+
+/// Pins or archives the session, or undoes that.
+pub(super) fn mark(argument: &str, mark: Mark) -> Parsed {
+    let on = match argument {
+        "on" => true,
+        "off" => false,
+        other => return Err(format!("unknown argument `{other}`; expected `off`")),
+    };
+    Ok(vec![Action::MarkSession { mark, on }])
+}
+
+/// Goes to the tab with a number.
+pub(super) fn show_tab(argument: &str) -> Parsed {
+    match argument.parse() {
+        Ok(number) => Ok(vec![Action::ShowSessionNumber(number)]),
+        Err(_) => Err(format!(
+            "`{argument}` is not the number of a tab: `/sessions` lists them"
+        )),
+    }
+}
+
+pub(super) fn open_session(id: &str, new_tab: bool) -> Action {
+    Action::OpenSession {
+        target: id.to_owned(),
+        cwd: None,
+        opening: Opening::Itself,
+        new_tab,
+    }
+}
+
+pub(super) fn diff(argument: &str) -> Parsed {
+    let words: Vec<&str> = argument.split_whitespace().collect();
+    let range = match words[..] {
+        ["session"] => DiffRange::Session,
+        ["last"] => DiffRange::LastPrompt,
+        [word] if word.eq_ignore_ascii_case("head") => DiffRange::Head,
+        [entry] => DiffRange::Turn {
+            entry_id: entry.to_owned(),
+        },
+        [from, to] => DiffRange::Between {
+            from: Some(from.to_owned()),
+            to: Some(to.to_owned()).filter(|to| to != "now"),
+        },
+        _ => return Err("expected `last`, `session`, `head`, one entry or two".to_owned()),
+    };
+    Ok(vec![Action::ShowChanges(range)])
+}
+
+/// Models, and the prompt after `--`.
+pub(super) fn fan(argument: &str) -> Parsed {
+    let (names, prompt) = match argument.split_once("--") {
+        Some((names, prompt)) => (names, Some(prompt.trim().to_owned())),
+        None => (argument, None),
+    };
+    let models: Vec<String> = names.split_whitespace().map(str::to_owned).collect();
+    if models.len() < 2 {
+        return Err("name at least two models: `/fan MODEL MODEL -- PROMPT`".to_owned());
+    }
+    tell(Op::Tree(TreeOp::FanOut { models, prompt }))
+}
+
+pub(super) fn retry(model: &str) -> Parsed {
+    let model = Some(model.to_owned());
+    tell(Op::Tree(TreeOp::RetryPrompt { model }))
+}
+
+pub(super) fn compact(instructions: &str) -> Parsed {
+    tell(Op::Tree(TreeOp::Compact {
+        instructions: Some(instructions.to_owned()),
+        review: true,
+    }))
+}
+
+pub(super) fn permissions(name: &str) -> Parsed {
+    match Mode::from_name(name) {
+        Some(mode) => tell(Op::SetPermissions { mode }),
+        None => Err(unknown("mode", name, &Mode::ALL.map(Mode::name))),
+    }
+}
+
+pub(super) fn thinking(name: &str) -> Parsed {
+    let Some(level) = ThinkingLevel::from_name(name) else {
+        let names = ThinkingLevel::ALL.map(ThinkingLevel::name);
+        return Err(unknown("level", name, &names));
+    };
+    tell(Op::Agent(AgentOp::SetThinkingLevel { level }))
+}
+
+pub(super) fn model(reference: &str) -> Parsed {
+    tell(Op::SelectModel {
+        reference: reference.to_owned(),
+    })
+}
+
+pub(super) fn login(provider: &str) -> Parsed {
+    tell(Op::Login {
+        provider: provider.to_owned(),
+        method: None,
+    })
+}
+
+pub(super) fn logout(provider: &str) -> Parsed {
+    tell(Op::Logout {
+        provider: provider.to_owned(),
+    })
+}
+
+pub(super) fn rename(name: &str) -> Parsed {
+    tell(Op::RenameSession {
+        name: name.to_owned(),
+    })
+}
+
+/// Exports to a file, or without one to the default place.
+pub(super) fn export_to(argument: &str) -> Action {
+    let force = argument.split_whitespace().any(|word| word == "--force");
+    let path = argument.replace("--force", "").trim().to_owned();
+    Action::Tell(Op::Exchange(ExchangeOp::ExportSession {
+        path: Some(path).filter(|path| !path.is_empty()),
+        format: None,
+        scope: None,
+        theme: None,
+        force,
+    }))
+}
+
+pub(super) fn import(path: &str) -> Parsed {
+    if path.is_empty() {
+        return Err("name a file: `/import FILE`".to_owned());
+    }
+    tell(Op::Exchange(ExchangeOp::ImportSession {
+        path: path.to_owned(),
+        again: false,
+        open: true,
+    }))
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "parsers return results")]
+fn tell(op: Op) -> Parsed {
+    Ok(vec![Action::Tell(op)])
+}
+
+fn unknown(kind: &str, name: &str, known: &[&str]) -> String {
+    format!(
+        "unknown {kind} `{name}`; expected one of {}",
+        known.join(", ")
+    )
+}

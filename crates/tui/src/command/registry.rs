@@ -1,0 +1,384 @@
+//! The table of commands: one row each, with category, keymap name, description, slash command and action.
+
+use super::arguments;
+use super::{Category, CommandInfo};
+use super::{help, palette};
+use crate::action::Action;
+use crate::app::{App, Effect, Viewer};
+use crate::checkpoints::preview;
+use crate::tabs::TabRequest;
+use crate::{accounts, hooks, jobs, mcp, models, permissions, skills};
+use osier_agent::Op as AgentOp;
+use osier_llm::ThinkingLevel;
+use osier_permissions::Mode;
+use osier_session::host::{CheckpointOp, DiffRange, FilesAt, Op, TreeOp};
+use osier_session::marks::Mark;
+use osier_store::Landmark;
+use osier_term::theme::ThemeStore;
+use osier_term::widgets::textarea::modal::Edit;
+
+macro_rules! commands {
+    ($($category:ident { $($id:ident $name:literal $description:literal $(.$part:ident($($value:expr),*))*;)* })*) => {
+        /// Everything a key can be bound to.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Command {
+            $($($id,)*)*
+            /// A step of modal editing.
+            Edit(Edit),
+            /// A key of a plug-in, by its place in their list.
+            Plugin(u16),
+        }
+
+        /// Every command, grouped as help shows them.
+        pub(super) const COMMANDS: &[CommandInfo] = &[$($(
+            CommandInfo::new(Command::$id, Category::$category, $name, $description)$(.$part($($value),*))*,
+        )*)*];
+
+        impl Command {
+            /// Its row; steps of modal editing and keys of plug-ins have none.
+            pub fn info(self) -> Option<&'static CommandInfo> {
+                enum Row { $($($id,)*)* }
+                let row = match self {
+                    $($(Self::$id => Row::$id,)*)*
+                    Self::Edit(_) | Self::Plugin(_) => return None,
+                };
+                COMMANDS.get(row as usize)
+            }
+        }
+    };
+}
+
+commands! {
+    Prompt {
+        Submit "submit" "Send the prompt; during a run, steer the model"
+            .run(|app, _| app.submit(false)).key_only();
+        FollowUp "follow_up" "Queue the prompt until the model is done"
+            .run(|app, _| app.submit(true)).key_only();
+        RecallQueue "recall_queue" "Edit queued messages"
+            .run(|app, _| app.tell(AgentOp::RecallQueue));
+        Stash "stash" "Stash the prompt; in an empty prompt, restore one"
+            .run(App::stash_prompt);
+        StashList "stash_list" "List stashed prompts"
+            .run(|app, _| app.stash.open(&mut app.layers, &mut app.ops)).slash("stash");
+        HistorySearch "history_search" "Search the prompt history"
+            .run(|app, _| app.open_history());
+        ExternalEditor "external_editor" "Edit the prompt in $VISUAL or $EDITOR"
+            .run(|app, _| app.edit_prompt());
+        AttachPicture "attach_picture" "Attach the image in the clipboard, or paste its text"
+            .run(|app, _| app.effects.push(Effect::ReadPicture));
+        Complete "complete" "Complete the path, file or command"
+            .maybe(|app, _| app.complete()).key_only();
+        Skills "skills" "List skills and prompt templates"
+            .run(|app, _| skills::open(&mut app.layers, &mut app.ops)).slash("skills");
+    }
+    Run {
+        Interrupt "interrupt" "Stop the model and its commands"
+            .run(|app, _| app.interrupt());
+        Answer "answer" "Answer the pending question"
+            .maybe(|app, _| app.questions.enter(&mut app.layers));
+        RetryRun "retry" "Continue a failed run; with a model, retry as a branch"
+            .run(|app, _| app.tell(AgentOp::Continue))
+            .slash_with("retry", "[MODEL]", arguments::retry);
+        RetryModel "retry_model" "Retry the last prompt with another model"
+            .run(|app, _| models::open_retry(&app.models, &mut app.layers, &mut app.ops));
+        FanOut "fan" "Run several models side by side"
+            .typed("fan", "MODEL MODEL … [-- PROMPT]", arguments::fan);
+        Compact "compact" "Summarize the earlier conversation"
+            .run(|app, _| app.ops.push(Op::Tree(TreeOp::Compact { instructions: None, review: true })))
+            .slash_with("compact", "[INSTRUCTIONS]", arguments::compact);
+        CyclePermissions "cycle_permissions" "Switch to the next permission mode"
+            .run(|app, _| app.ops.push(Op::CyclePermissions));
+        Permissions "permissions" "Change the permission mode and rules"
+            .run(|app, _| permissions::open(app.footer.permissions, &app.rules, &mut app.layers, &mut app.ops))
+            .slash_with("permissions", "[MODE]", arguments::permissions)
+            .values(|| Mode::ALL.map(Mode::name).to_vec());
+        ToggleTodo "toggle_todo" "Toggle the to-do list"
+            .run(|app, _| app.todo.toggle()).slash("todo");
+        Jobs "jobs" "List background jobs"
+            .run(|app, now| jobs::open(&mut app.layers, &mut app.ops, now)).slash("jobs");
+    }
+    Model {
+        ModelPicker "model_picker" "Choose a model"
+            .run(|app, _| models::open(&app.models, &app.footer, &mut app.layers, &mut app.ops))
+            .slash_with("model", "[NAME]", arguments::model);
+        CycleModel "cycle_model" "Switch to the next favourite model"
+            .run(|app, _| app.ops.push(Op::CycleModel { backward: false }));
+        CycleModelBackward "cycle_model_backward" "Switch to the previous favourite model"
+            .run(|app, _| app.ops.push(Op::CycleModel { backward: true }));
+        CycleThinking "cycle_thinking" "Switch to the next thinking level"
+            .run(|app, _| app.ops.push(Op::CycleThinkingLevel))
+            .slash_with("thinking", "[LEVEL]", arguments::thinking)
+            .values(|| ThinkingLevel::ALL.map(ThinkingLevel::name).to_vec());
+        CycleRole "cycle_role" "Switch to the model of the other role"
+            .run(|app, _| app.ops.push(Op::SwitchRole { role: None }))
+            .slash_with("role", "[plan|edit [MODEL]]", arguments::role)
+            .values(|| vec!["plan", "edit"]);
+        RefreshModels "refresh_models" "Fetch newly published models and prices"
+            .run(|app, _| app.ops.push(Op::RefreshModels)).slash("refresh");
+    }
+    Account {
+        Login "login" "Sign in to a provider"
+            .run(|app, _| accounts::open(false, &mut app.layers, &mut app.ops))
+            .slash_with("login", "[PROVIDER]", arguments::login);
+        Logout "logout" "Sign out of a provider"
+            .run(|app, _| accounts::open(true, &mut app.layers, &mut app.ops))
+            .slash_with("logout", "[PROVIDER]", arguments::logout);
+    }
+    Session {
+        NewSession "new_session" "Start a new session; during a run, in a new tab"
+            .run(|app, _| app.new_session()).slash("new");
+        SessionPicker "session_picker" "Resume a session"
+            .run(|app, _| app.open_sessions())
+            .slash_with("resume", "[ID]", |id| Ok(vec![arguments::open_session(id, false)]));
+        RenameSession "rename_session" "Rename the session; without a name, clear it"
+            .typed("name", "[TEXT]", arguments::rename);
+        ShowSession "session_info" "Show the session's file, counts and cost"
+            .run(|app, _| app.show_session()).slash("session");
+        ShowUsage "usage" "Show tokens, cost and cache hits by model"
+            .run(|app, _| app.ops.push(Op::GetUsage)).slash("usage");
+        Context "context" "Show what fills the context window"
+            .run(|app, _| app.ops.push(Op::Tree(TreeOp::GetContext))).slash("context");
+        Pin "pin" "Pin the session in the list, or unpin it"
+            .run(|app, now| app.mark_session(Mark::Pinned, true, now))
+            .slash_with("pin", "[off]", |argument| arguments::mark(argument, Mark::Pinned))
+            .values(|| vec!["off"]);
+        Archive "archive" "Archive the session, or unarchive it"
+            .run(|app, now| app.mark_session(Mark::Archived, true, now))
+            .slash_with("archive", "[off]", |argument| arguments::mark(argument, Mark::Archived))
+            .values(|| vec!["off"]);
+        Fork "fork" "Fork a new session from before the last prompt"
+            .run(|app, _| app.ops.push(Op::Tree(TreeOp::Fork { entry_id: None }))).slash("fork");
+        CloneSession "clone" "Copy the branch into a new session"
+            .run(|app, _| app.ops.push(Op::Tree(TreeOp::Clone))).slash("clone");
+        Export "export" "Export the session as HTML, Markdown or JSON lines"
+            .run(|app, _| app.actions.push(arguments::export_to("")))
+            .slash_with("export", "[FILE]", |argument| Ok(vec![arguments::export_to(argument)]));
+        Import "import" "Import a session from osier, pi, Claude Code or Codex"
+            .typed("import", "FILE", arguments::import);
+        TakeOver "take_over" "Take control from another client"
+            .run(App::take_over).slash("takeover");
+    }
+    Tabs {
+        OpenSessions "open_sessions" "List tabs"
+            .run(|app, _| app.summaries.open(&mut app.layers))
+            .slash_with("sessions", "[NUMBER]", arguments::show_tab);
+        NewTab "new_tab" "Start a new session in a new tab"
+            .run(|app, _| app.effects.push(Effect::Tabs(TabRequest::Begin))).alias("new_beside")
+            .slash_with("tab", "[ID]", |id| Ok(vec![arguments::open_session(id, true)]))
+            .slash_alias("beside");
+        NextSession "next_session" "Go to the next tab"
+            .run(|app, now| app.go_to_tab(app.summaries.next(false, false), now));
+        PreviousSession "previous_session" "Go to the previous tab"
+            .run(|app, now| app.go_to_tab(app.summaries.next(true, false), now));
+        NextWaiting "next_waiting" "Go to the next tab that needs attention"
+            .run(|app, now| app.go_to_tab(app.summaries.next(false, true), now));
+        PreviousWaiting "previous_waiting" "Go to the previous tab that needs attention"
+            .run(|app, now| app.go_to_tab(app.summaries.next(true, true), now));
+        CloseSession "close_session" "Close the tab; the session stays stored"
+            .run(|app, now| app.close_session(app.summaries.shown, now)).slash("close");
+        Session1 "session_1" "Go to tab 1"
+            .run(|app, now| app.go_to_tab(app.summaries.numbered(1), now)).key_only();
+        Session2 "session_2" "Go to tab 2"
+            .run(|app, now| app.go_to_tab(app.summaries.numbered(2), now)).key_only();
+        Session3 "session_3" "Go to tab 3"
+            .run(|app, now| app.go_to_tab(app.summaries.numbered(3), now)).key_only();
+        Session4 "session_4" "Go to tab 4"
+            .run(|app, now| app.go_to_tab(app.summaries.numbered(4), now)).key_only();
+        Session5 "session_5" "Go to tab 5"
+            .run(|app, now| app.go_to_tab(app.summaries.numbered(5), now)).key_only();
+        Session6 "session_6" "Go to tab 6"
+            .run(|app, now| app.go_to_tab(app.summaries.numbered(6), now)).key_only();
+        Session7 "session_7" "Go to tab 7"
+            .run(|app, now| app.go_to_tab(app.summaries.numbered(7), now)).key_only();
+        Session8 "session_8" "Go to tab 8"
+            .run(|app, now| app.go_to_tab(app.summaries.numbered(8), now)).key_only();
+        Session9 "session_9" "Go to tab 9"
+            .run(|app, now| app.go_to_tab(app.summaries.numbered(9), now)).key_only();
+    }
+    Settings {
+        Settings "settings" "Change settings"
+            .run(|app, _| app.effects.push(Effect::PickSetting)).slash("settings");
+        Themes "themes" "Change the theme"
+            .run(|app, _| app.effects.push(Effect::PickTheme))
+            .slash_with("theme", "[NAME]", |name| Ok(vec![Action::SetTheme(name.to_owned())]))
+            .values(ThemeStore::embedded);
+        Keymap "keymap" "Change keyboard shortcuts"
+            .run(|app, _| app.open_keymap()).slash("keymap");
+        Reload "reload" "Reload settings, keymaps, themes, hooks and skills"
+            .run(|app, _| app.actions.extend([Action::ReloadAppearance, Action::Tell(Op::Reload)]))
+            .slash("reload");
+    }
+    Tools {
+        Tools "tools" "List tools and their cost, and turn them on or off"
+            .run(|app, _| app.tools.open(&mut app.layers, &mut app.ops)).slash("tools");
+        Servers "mcp" "List MCP servers; restart, enable or sign in to one"
+            .run(|app, _| app.servers.open(&mut app.layers, &mut app.ops))
+            .slash_with("mcp", "[ACTION SERVER]", mcp::slash);
+        Hooks "hooks" "List hooks and their last results"
+            .run(|app, _| hooks::open(&mut app.layers, &mut app.ops)).slash("hooks");
+    }
+    Application {
+        Palette "palette" "Show the command palette"
+            .run(|app, _| app.layers.push(palette::ID, palette::picker(&app.keymap, app.editor.commands()))).key_only();
+        Help "help" "Show keyboard shortcuts and commands"
+            .run(|app, _| app.layers.push(help::ID, help::page(&app.keymap, app.editor.commands(), &app.plugins.keys))).slash("help").slash_alias("keys");
+        Redraw "redraw" "Redraw the screen"
+            .run(|app, _| app.effects.push(Effect::Repaint));
+        Suspend "suspend" "Suspend osier; `fg` resumes it"
+            .run(|app, _| app.effects.push(Effect::Suspend));
+        ClearOrExit "clear_or_exit" "Clear the prompt; twice in a row, quit"
+            .run(App::clear_or_exit).key_only();
+        Exit "exit" "Quit when the prompt is empty"
+            .maybe(|app, _| app.quit_when_empty()).key_only();
+        Quit "quit" "Quit osier"
+            .run(|app, _| app.quit()).slash("quit");
+    }
+    Conversation {
+        CopyAnswer "copy_answer" "Copy the last answer"
+            .run(App::copy_answer).slash("copy");
+        ToggleThinking "toggle_thinking" "Toggle thinking"
+            .run(|app, _| { app.transcript.toggle_thinking(); });
+        ToggleTools "toggle_tools" "Toggle tool output"
+            .run(|app, _| { app.transcript.toggle_tools(); });
+        Browse "browse" "Browse the conversation with single keys"
+            .run(|app, _| app.browsing = true);
+        Search "search" "Search the conversation"
+            .run(|app, _| app.ops.push(app.search.open(&mut app.transcript, &mut app.layers)));
+        PageUp "page_up" "Scroll up a page"
+            .run(|app, _| app.transcript.page(false)).key_only();
+        PageDown "page_down" "Scroll down a page"
+            .run(|app, _| app.transcript.page(true)).key_only();
+        LineUp "line_up" "Scroll up a line"
+            .run(|app, _| app.scroll_line(false)).key_only();
+        LineDown "line_down" "Scroll down a line"
+            .run(|app, _| app.scroll_line(true)).key_only();
+        Top "top" "Go to the start of the conversation"
+            .run(|app, _| app.transcript.go_top());
+        Bottom "bottom" "Go to the end of the conversation"
+            .run(|app, _| app.transcript.go_bottom());
+        PreviousPrompt "previous_prompt" "Go to the previous prompt"
+            .run(|app, now| app.jump(Landmark::Prompt, false, now));
+        NextPrompt "next_prompt" "Go to the next prompt"
+            .run(|app, now| app.jump(Landmark::Prompt, true, now));
+        PreviousCall "previous_call" "Go to the previous tool call"
+            .run(|app, now| app.jump(Landmark::Call, false, now));
+        NextCall "next_call" "Go to the next tool call"
+            .run(|app, now| app.jump(Landmark::Call, true, now));
+        PreviousError "previous_error" "Go to the previous error"
+            .run(|app, now| app.jump(Landmark::Error, false, now));
+        NextError "next_error" "Go to the next error"
+            .run(|app, now| app.jump(Landmark::Error, true, now));
+        PreviousEdit "previous_edit" "Go to the previous edit"
+            .run(|app, now| app.jump(Landmark::Edit, false, now));
+        NextEdit "next_edit" "Go to the next edit"
+            .run(|app, now| app.jump(Landmark::Edit, true, now));
+        PreviousBlock "previous_block" "Select the previous block"
+            .run(|app, _| app.pick(false));
+        NextBlock "next_block" "Select the next block or code block"
+            .run(|app, _| app.pick(true));
+        SelectLines "select_lines" "Select lines of the conversation"
+            .run(|app, _| app.select_lines());
+        CopyBlock "copy_block" "Copy the selected lines or block"
+            .run(App::copy_block).key_only();
+        CopyCall "copy_command" "Copy the command or path of the selected call"
+            .run(App::copy_command).key_only();
+        ToggleBlock "toggle_block" "Expand or collapse the selected block"
+            .run(App::toggle_block).key_only();
+        OpenBlock "open_block" "Open the selected block in $VISUAL or $EDITOR"
+            .run(|app, now| app.open_block(Viewer::Editor, now));
+        PageBlock "page_block" "Open the selected block in $PAGER"
+            .run(|app, now| app.open_block(Viewer::Pager, now));
+    }
+    Files {
+        Changes "changes" "Review changed files"
+            .run(|app, _| app.ops.push(app.changes.read(DiffRange::Session)))
+            .slash_with("diff", "[last|session|head|ENTRY|FROM TO]", arguments::diff)
+            .values(|| vec!["last", "session", "head"]);
+        RestoreFiles "restore_files" "Restore files to this point; `undo` reverts that"
+            .run(|app, _| app.ops.push(preview(FilesAt::Here)))
+            .slash_with("restore", "[ENTRY|undo]", arguments::restore);
+        UndoPrompt "undo_prompt" "Go back to before the last prompt, with files or not"
+            .run(|app, _| app.move_in_tree(TreeOp::UndoPrompt, false))
+            .slash_with("undo", "[files|both]", |argument| {
+                let files = preview(FilesAt::LastPrompt);
+                arguments::step(argument, TreeOp::UndoPrompt, files)
+            });
+        RedoPrompt "redo_prompt" "Redo what `/undo` reverted, with files or not"
+            .run(|app, _| app.move_in_tree(TreeOp::RedoPrompt, false))
+            .slash_with("redo", "[files|both]", |argument| {
+                let files = Op::Checkpoint(CheckpointOp::UndoRestore);
+                arguments::step(argument, TreeOp::RedoPrompt, files)
+            });
+        PreviousFile "previous_file" "Go to the previous file";
+        NextFile "next_file" "Go to the next file";
+        PreviousHunk "previous_hunk" "Go to the previous change";
+        NextHunk "next_hunk" "Go to the next change";
+        OtherRange "other_range" "Switch between session, git HEAD and last prompt";
+        DiffLayout "diff_layout" "Switch between unified and side by side";
+        AcceptHunk "accept_hunk" "Accept the change";
+        RejectHunk "reject_hunk" "Reject the change; sending the review reverts it";
+        CommentHunk "comment_hunk" "Comment on the change";
+        RevertHunk "revert_hunk" "Revert the change now";
+        EditHunk "edit_hunk" "Open the file at the change in $VISUAL or $EDITOR";
+        SendReview "send_review" "Revert rejected changes and send the review";
+    }
+    Tree {
+        Tree "tree" "Show the session tree" .run(|app, _| app.open_tree()).slash("tree");
+        Fold "fold" "Collapse the branch, or go to its start";
+        Unfold "unfold" "Expand the branch";
+        PanLeft "pan_left" "Show outer levels of the tree";
+        PanRight "pan_right" "Show inner levels of the tree";
+        TreeFilter "tree_filter" "Change the filter of the tree";
+        TreeSummarize "tree_summarize" "Continue here and summarize the other branch";
+        TreeWithFiles "tree_with_files" "Continue here and restore the files";
+        TreeFiles "tree_files" "Restore only the files to this point";
+        TreeFork "tree_fork" "Continue in a new session with a copy";
+        TreeCompare "tree_compare" "Mark a branch, then compare it with another";
+        TreeLabel "tree_label" "Label the entry";
+        TreeDelete "tree_delete" "Hide the branch";
+        TreeRestore "tree_restore" "Restore a hidden branch";
+    }
+    List {
+        SessionWords "session_words" "Search session names or their text";
+        SessionScope "session_scope" "Show sessions of this directory or of all";
+        SessionSort "session_sort" "Change the order of sessions";
+        SessionNamed "session_named" "Show only named sessions";
+        SessionName "session_name" "Rename the selected session";
+        SessionDelete "session_delete" "Delete the selected session; press twice";
+        SessionRestore "session_restore" "Restore the deleted session";
+        SessionInTab "session_in_tab" "Open the session in a new tab" .alias("session_beside");
+        SessionPin "session_pin" "Pin or unpin the session";
+        SessionArchive "session_archive" "Archive or unarchive the session";
+        SessionArchived "session_archived" "Show archived sessions or the others";
+        First "first" "Select the first item";
+        Last "last" "Select the last item";
+        Accept "accept" "Select the item";
+        Dismiss "dismiss" "Dismiss the question without an answer";
+        Remove "remove" "Remove the binding or your own setting";
+        Favourite "favourite" "Add the model to favourites, or remove it";
+        Cancel "cancel" "Close";
+    }
+    Editor {
+        Newline "newline" "Insert a new line";
+        Left "left" "Move left";
+        Right "right" "Move right";
+        Up "up" "Move up; on the first line, previous prompt";
+        Down "down" "Move down; on the last line, next prompt";
+        WordLeft "word_left" "Move left by a word";
+        WordRight "word_right" "Move right by a word";
+        LineStart "line_start" "Move to the start of the line";
+        LineEnd "line_end" "Move to the end of the line";
+        BufferStart "buffer_start" "Move to the start of the text";
+        BufferEnd "buffer_end" "Move to the end of the text";
+        DeleteBackward "delete_backward" "Delete the character before the cursor";
+        DeleteForward "delete_forward" "Delete the character at the cursor";
+        DeleteWordBackward "delete_word_backward" "Delete the word before the cursor";
+        DeleteWordForward "delete_word_forward" "Delete the word after the cursor";
+        KillToLineStart "kill_to_line_start" "Cut to the start of the line";
+        KillToLineEnd "kill_to_line_end" "Cut to the end of the line";
+        Yank "yank" "Paste what was cut last";
+        YankPop "yank_pop" "Replace the pasted text with an earlier cut";
+        Undo "undo" "Undo";
+        Redo "redo" "Redo";
+    }
+}

@@ -1,0 +1,142 @@
+//! Slash commands: the commands of the registry that can be typed into the prompt.
+
+use super::registry::COMMANDS;
+use super::{CommandInfo, Run};
+use crate::action::Action;
+use osier_mcp::PROMPT_PREFIX;
+
+/// The actions of a slash command, or what is wrong with its argument.
+pub(crate) type Parsed = Result<Vec<Action>, String>;
+
+pub(super) type Parse = fn(&str) -> Parsed;
+
+/// How a command is typed into the prompt.
+#[derive(Debug, Clone, Copy)]
+pub struct Slash {
+    pub name: &'static str,
+    /// Another name.
+    pub alias: Option<&'static str>,
+    /// What follows the name; empty when nothing does.
+    pub argument: &'static str,
+    /// Values of the argument that completion offers.
+    pub values: fn() -> Vec<&'static str>,
+    parse: Option<Parse>,
+}
+
+impl Slash {
+    pub(super) const fn new(
+        name: &'static str,
+        argument: &'static str,
+        parse: Option<Parse>,
+    ) -> Self {
+        Self {
+            name,
+            alias: None,
+            argument,
+            values: Vec::new,
+            parse,
+        }
+    }
+}
+
+/// Every command with a slash name, in the order of those names.
+pub(crate) fn slash_commands() -> Vec<(&'static CommandInfo, Slash)> {
+    let commands = COMMANDS.iter();
+    let mut commands: Vec<_> = commands
+        .filter_map(|info| Some((info, info.slash?)))
+        .collect();
+    commands.sort_unstable_by_key(|(_, slash)| slash.name);
+    commands
+}
+
+/// The command called `/NAME`.
+pub(crate) fn find_slash(name: &str) -> Option<(&'static CommandInfo, Slash)> {
+    COMMANDS.iter().find_map(|info| {
+        let slash = info.slash?;
+        (slash.name == name || slash.alias == Some(name)).then_some((info, slash))
+    })
+}
+
+/// The actions of `/NAME ARGUMENT`; `None` when the text is not a slash command.
+///
+/// # Errors
+/// What is wrong with the argument, or that the command does not exist.
+pub(crate) fn parse_slash(text: &str) -> Option<Parsed> {
+    let body = text.strip_prefix('/')?;
+    // A path is a prompt, not a command: `/etc/hosts looks odd`.
+    let (name, argument) = body.split_once(char::is_whitespace).unwrap_or((body, ""));
+    // A prompt of an MCP server becomes text when it enters the conversation.
+    let is_prompt = text.starts_with(PROMPT_PREFIX);
+    if name.is_empty() || name.contains('/') || is_prompt {
+        return None;
+    }
+    let Some((info, slash)) = find_slash(name) else {
+        return Some(Err(format!(
+            "unknown command `/{name}`: type `/` to list the commands"
+        )));
+    };
+    let argument = argument.trim();
+    let is_typed = matches!(info.run, Run::Arguments);
+    Some(match slash.parse {
+        Some(parse) if is_typed || !argument.is_empty() => parse(argument),
+        _ => Ok(vec![Action::Run(info.command)]),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::Command;
+    use osier_agent::Op as AgentOp;
+    use osier_llm::ThinkingLevel;
+    use osier_session::host::Op;
+
+    #[test]
+    fn slash_names_are_unique() {
+        let mut names: Vec<&str> = slash_commands()
+            .into_iter()
+            .flat_map(|(_, slash)| [Some(slash.name), slash.alias])
+            .flatten()
+            .collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+
+    #[test]
+    fn text_that_only_resembles_a_command_is_a_prompt() {
+        assert!(parse_slash("/etc/hosts looks odd").is_none());
+        assert!(parse_slash("hello").is_none());
+        assert_eq!(
+            parse_slash("/thinking high"),
+            Some(Ok(vec![Action::Tell(Op::Agent(
+                AgentOp::SetThinkingLevel {
+                    level: ThinkingLevel::High
+                }
+            ))]))
+        );
+        assert_eq!(
+            parse_slash("/thinking hard"),
+            Some(Err(
+                "unknown level `hard`; expected one of off, minimal, low, medium, high, xhigh, max"
+                    .to_owned()
+            ))
+        );
+        assert_eq!(
+            parse_slash("/nothing"),
+            Some(Err(
+                "unknown command `/nothing`: type `/` to list the commands".to_owned()
+            ))
+        );
+        // Only commands with arguments read what follows.
+        assert_eq!(
+            parse_slash("/keys now"),
+            Some(Ok(vec![Action::Run(Command::Help)]))
+        );
+        assert_eq!(
+            parse_slash("/beside"),
+            Some(Ok(vec![Action::Run(Command::NewTab)]))
+        );
+    }
+}

@@ -1,0 +1,135 @@
+//! The summary of a compaction before it is stored: it can be changed like any text.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use crate::action::Action;
+use crate::app::layout::centred;
+use crate::command::Command;
+use crate::footer::tokens;
+use crate::overlays::frame;
+use crate::overlays::frame::boxed;
+use crate::prompt::editing::edit_area;
+use osier_session::host::{Op, TreeOp};
+use osier_term::component::{Component, Cx, Handled, View};
+use osier_term::face::Token;
+use osier_term::input::KeyPress;
+use osier_term::row::Span;
+use osier_term::widgets::paint::paint_rows;
+use osier_term::widgets::textarea::{Motion, TextArea};
+
+pub(super) const ID: &str = "summary";
+
+const HINTS: &[(Command, &str)] = &[
+    (Command::Accept, "stores it"),
+    (Command::Cancel, "forgets it"),
+];
+
+/// Widest the overlay gets.
+const WIDTH: u16 = 100;
+
+/// The summary on screen.
+#[derive(Debug)]
+pub(super) struct SummaryView {
+    text: TextArea,
+    /// Tokens before, messages that go, messages that stay.
+    numbers: (u64, usize, usize),
+    cursor: Option<Position>,
+}
+
+impl SummaryView {
+    pub(super) fn new(summary: &str, numbers: (u64, usize, usize)) -> Self {
+        let mut text = TextArea::new("an empty summary is not stored");
+        text.set_text(summary);
+        text.move_by(Motion::BufferStart);
+        Self {
+            text,
+            numbers,
+            cursor: None,
+        }
+    }
+}
+
+impl Component<Command, Action> for SummaryView {
+    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
+        let area = centred(area, WIDTH, area.height * 9 / 10);
+        let inner = usize::from(area.width.saturating_sub(2));
+        let height = usize::from(area.height.saturating_sub(2)).max(1);
+        let (before, goes, stays) = self.numbers;
+        let numbers = format!(
+            "of {goes} messages · {stays} stay · the context has {} tokens",
+            tokens(before)
+        );
+        let keys = frame::hints(view.keymap, "summary", HINTS);
+        let shown = self.text.view(inner.saturating_sub(2).max(1), height);
+        let mut rows = vec![frame::top("Summary", &numbers, inner + 2)];
+        for place in 0..height {
+            let mut row = shown.rows.get(place).cloned().unwrap_or_default();
+            row.spans.insert(0, Span::new(" ", Token::Text));
+            rows.push(boxed(row, inner));
+        }
+        rows.push(frame::bottom(&keys, Token::Muted, inner + 2));
+        paint_rows(&rows, area, buffer, view.links, |face| {
+            view.theme.style(face)
+        });
+        self.cursor = Some(Position {
+            x: area.x + 2 + shown.cursor.0,
+            y: area.y + 1 + shown.cursor.1,
+        });
+    }
+
+    fn on_key(&mut self, key: KeyPress, _cx: &mut Cx<'_, Action>) -> Handled {
+        if let Some(character) = key.typed() {
+            self.text.insert(character.encode_utf8(&mut [0; 4]));
+        }
+        Handled::Yes
+    }
+
+    fn on_paste(&mut self, text: &str, _cx: &mut Cx<'_, Action>) -> Handled {
+        self.text.insert(text);
+        Handled::Yes
+    }
+
+    fn on_command(&mut self, command: Command, cx: &mut Cx<'_, Action>) -> Handled {
+        match command {
+            Command::Accept => {
+                cx.push(Action::CloseLayer);
+                cx.push(Action::Tell(Op::Tree(TreeOp::StoreSummary {
+                    summary: self.text.text(),
+                })));
+            }
+            Command::Cancel | Command::Interrupt | Command::ClearOrExit => {
+                cx.push(Action::CloseLayer);
+                cx.push(Action::Tell(Op::Tree(TreeOp::DropSummary)));
+                cx.push(Action::Toast {
+                    text: "not compacted".to_owned(),
+                    error: false,
+                });
+            }
+            Command::Up => {
+                self.text.move_by(Motion::Up(1));
+            }
+            Command::Down => {
+                self.text.move_by(Motion::Down(1));
+            }
+            Command::PageUp => {
+                self.text.move_by(Motion::Up(10));
+            }
+            Command::PageDown => {
+                self.text.move_by(Motion::Down(10));
+            }
+            command => {
+                edit_area(&mut self.text, command);
+            }
+        }
+        Handled::Yes
+    }
+
+    fn context(&self) -> &'static str {
+        "summary"
+    }
+
+    fn cursor(&self) -> Option<Position> {
+        self.cursor
+    }
+}

@@ -1,0 +1,358 @@
+//! What fills the context window, as a picture: what there is, what is kept free, what a compaction would
+//! take away, and how much of it the provider's cache gives.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use crate::action::Action;
+use crate::app::layout::centred;
+use crate::command::Command;
+use crate::footer::tokens;
+use crate::overlays::Overlays;
+use crate::overlays::frame::{self, boxed};
+use osier_base::text;
+use osier_llm::Usage;
+use osier_session::compaction::{ContextPart, ContextReport, PartKind};
+use osier_session::host::{Op, TreeOp};
+use osier_session::spending::Spending;
+use osier_term::component::{Component, Cx, Handled, View};
+use osier_term::face::{Emphasis, Face, Token};
+use osier_term::row::Row;
+use osier_term::widgets::paint::paint_rows;
+
+const ID: &str = "context";
+
+/// Opens the report.
+pub(crate) fn open(report: &ContextReport, spending: &Spending, overlays: &mut Overlays) {
+    overlays.push(ID, ContextView::new(report.clone(), spending));
+}
+
+/// Widest the overlay gets.
+const WIDTH: u16 = 84;
+
+/// The picture.
+#[derive(Debug)]
+pub(crate) struct ContextView {
+    report: ContextReport,
+    cache: CacheFigures,
+    /// Rows there are, the first one shown, and rows that fit.
+    count: usize,
+    top: usize,
+    page: usize,
+}
+
+/// How the caches of providers were hit.
+#[derive(Debug, Default)]
+struct CacheFigures {
+    last: Usage,
+    session: Usage,
+    missed: u64,
+    /// Dollars.
+    missed_cost: f64,
+}
+
+/// How each kind is drawn in the bar.
+fn token(kind: PartKind) -> Token {
+    match kind {
+        PartKind::System => Token::Muted,
+        PartKind::Tools => Token::Code,
+        PartKind::Summaries => Token::Error,
+        PartKind::Prompts => Token::Text,
+        PartKind::Files => Token::SyntaxType,
+        PartKind::Answers => Token::Accent,
+        PartKind::Thinking => Token::Border,
+        PartKind::ToolCalls => Token::Working,
+        PartKind::ToolResults => Token::Success,
+        PartKind::Shell => Token::Warning,
+    }
+}
+
+impl ContextView {
+    pub(crate) fn new(report: ContextReport, spending: &Spending) -> Self {
+        let (missed, missed_cost) = spending.missed();
+        let cache = CacheFigures {
+            last: spending.last.unwrap_or_default(),
+            session: spending.total,
+            missed,
+            missed_cost,
+        };
+        Self {
+            report,
+            cache,
+            count: 0,
+            top: 0,
+            page: 10,
+        }
+    }
+
+    fn scroll(&mut self, rows: isize) {
+        let last = self.count.saturating_sub(self.page);
+        self.top = self.top.saturating_add_signed(rows).min(last);
+    }
+
+    fn rows(&self, inner: usize) -> Vec<Row> {
+        let report = &self.report;
+        let width = inner.saturating_sub(2);
+        let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
+        let mut rows = Vec::new();
+        let percent = report.used * 100 / report.window.max(1);
+        let mut used = Row::plain(format!(" {percent}%"), bold);
+        let count = format!(
+            " of {}: {} of {} tokens",
+            report.model,
+            tokens(report.used),
+            tokens(report.window),
+        );
+        let room = width.saturating_sub(used.width());
+        used.push(text::truncate(&count, room).into_owned(), Token::Muted);
+        rows.extend([used, self.bar(width), Row::default()]);
+        rows.extend(report.parts.iter().map(|part| part_row(*part, width)));
+        let free = report
+            .window
+            .saturating_sub(report.used)
+            .saturating_sub(report.reserve);
+        rows.push(count_row("░", Token::Muted, ("free", ""), free, width));
+        let kept = ("kept free for the answer", "");
+        rows.push(count_row("▒", Token::Border, kept, report.reserve, width));
+        rows.push(Row::default());
+        rows.extend(self.outlook(width));
+        rows.extend(self.cache.rows(width));
+        if !report.largest.is_empty() {
+            rows.push(Row::default());
+            rows.push(Row::plain(" Largest", Token::Heading));
+        }
+        for (name, size) in &report.largest {
+            let name = text::single_line(name.trim().lines().next().unwrap_or_default());
+            let name = text::unticked(&name);
+            rows.push(count_row(" ", Token::Muted, (&name, ""), *size, width));
+        }
+        rows
+    }
+
+    /// The whole window as one line.
+    fn bar(&self, width: usize) -> Row {
+        let report = &self.report;
+        let window = report.window.max(1) as usize;
+        let mut row = Row::plain(" ", Token::Text);
+        let mut used = 0;
+        let guessed: u64 = report.parts.iter().map(|part| part.tokens).sum();
+        let mut sum = 0;
+        for part in &report.parts {
+            sum += part.tokens;
+            // What was counted is spread over what was guessed.
+            let end = sum as usize * report.used as usize / guessed.max(1) as usize;
+            let end = (end * width / window).min(width);
+            row.push("█".repeat(end.saturating_sub(used)), token(part.kind));
+            used = used.max(end);
+        }
+        let reserve = (report.reserve as usize * width / window).min(width - used);
+        row.push("░".repeat(width - used - reserve), Token::Muted);
+        row.push("▒".repeat(reserve), Token::Border);
+        row
+    }
+
+    /// What a compaction would do.
+    fn outlook(&self, width: usize) -> Vec<Row> {
+        let report = &self.report;
+        let line =
+            |text: String| Row::plain(format!(" {}", text::truncate(&text, width)), Token::Text);
+        let trigger = report.window.saturating_sub(report.reserve);
+        let when = if report.automatic {
+            format!("compacted by itself above {} tokens", tokens(trigger))
+        } else {
+            "not compacted by itself".to_owned()
+        };
+        let (goes, stays) = (report.goes, report.stays);
+        let what = if goes.0 == 0 {
+            "nothing would go now: what there is is recent".to_owned()
+        } else {
+            format!(
+                "now {} messages of {} tokens would become a summary, {} of {} stay",
+                goes.0,
+                tokens(goes.1),
+                stays.0,
+                tokens(stays.1)
+            )
+        };
+        vec![line(when), line(what)]
+    }
+}
+
+impl CacheFigures {
+    /// Nothing before the first call.
+    fn rows(&self, width: usize) -> Vec<Row> {
+        let Some(rate) = self.session.hit_rate() else {
+            return Vec::new();
+        };
+        let mut rows = vec![Row::default(), Row::plain(" Cache", Token::Heading)];
+        if self.session.cache_read + self.session.cache_write == 0 {
+            let line = text::truncate("no call has told of one", width.saturating_sub(2));
+            rows.push(Row::plain(format!("   {line}"), Token::Muted));
+            return rows;
+        }
+        let row = |name: &str, note: &str, count| {
+            count_row(" ", Token::Muted, (name, note), count, width)
+        };
+        let gave = |rate: f64| format!("{:.0} % from the cache", rate * 100.0);
+        if let Some(rate) = self.last.hit_rate() {
+            rows.push(row("last call", &gave(rate), self.last.context_tokens()));
+        }
+        rows.push(row("session", &gave(rate), self.session.context_tokens()));
+        if self.missed > 0 {
+            let cost = match self.missed_cost {
+                0.0 => String::new(),
+                cost => format!("${cost:.3} more"),
+            };
+            rows.push(row("read again for want of a cache", &cost, self.missed));
+        }
+        rows
+    }
+}
+
+fn part_row(part: ContextPart, width: usize) -> Row {
+    let goes = match part.goes {
+        0 => String::new(),
+        goes => format!("{} would go", tokens(goes)),
+    };
+    let name = format!("{} · {}", part.kind.name(), part.count);
+    let token = token(part.kind);
+    count_row("█", token, (&name, &goes), part.tokens, width)
+}
+
+/// A sign, a name, a note and a number at the right edge.
+fn count_row(
+    sign: &str,
+    token: Token,
+    (name, note): (&str, &str),
+    count: u64,
+    width: usize,
+) -> Row {
+    let count = format!("{:>7}", tokens(count));
+    let room = width.saturating_sub(text::width(&count) + text::width(note) + 5);
+    let name = text::truncate(name, room).into_owned();
+    let gap = room.saturating_sub(text::width(&name)) + 1;
+    let mut row = Row::plain(format!(" {sign} "), token);
+    row.push(name, Token::Text);
+    row.push(" ".repeat(gap), Token::Text);
+    row.push(note, Token::Muted);
+    row.push(" ", Token::Text);
+    row.push(count, Token::Text);
+    row
+}
+
+impl Component<Command, Action> for ContextView {
+    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
+        let inner = usize::from(centred(area, WIDTH, 1).width.saturating_sub(2));
+        let body = self.rows(inner);
+        let height = u16::try_from(body.len() + 2).unwrap_or(u16::MAX);
+        let area = centred(area, WIDTH, height);
+        self.page = usize::from(area.height.saturating_sub(2));
+        self.count = body.len();
+        self.scroll(0);
+        let mut keys = vec!["c compacts now".to_owned()];
+        if self.count > self.page {
+            keys.extend(frame::hints(
+                view.keymap,
+                "list",
+                &[(Command::Down, "scrolls")],
+            ));
+        }
+        keys.extend(frame::hints(
+            view.keymap,
+            "list",
+            &[(Command::Cancel, "closes")],
+        ));
+        let mut rows = vec![frame::top("Context", "", inner + 2)];
+        let shown = body.into_iter().skip(self.top).take(self.page);
+        rows.extend(shown.map(|row| boxed(row, inner)));
+        rows.push(frame::bottom(&keys, Token::Muted, inner + 2));
+        paint_rows(&rows, area, buffer, view.links, |face| {
+            view.theme.style(face)
+        });
+    }
+
+    fn on_key(&mut self, key: osier_term::input::KeyPress, cx: &mut Cx<'_, Action>) -> Handled {
+        if key.typed() == Some('c') {
+            cx.push(Action::CloseLayer);
+            cx.push(Action::Tell(Op::Tree(TreeOp::Compact {
+                instructions: None,
+                review: true,
+            })));
+        }
+        Handled::Yes
+    }
+
+    fn on_command(&mut self, command: Command, cx: &mut Cx<'_, Action>) -> Handled {
+        match command {
+            Command::Accept
+            | Command::Cancel
+            | Command::Interrupt
+            | Command::ClearOrExit
+            | Command::Context => cx.push(Action::CloseLayer),
+            Command::Up => self.scroll(-1),
+            Command::Down => self.scroll(1),
+            Command::PageUp => self.scroll(-self.page.cast_signed()),
+            Command::PageDown => self.scroll(self.page.cast_signed()),
+            Command::First => self.top = 0,
+            Command::Last => self.scroll(isize::MAX),
+            _ => return Handled::No,
+        }
+        Handled::Yes
+    }
+
+    fn context(&self) -> &'static str {
+        "list"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(cache: &CacheFigures) -> Vec<String> {
+        cache.rows(60).iter().map(Row::text).collect()
+    }
+
+    #[test]
+    fn the_cache_is_told_of_as_far_as_it_is_known() {
+        assert_eq!(shown(&CacheFigures::default()), Vec::<String>::new());
+        let mut cache = CacheFigures {
+            session: Usage {
+                input: 500,
+                ..Usage::default()
+            },
+            ..CacheFigures::default()
+        };
+        assert_eq!(shown(&cache), ["", " Cache", "   no call has told of one"]);
+        cache.session = Usage {
+            input: 1_000,
+            cache_read: 90_000,
+            cache_write: 9_000,
+            ..Usage::default()
+        };
+        cache.last = Usage {
+            input: 20,
+            cache_read: 980,
+            ..Usage::default()
+        };
+        assert_eq!(
+            shown(&cache),
+            [
+                "",
+                " Cache",
+                "   last call                     98 % from the cache    1.0k",
+                "   session                       90 % from the cache    100k",
+            ]
+        );
+        cache.missed = 8_550;
+        assert_eq!(
+            shown(&cache)[4],
+            "   read again for want of a cache                       8.5k"
+        );
+        cache.missed_cost = 0.029_498;
+        assert_eq!(
+            shown(&cache)[4],
+            "   read again for want of a cache        $0.029 more    8.5k"
+        );
+    }
+}

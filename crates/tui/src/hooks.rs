@@ -1,0 +1,108 @@
+//! The hooks: when each runs, which file names it, how it went last.
+
+use crate::action::Action;
+use crate::overlays::picker::Picker;
+use crate::overlays::{self, Overlays};
+use osier_base::text;
+use osier_extensions::hooks::HookInfo;
+use osier_session::host::Op;
+use osier_term::face::Token;
+use osier_term::widgets::columns::{Cell, Column, Columns};
+use osier_term::widgets::select::Item;
+
+const ID: &str = "hooks";
+
+const COLUMNS: Columns = Columns {
+    label: "command",
+    details: &[
+        Column::words("when", 0).first(),
+        Column::words("last time", 1).at_least(12),
+        Column::words("file", 1),
+    ],
+};
+
+/// One line a hook; taking one copies its command.
+fn picker(hooks: &[HookInfo]) -> Picker {
+    let items = hooks.iter().enumerate().map(|(place, hook)| {
+        let event = hook.event.name();
+        let command = text::single_line(&hook.command);
+        let matcher = match hook.matcher.as_str() {
+            "" => String::new(),
+            matcher => format!(" {}", text::single_line(matcher)),
+        };
+        Item {
+            key: format!("{place} {}", hook.command),
+            label: command,
+            details: vec![
+                format!("{} {event}{matcher}", mark(hook)).into(),
+                went(hook),
+                file(hook).into(),
+            ],
+            keywords: hook.file.clone(),
+            dimmed: false,
+        }
+    });
+    Picker::new(
+        "Hooks",
+        "none: `hooks.json` of the configuration folder or of .osier names them",
+        items.collect(),
+        Box::new(|key| {
+            let (_, command) = key.split_once(' ').unwrap_or_default();
+            vec![Action::Copy(command.to_owned())]
+        }),
+    )
+    .with_columns(COLUMNS)
+    .taking("copies its command")
+}
+
+fn mark(hook: &HookInfo) -> &'static str {
+    match hook.last.as_ref().map(|last| last.outcome.as_str()) {
+        None => "○",
+        Some("failed") => "■",
+        Some("goes on") => "◐",
+        Some(_) => "●",
+    }
+}
+
+/// How it went last.
+fn went(hook: &HookInfo) -> Cell {
+    let Some(last) = &hook.last else {
+        return "has not run".into();
+    };
+    let token = match last.outcome.as_str() {
+        "failed" => Token::Error,
+        _ => Token::Muted,
+    };
+    let text = if last.message.is_empty() {
+        format!("{} in {} ms", last.outcome, last.duration_ms)
+    } else {
+        format!("{}: {}", last.outcome, last.message)
+    };
+    Cell::new(text, token)
+}
+
+/// The end of the file's path.
+fn file(hook: &HookInfo) -> String {
+    let mut parts = hook.file.rsplit('/');
+    let (name, folder) = (parts.next().unwrap_or_default(), parts.next());
+    match folder {
+        Some(folder @ (".osier" | ".claude")) => format!("{folder}/{name}"),
+        _ => name.to_owned(),
+    }
+}
+
+/// Opens the list.
+pub(crate) fn open(overlays: &mut Overlays, ops: &mut Vec<Op>) {
+    overlays.push(ID, picker(&[]));
+    ops.push(Op::ListHooks);
+}
+
+/// Updates the open list.
+pub(crate) fn refresh(hooks: &[HookInfo], overlays: &mut Overlays) {
+    overlays::refresh(overlays, ID, picker(hooks));
+}
+
+/// Requests the hooks again when their list is open.
+pub(crate) fn reload(overlays: &Overlays) -> Option<Op> {
+    overlays.contains(ID).then_some(Op::ListHooks)
+}

@@ -1,0 +1,42 @@
+//! Background jobs: how many run, and their panel.
+
+mod panel;
+
+use std::time::{Duration, Instant};
+
+use crate::overlays::Overlays;
+use osier_agent::Output;
+use osier_session::host::Op;
+use osier_tools::JobInfo;
+use panel::{ID, Jobs};
+
+/// Opens the panel.
+pub(crate) fn open(overlays: &mut Overlays, ops: &mut Vec<Op>, now: Instant) {
+    overlays.push(ID, Jobs::new(now));
+    ops.push(Op::ListJobs);
+}
+
+/// How many of the jobs run.
+pub(crate) fn running(jobs: &[JobInfo]) -> usize {
+    jobs.iter().filter(|job| job.running).count()
+}
+
+/// Shows the jobs in the open panel; the result asks for the output of the selected one.
+pub(crate) fn set_jobs(overlays: &mut Overlays, jobs: &[JobInfo], now: Instant) -> Option<Op> {
+    panel(overlays).and_then(|panel| panel.set_jobs(jobs, now))
+}
+
+pub(crate) fn append_output(overlays: &mut Overlays, id: &str, output: &Output) {
+    if let Some(panel) = panel(overlays) {
+        panel.append(id, output);
+    }
+}
+
+/// When a duration in the panel changes.
+pub(crate) fn next_change(overlays: &Overlays, running: usize, now: Instant) -> Option<Instant> {
+    (running > 0 && overlays.contains(ID)).then(|| now + Duration::from_secs(1))
+}
+
+fn panel(overlays: &mut Overlays) -> Option<&mut Jobs> {
+    overlays.get_mut(ID)?.as_any()?.downcast_mut()
+}

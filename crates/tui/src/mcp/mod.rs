@@ -1,0 +1,129 @@
+//! MCP servers: their list, `/mcp`, and the completion of their prompts and resources.
+
+mod picker;
+
+use crate::action::Action;
+use crate::overlays::{self, Overlays};
+use crate::prompt::Editor;
+use osier_context::AddedCommand;
+use osier_mcp::{ServerAction, ServerInfo, prompt_command};
+use osier_session::host::Op;
+
+/// What `/mcp ACTION SERVER` can say.
+const ACTIONS: &[(&str, ServerAction)] = &[
+    ("restart", ServerAction::Restart),
+    ("enable", ServerAction::Enable),
+    ("disable", ServerAction::Disable),
+    ("login", ServerAction::Login),
+    ("logout", ServerAction::Logout),
+];
+
+/// The action of `/mcp ARGUMENT`.
+pub(crate) fn slash(argument: &str) -> Result<Vec<Action>, String> {
+    let (word, server) = argument
+        .split_once(char::is_whitespace)
+        .unwrap_or((argument, ""));
+    let action = ACTIONS.iter().find(|(name, _)| *name == word);
+    match (action, server.trim()) {
+        (Some((_, action)), name) if !name.is_empty() => {
+            let name = name.to_owned();
+            let action = *action;
+            Ok(vec![Action::Tell(Op::McpServer { name, action })])
+        }
+        (None, "") => Ok(vec![Action::ShowServer(word.to_owned())]),
+        _ => {
+            let names: Vec<&str> = ACTIONS.iter().map(|(name, _)| *name).collect();
+            Err(format!(
+                "write `/mcp`, `/mcp SERVER` or `/mcp ACTION SERVER`: the actions are {}",
+                names.join(", ")
+            ))
+        }
+    }
+}
+
+/// The MCP servers that the host reported last.
+#[derive(Debug, Default)]
+pub(crate) struct Servers {
+    servers: Vec<ServerInfo>,
+}
+
+impl Servers {
+    /// Lists the servers.
+    pub(crate) fn open(&self, overlays: &mut Overlays, ops: &mut Vec<Op>) {
+        overlays.push(picker::ID, picker::picker(&self.servers));
+        ops.push(Op::ListMcpServers);
+    }
+
+    /// Opens the menu of a server.
+    ///
+    /// # Errors
+    /// There is no server with this name.
+    pub(crate) fn open_menu(&self, name: &str, overlays: &mut Overlays) -> Result<(), String> {
+        let mut servers = self.servers.iter();
+        let Some(server) = servers.find(|server| server.name == name) else {
+            return Err(format!(
+                "there is no MCP server `{name}`: `/mcp` lists them"
+            ));
+        };
+        overlays.push(picker::MENU_ID, picker::menu(server));
+        Ok(())
+    }
+
+    pub(crate) fn set(
+        &mut self,
+        servers: &[ServerInfo],
+        overlays: &mut Overlays,
+        editor: &mut Editor,
+    ) {
+        self.servers = servers.to_vec();
+        overlays::refresh(overlays, picker::ID, picker::picker(servers));
+        editor.set_servers(prompts(servers), resources(servers));
+    }
+}
+
+fn prompts(servers: &[ServerInfo]) -> Vec<AddedCommand> {
+    let prompts = servers.iter().flat_map(|server| {
+        server.prompts.iter().map(move |prompt| {
+            let arguments = prompt.arguments.iter().map(|argument| {
+                if argument.required {
+                    argument.name.clone()
+                } else {
+                    format!("[{}]", argument.name)
+                }
+            });
+            AddedCommand {
+                name: prompt_command(&server.name, &prompt.name)[1..].to_owned(),
+                argument: arguments.collect::<Vec<_>>().join(" "),
+                description: prompt.description.clone(),
+                origin: "mcp".to_owned(),
+                values: Vec::new(),
+            }
+        })
+    });
+    prompts.collect()
+}
+
+fn resources(servers: &[ServerInfo]) -> Vec<String> {
+    let resources = servers.iter().flat_map(|server| {
+        let of_server = server.resources.iter();
+        of_server.map(move |resource| format!("{}:{}", server.name, resource.uri))
+    });
+    resources.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_names_an_action_and_a_server() {
+        let restart = Action::Tell(Op::McpServer {
+            name: "git".into(),
+            action: ServerAction::Restart,
+        });
+        assert_eq!(slash("restart git"), Ok(vec![restart]));
+        assert_eq!(slash("git"), Ok(vec![Action::ShowServer("git".into())]));
+        assert!(slash("restart").unwrap_err().contains("restart, enable"));
+        assert!(slash("burn git").is_err());
+    }
+}

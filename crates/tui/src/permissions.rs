@@ -1,0 +1,82 @@
+//! How much is asked, and the rules: a mode is chosen, a rule that was given in a dialog is taken back.
+
+use crate::action::Action;
+use crate::overlays::picker::Picker;
+use crate::overlays::{self, Overlays};
+use osier_permissions::{Effect, Mode, RuleInfo, RuleSource};
+use osier_session::host::Op;
+use osier_term::widgets::columns::Columns;
+use osier_term::widgets::select::Item;
+
+const ID: &str = "permissions";
+
+/// The picker over the modes and the rules that hold.
+fn picker(mode: Mode, rules: &[RuleInfo]) -> Picker {
+    let modes = Mode::ALL.into_iter().map(|choice| mode_item(choice, mode));
+    let items = modes.chain(rules.iter().map(rule_item)).collect();
+    Picker::new(
+        "Permissions",
+        "no mode or rule matches",
+        items,
+        Box::new(take),
+    )
+    .with_columns(Columns::SENTENCE)
+    .taking("chooses or takes back")
+}
+
+fn mode_item(choice: Mode, now: Mode) -> Item {
+    let meaning = match choice {
+        Mode::Yolo => "everything runs that no rule stops",
+        Mode::Ask => "what changes something is asked first",
+        Mode::Plan => "nothing that writes runs",
+    };
+    let mark = if choice == now { "●" } else { "○" };
+    Item {
+        key: format!("mode {}", choice.name()),
+        label: format!("{mark} {}", choice.name()),
+        details: vec![meaning.into()],
+        ..Item::default()
+    }
+}
+
+fn rule_item(info: &RuleInfo) -> Item {
+    let effect = match info.effect {
+        Effect::Allow => "allow",
+        Effect::Ask => "ask",
+        Effect::Deny => "deny",
+    };
+    let (source, dimmed) = match info.source {
+        RuleSource::Settings => ("settings.toml", true),
+        RuleSource::Project => ("this project", false),
+        RuleSource::Session => ("this session", false),
+    };
+    Item {
+        key: format!("rule {}", info.rule),
+        label: format!("{effect} {}", info.rule),
+        details: vec![source.into()],
+        dimmed,
+        ..Item::default()
+    }
+}
+
+fn take(key: &str) -> Vec<Action> {
+    let op = match key.split_once(' ') {
+        Some(("mode", name)) => Mode::from_name(name).map(|mode| Op::SetPermissions { mode }),
+        Some((_, rule)) => Some(Op::RemovePermission {
+            rule: rule.to_owned(),
+        }),
+        None => None,
+    };
+    op.map(Action::Tell).into_iter().collect()
+}
+
+/// Lists the modes and the rules.
+pub(crate) fn open(mode: Mode, rules: &[RuleInfo], overlays: &mut Overlays, ops: &mut Vec<Op>) {
+    overlays.push(ID, picker(mode, rules));
+    ops.push(Op::ListPermissions);
+}
+
+/// Updates the open list.
+pub(crate) fn refresh(mode: Mode, rules: &[RuleInfo], overlays: &mut Overlays) {
+    overlays::refresh(overlays, ID, picker(mode, rules));
+}

@@ -1,0 +1,324 @@
+//! Pictures that go along with the prompt: each has a chip in the editor, and is gone with it.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use ratatui::buffer::Buffer;
+
+use crate::app::App;
+use crate::app::layout::Areas;
+use osier_agent::{Attachment, AttachmentKind, UserMessage};
+use osier_base::{percent, text};
+use osier_llm::Modality;
+use osier_term::face::Token;
+use osier_term::frame::Links;
+use osier_term::picture;
+use osier_term::picture::Shown;
+use osier_term::row::{Row, Span};
+use osier_term::widgets::textarea::{Chip, Piece};
+
+/// Files that are kept for chips that an undo may bring back.
+const KEPT: usize = 16;
+/// Most files of one paste that are taken for pictures.
+const DROPPED: usize = 16;
+/// Longest paste that may be paths of files.
+const LONGEST: usize = 8192;
+/// Names of pictures that are looked at when they are dropped.
+const EXTENSIONS: &[&str] = &["png", "jpg", "jpeg", "gif", "webp"];
+/// Cells of the picture above the editor.
+const PREVIEW: (u16, u16) = (28, 7);
+/// Rows that the conversation keeps beside it.
+const LEFT_OVER: u16 = 6;
+
+/// The files of the chips.
+#[derive(Debug, Default)]
+pub(crate) struct Attachments {
+    files: VecDeque<(u64, Attachment)>,
+    count: u64,
+    /// The chips that were sent once in vain, because the model does not see.
+    warned: Vec<u64>,
+}
+
+impl Attachments {
+    pub(crate) fn find(&self, number: u64) -> Option<&Attachment> {
+        let mut files = self.files.iter();
+        files.find_map(|(known, file)| (*known == number).then_some(file))
+    }
+
+    /// Adds a file; the result is its chip.
+    pub(crate) fn add(&mut self, file: Attachment) -> Chip {
+        self.count += 1;
+        let number = self.count;
+        let chip = Chip {
+            label: label(&file),
+            text: format!("[picture {number}: {}]", text::single_line(&file.file_name)).into(),
+            attachment: Some(number),
+        };
+        self.files.push_back((number, file));
+        if self.files.len() > KEPT {
+            self.files.pop_front();
+        }
+        chip
+    }
+
+    /// The prompts as pieces for the editor, their files as chips.
+    fn pieces(&mut self, messages: &[UserMessage]) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        for (place, message) in messages.iter().enumerate() {
+            if place > 0 {
+                pieces.push(Piece::Text("\n\n".to_owned()));
+            }
+            let mut rest = message.text.as_str();
+            for file in &message.attachments {
+                let chip = self.add(file.clone());
+                let (before, after) = cut_at_mark(rest, &file.file_name).unwrap_or((rest, ""));
+                pieces.push(Piece::Text(before.to_owned()));
+                pieces.push(Piece::Chip(chip));
+                rest = after;
+            }
+            pieces.push(Piece::Text(rest.to_owned()));
+        }
+        pieces
+    }
+}
+
+impl App {
+    /// Puts a file that was read into the prompt.
+    pub fn attach(&mut self, file: Attachment, now: Instant) {
+        let chip = self.attachments.add(file);
+        self.editor.insert_chip(chip);
+        if !self.model_sees() {
+            self.toast(&self.blindness(), true, now);
+        }
+        self.dirty = true;
+    }
+
+    /// Puts queued prompts back into the editor, with their images as chips.
+    pub(crate) fn take_back(&mut self, messages: &[UserMessage]) {
+        let pieces = self.attachments.pieces(messages);
+        if !pieces.is_empty() {
+            self.editor.put_draft_before(pieces);
+        }
+    }
+
+    /// Puts a text of the clipboard into the prompt.
+    pub fn insert_paste(&mut self, text: &str) {
+        self.editor.paste(text);
+        self.dirty = true;
+    }
+
+    /// The files of the chips in the editor, for a prompt that is sent now; `None` when it had better not be.
+    pub(crate) fn attachments_to_send(&mut self, now: Instant) -> Option<Vec<Attachment>> {
+        let numbers = self.editor.attachments();
+        if !numbers.is_empty() && !self.model_sees() && self.attachments.warned != numbers {
+            let text = format!("{}: enter again sends it so", self.blindness());
+            self.toast(&text, true, now);
+            self.attachments.warned = numbers;
+            return None;
+        }
+        self.attachments.warned.clear();
+        let files = numbers
+            .iter()
+            .filter_map(|number| self.attachments.find(*number));
+        Some(files.cloned().collect())
+    }
+
+    fn model_sees(&self) -> bool {
+        let model = self.footer.model.as_ref();
+        model.is_none_or(|model| model.input.contains(&Modality::Image))
+    }
+
+    fn blindness(&self) -> String {
+        let name = self
+            .footer
+            .model
+            .as_ref()
+            .map_or("the model", |model| &model.name);
+        format!("{name} cannot see pictures and is told that there was one")
+    }
+
+    /// Shows the picture of the last chip above the editor.
+    pub(crate) fn draw_attached(&mut self, areas: Areas, buffer: &mut Buffer, links: &Links) {
+        let Some(cell) = self.pictures.cell() else {
+            return;
+        };
+        let room = areas
+            .transcript
+            .height
+            .saturating_sub(LEFT_OVER)
+            .min(PREVIEW.1);
+        let last = self.editor.attachments().pop().filter(|_| room >= 3);
+        let Some(file) = last.and_then(|number| self.attachments.find(number)) else {
+            return;
+        };
+        let most = (PREVIEW.0.min(areas.transcript.width / 2), room - 1);
+        let rows = picture::rows(&file.content, cell, most).unwrap_or_default();
+        let mut shown = vec![Row::plain(label(file), Token::Muted)];
+        for row in rows {
+            let Some(part) = row.picture.as_deref().copied() else {
+                continue;
+            };
+            match self.pictures.row(part) {
+                Shown::Missing => self.pictures.request(part.picture, &file.content),
+                // What is painted over cells would have to be taken away again at every key.
+                Shown::Blank | Shown::Ready(_, Some(_)) => {}
+                Shown::Ready(spans, None) => {
+                    let mut row = Row::new(vec![Span::new(" ", Token::Text)]);
+                    row.spans.extend(spans.iter().cloned());
+                    shown.push(row);
+                    continue;
+                }
+            }
+            shown.push(Row::default());
+        }
+        let height = shown.len() as u16;
+        let area = ratatui::layout::Rect {
+            y: areas.status.y.saturating_sub(height),
+            height,
+            ..areas.transcript
+        };
+        self.paint(&shown, area, buffer, links);
+    }
+}
+
+/// The text before and behind the mark that stood for a picture of this name: its number is of another time.
+fn cut_at_mark<'a>(text: &'a str, name: &str) -> Option<(&'a str, &'a str)> {
+    let end = format!(": {}]", text::single_line(name));
+    let mut marks = text
+        .match_indices("[picture ")
+        .map(|(at, mark)| (at, at + mark.len()));
+    marks.find_map(|(start, digits)| {
+        let rest = &text[digits..];
+        let behind = rest.trim_start_matches(|char: char| char.is_ascii_digit());
+        let after = behind.strip_prefix(&*end);
+        let after = after.filter(|_| behind.len() < rest.len())?;
+        Some((&text[..start], after))
+    })
+}
+
+/// `picture.png 640×480 12 KB`.
+fn label(file: &Attachment) -> String {
+    let size = match file.size {
+        bytes @ 0..1000 => format!("{bytes} B"),
+        bytes @ 1000..1_000_000 => format!("{} KB", bytes / 1000),
+        bytes => format!("{:.1} MB", bytes as f64 / 1e6),
+    };
+    let name = text::single_line(&file.file_name);
+    let pixels = (file.kind == AttachmentKind::Image)
+        .then(|| picture::dimensions(&file.content))
+        .flatten();
+    match pixels {
+        Some((width, height)) => format!("[{name} {width}×{height} {size}]"),
+        None => format!("[{name} {size}]"),
+    }
+}
+
+/// The pictures that a paste names and nothing but them: what a terminal types for files that are dropped on
+/// it, quoted, escaped, as addresses, or plain.
+pub(crate) fn dropped_pictures(paste: &str) -> Option<Vec<PathBuf>> {
+    let paste = paste.trim();
+    if paste.is_empty() || paste.len() > LONGEST {
+        return None;
+    }
+    let names = if is_picture(Path::new(paste)) {
+        vec![paste.to_owned()]
+    } else {
+        words(paste)?
+    };
+    let paths: Vec<PathBuf> = names
+        .iter()
+        .map(|name| PathBuf::from(unescaped(name)))
+        .collect();
+    (paths.len() <= DROPPED && paths.iter().all(|path| is_picture(path))).then_some(paths)
+}
+
+fn is_picture(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    let known = extension
+        .is_some_and(|extension| EXTENSIONS.contains(&extension.to_ascii_lowercase().as_str()));
+    known && path.is_absolute() && path.is_file()
+}
+
+/// The words of a line as a shell reads them; `None` for an open quote.
+fn words(line: &str) -> Option<Vec<String>> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    let mut characters = line.chars();
+    while let Some(character) = characters.next() {
+        match (character, quote) {
+            ('\\', None | Some('"')) => word.get_or_insert_default().push(characters.next()?),
+            (character, Some(open)) if character == open => quote = None,
+            ('\'' | '"', None) => {
+                quote = Some(character);
+                word.get_or_insert_default();
+            }
+            (character, None) if character.is_whitespace() => words.extend(word.take()),
+            (character, _) => word.get_or_insert_default().push(character),
+        }
+    }
+    words.extend(word);
+    (quote.is_none() && !words.is_empty()).then_some(words)
+}
+
+/// The path of a `file://` address, or the path as it is.
+fn unescaped(name: &str) -> String {
+    let Some(rest) = name.strip_prefix("file://") else {
+        return name.to_owned();
+    };
+    // A host may stand before the path.
+    let path = rest.find('/').map_or(rest, |slash| &rest[slash..]);
+    percent::decoded(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mark_of_a_picture_is_found_again() {
+        assert_eq!(
+            cut_at_mark("see [picture 12: a b.png] and [picture 3: c.png]", "c.png"),
+            Some(("see [picture 12: a b.png] and ", ""))
+        );
+        assert_eq!(
+            cut_at_mark("[picture : a] [picture 1: a]x", "a"),
+            Some(("[picture : a] ", "x"))
+        );
+        assert_eq!(cut_at_mark("nothing", "a"), None);
+    }
+
+    #[test]
+    fn dropped_files_are_known_however_they_are_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a b's.png");
+        std::fs::File::create(&path).unwrap();
+        let plain = path.to_str().unwrap();
+        let escaped = plain.replace(' ', "\\ ").replace('\'', "\\'");
+        let quoted = format!("\"{plain}\"");
+        let shell = format!("'{}'", plain.replace('\'', "'\\''"));
+        let address = format!("file://{}", plain.replace(' ', "%20"));
+        for paste in [plain, &escaped, &quoted, &shell, &address] {
+            let paste = if paste == address {
+                paste.replace('\'', "%27")
+            } else {
+                paste.to_owned()
+            };
+            assert_eq!(
+                dropped_pictures(&paste),
+                Some(vec![path.clone()]),
+                "{paste}"
+            );
+        }
+        let two = format!("{escaped} {escaped}\n");
+        assert_eq!(
+            dropped_pictures(&two),
+            Some(vec![path.clone(), path.clone()])
+        );
+        for text in ["", "a.png", "/etc/passwd", "look at 'this", "/no/such.png"] {
+            assert_eq!(dropped_pictures(text), None, "{text}");
+        }
+        assert_eq!(dropped_pictures(&format!("see {escaped}")), None);
+    }
+}

@@ -1,0 +1,331 @@
+//! What the word at the cursor may become: a slash command and its argument, a file after `@`, or a
+//! path. Pure: the file list comes from the host, directory listings from the caller.
+
+use std::ops::Range;
+
+use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
+use nucleo_matcher::{Config, Matcher, Utf32Str};
+
+use crate::command::{find_slash, slash_commands};
+use osier_base::text;
+use osier_context::AddedCommand;
+
+/// Candidates shown at most.
+pub(super) const CANDIDATE_LIMIT: usize = 20;
+
+/// One way to go on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Candidate {
+    /// What takes the place of `Completion::range`.
+    pub text: String,
+    pub label: String,
+    pub detail: String,
+}
+
+/// The candidates for one word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Completion {
+    /// Bytes of the text before the cursor that a candidate replaces.
+    pub range: Range<usize>,
+    pub candidates: Vec<Candidate>,
+}
+
+/// What is being written at the cursor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Word<'a> {
+    /// `/na`, at the start of the text.
+    Command(&'a str),
+    /// `/name arg`.
+    Argument {
+        command: &'a str,
+        argument: &'a str,
+        start: usize,
+    },
+    /// `@pa`.
+    File { query: &'a str, start: usize },
+    /// Anything else up to the cursor, since the last white space.
+    Plain { word: &'a str, start: usize },
+}
+
+/// Reads the word that ends at the end of `before`, the text before the cursor.
+pub(super) fn word(before: &str) -> Word<'_> {
+    if let Some(body) = before.strip_prefix('/').filter(|body| !body.contains('\n')) {
+        match body.split_once(' ') {
+            None if !body.contains('/') => return Word::Command(body),
+            Some((command, argument)) if !command.contains('/') => {
+                let start = before.len() - argument.len();
+                return Word::Argument {
+                    command,
+                    argument,
+                    start,
+                };
+            }
+            _ => {}
+        }
+    }
+    let start = before.rfind(char::is_whitespace).map_or(0, |space| {
+        space + before[space..].chars().next().map_or(1, char::len_utf8)
+    });
+    let word = &before[start..];
+    match word.strip_prefix('@') {
+        Some(query) => Word::File { query, start },
+        None => Word::Plain { word, start },
+    }
+}
+
+/// Slash commands that match `query`, built in or added, or values of a command's argument.
+pub(super) fn commands(
+    word: &Word<'_>,
+    models: &[String],
+    added: &[&AddedCommand],
+) -> Option<Completion> {
+    let (range, candidates) = match word {
+        Word::Command(query) => {
+            let names = slash_commands().into_iter().map(|(_, slash)| slash.name);
+            let names = names.chain(added.iter().map(|command| command.name.as_str()));
+            let candidates = ranked(query, names, |name| command_candidate(name, added));
+            (0..query.len() + 1, candidates)
+        }
+        Word::Argument {
+            command,
+            argument,
+            start,
+        } => {
+            let values: Vec<&str> = match (*command, find_slash(command)) {
+                ("model", _) => models.iter().map(String::as_str).collect(),
+                (_, Some((_, slash))) => (slash.values)(),
+                (name, None) => {
+                    let known = added.iter().find(|known| known.name == name)?;
+                    known.values.iter().map(String::as_str).collect()
+                }
+            };
+            let candidates = ranked(argument, values.into_iter(), |value| Candidate {
+                text: value.to_owned(),
+                label: value.to_owned(),
+                detail: String::new(),
+            });
+            (*start..start + argument.len(), candidates)
+        }
+        _ => return None,
+    };
+    (!candidates.is_empty()).then_some(Completion { range, candidates })
+}
+
+fn command_candidate(name: &str, added: &[&AddedCommand]) -> Candidate {
+    let own = find_slash(name).map(|(info, slash)| (slash.argument, info.description));
+    let brought = || {
+        let command = added.iter().find(|command| command.name == name)?;
+        Some((command.argument.as_str(), command.description.as_str()))
+    };
+    let (argument, description) = own.or_else(brought).unwrap_or_default();
+    Candidate {
+        text: format!("/{name} "),
+        label: text::single_line(&format!("/{name} {argument}"))
+            .trim_end()
+            .to_owned(),
+        detail: text::single_line(description),
+    }
+}
+
+/// Files for what follows `@`: the best of `others` that match it, then `found`; without a query the first of
+/// all.
+pub(super) fn files(word: &Word<'_>, found: &[&str], others: &[String]) -> Option<Completion> {
+    let Word::File { query, start } = word else {
+        return None;
+    };
+    let mut candidates = ranked(query, others.iter().map(String::as_str), file_candidate);
+    candidates.extend(found.iter().map(|path| file_candidate(path)));
+    candidates.truncate(CANDIDATE_LIMIT);
+    let range = *start..start + 1 + query.len();
+    (!candidates.is_empty()).then_some(Completion { range, candidates })
+}
+
+fn file_candidate(path: &str) -> Candidate {
+    Candidate {
+        text: if path.contains(' ') {
+            format!("@\"{path}\"")
+        } else {
+            format!("@{path}")
+        },
+        label: path.to_owned(),
+        detail: String::new(),
+    }
+}
+
+/// Entries of a directory that begin like the last part of a path; `list` gives the names in a
+/// directory, directories with a trailing slash.
+pub(super) fn path(word: &Word<'_>, list: impl FnOnce(&str) -> Vec<String>) -> Option<Completion> {
+    let (text, start) = match word {
+        Word::Plain { word, start } if !word.is_empty() => (*word, *start),
+        Word::File { query, start } => (*query, start + 1),
+        _ => return None,
+    };
+    let split = text.rfind('/').map_or(0, |slash| slash + 1);
+    let (folder, prefix) = text.split_at(split);
+    let mut names = list(folder);
+    names.retain(|name| {
+        name.starts_with(prefix) && (prefix.starts_with('.') || !name.starts_with('.'))
+    });
+    names.sort_by_key(|name| (!name.ends_with('/'), name.clone()));
+    names.truncate(CANDIDATE_LIMIT);
+    let candidates: Vec<Candidate> = names
+        .into_iter()
+        .map(|name| Candidate {
+            text: format!("{folder}{name}"),
+            label: name,
+            detail: String::new(),
+        })
+        .collect();
+    (!candidates.is_empty()).then_some(Completion {
+        range: start..start + text.len(),
+        candidates,
+    })
+}
+
+/// The longest start all candidates share: what Tab inserts before it lists.
+pub(super) fn common_prefix(candidates: &[Candidate]) -> &str {
+    let Some((first, others)) = candidates.split_first() else {
+        return "";
+    };
+    let mut prefix = first.text.as_str();
+    for other in others {
+        let shared = prefix
+            .char_indices()
+            .zip(other.text.chars())
+            .find(|((_, left), right)| left != right)
+            .map_or(prefix.len().min(other.text.len()), |((offset, _), _)| {
+                offset
+            });
+        prefix = &prefix[..prefix.floor_char_boundary(shared)];
+    }
+    prefix
+}
+
+/// The best fuzzy matches, best first; without a query the first ones as they come.
+fn ranked<'a>(
+    query: &str,
+    names: impl Iterator<Item = &'a str>,
+    candidate: impl Fn(&'a str) -> Candidate,
+) -> Vec<Candidate> {
+    if query.is_empty() {
+        return names.take(CANDIDATE_LIMIT).map(candidate).collect();
+    }
+    let mut matcher = Matcher::new(Config::DEFAULT.match_paths());
+    let pattern = Pattern::parse(query, CaseMatching::Smart, Normalization::Smart);
+    let mut buffer = Vec::new();
+    let mut scored: Vec<(u32, usize, &str)> = names
+        .filter_map(|name| {
+            let score = pattern.score(Utf32Str::new(name, &mut buffer), &mut matcher)?;
+            Some((score, name.len(), name))
+        })
+        .collect();
+    scored.sort_by(|left, right| {
+        right
+            .0
+            .cmp(&left.0)
+            .then(left.1.cmp(&right.1))
+            .then(left.2.cmp(right.2))
+    });
+    scored
+        .into_iter()
+        .take(CANDIDATE_LIMIT)
+        .map(|(_, _, name)| candidate(name))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(completion: Option<Completion>) -> (Range<usize>, Vec<String>) {
+        let completion = completion.unwrap();
+        let texts = completion
+            .candidates
+            .into_iter()
+            .map(|candidate| candidate.text)
+            .collect();
+        (completion.range, texts)
+    }
+
+    #[test]
+    fn the_word_at_the_cursor_is_read() {
+        assert_eq!(word("/mo"), Word::Command("mo"));
+        assert_eq!(
+            word("/model son"),
+            Word::Argument {
+                command: "model",
+                argument: "son",
+                start: 7
+            }
+        );
+        assert_eq!(
+            word("see @src/m"),
+            Word::File {
+                query: "src/m",
+                start: 4
+            }
+        );
+        assert_eq!(
+            word("/etc/ho"),
+            Word::Plain {
+                word: "/etc/ho",
+                start: 0
+            }
+        );
+        assert_eq!(
+            word("a b"),
+            Word::Plain {
+                word: "b",
+                start: 2
+            }
+        );
+        assert_eq!(word(""), Word::Plain { word: "", start: 0 });
+    }
+
+    #[test]
+    fn commands_arguments_files_and_paths_complete() {
+        assert_eq!(
+            texts(commands(&word("/thin"), &[], &[])),
+            (0..5, vec!["/thinking ".into()])
+        );
+        assert_eq!(
+            texts(commands(&word("/thinking hi"), &[], &[])),
+            (10..12, vec!["high".into(), "xhigh".into()])
+        );
+        assert_eq!(
+            texts(files(&word("in @main"), &["src/main.rs"], &[])),
+            (3..8, vec!["@src/main.rs".into()])
+        );
+        assert_eq!(
+            texts(files(&word("@txt"), &["a b.txt"], &["docs:txt".to_owned()])),
+            (0..4, vec!["@docs:txt".into(), "@\"a b.txt\"".into()])
+        );
+        let list = |folder: &str| {
+            assert_eq!(folder, "src/");
+            vec![
+                "main.rs".to_owned(),
+                "modes/".to_owned(),
+                ".hidden".to_owned(),
+            ]
+        };
+        assert_eq!(
+            texts(path(&word("x src/m"), list)),
+            (2..7, vec!["src/modes/".into(), "src/main.rs".into()])
+        );
+    }
+
+    #[test]
+    fn the_shared_start_ends_where_candidates_differ() {
+        let candidate = |text: &str| Candidate {
+            text: text.into(),
+            label: String::new(),
+            detail: String::new(),
+        };
+        assert_eq!(
+            common_prefix(&[candidate("modes/"), candidate("model.rs")]),
+            "mode"
+        );
+        assert_eq!(common_prefix(&[candidate("äb"), candidate("äc")]), "ä");
+        assert_eq!(common_prefix(&[]), "");
+    }
+}

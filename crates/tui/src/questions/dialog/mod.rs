@@ -1,0 +1,376 @@
+//! The dialog of a question: what it is about, and what can be answered. It is entered with a key of its
+//! own, and no key answers before it has been on the screen: what was typed ahead decides nothing.
+
+mod choose;
+mod fields;
+mod write;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use crate::accounts::login::address;
+use crate::action::Action;
+use crate::app::layout::centred;
+use crate::command::Command;
+use crate::overlays::frame::{self, boxed};
+use osier_base::text;
+use osier_protocol::questions::{Answer, Question, QuestionKind, Subject};
+use osier_term::component::{Component, Cx, Handled, View};
+use osier_term::face::{Emphasis, Face, Token};
+use osier_term::highlight::{Highlighted, Highlighter};
+use osier_term::input::KeyPress;
+use osier_term::row::{Row, Span};
+use osier_term::widgets::diff;
+use osier_term::widgets::diff::{Layout, Syntax};
+use osier_term::widgets::paint::paint_rows;
+use osier_term::wrap::Wrap;
+
+use choose::Choose;
+use fields::Fields;
+use write::Write;
+
+pub(super) const ID: &str = "question";
+
+/// Widest the dialog gets.
+const WIDTH: u16 = 100;
+/// Rows a title may take.
+const TITLE_ROWS: usize = 3;
+/// Rows of a subject that are laid out at most.
+const SUBJECT_ROWS: usize = 5000;
+
+/// The dialog.
+#[derive(Debug)]
+pub(super) struct Dialog {
+    question: Question,
+    body: Body,
+    /// It has been drawn: before that no key answers.
+    shown: bool,
+    /// Rows of the subject at the width they were laid out for.
+    subject: Option<(usize, Vec<Row>)>,
+    /// The colours of its diff.
+    syntax: Syntax,
+    /// First row of the subject that is shown, and how many are.
+    top: usize,
+    page: usize,
+    cursor: Option<Position>,
+}
+
+/// What is answered with.
+#[derive(Debug)]
+enum Body {
+    Choose(Choose),
+    Write(Box<Write>),
+    Fields(Fields),
+}
+
+/// What an input did to the body.
+#[derive(Debug)]
+enum Step {
+    /// It was used.
+    Stay,
+    /// It means nothing here.
+    Unused,
+    Answer(Answer),
+    /// Another way to answer takes its place.
+    Become(Box<Body>),
+    Act(Action),
+}
+
+/// The rows of a body, the one that has to be seen, and where the cursor stands among them.
+#[derive(Debug, Default)]
+struct Painted {
+    rows: Vec<Row>,
+    focus: usize,
+    cursor: Option<(usize, usize)>,
+}
+
+impl Dialog {
+    /// The dialog for `question`; `draft` is what was written into it before.
+    pub(super) fn new(question: Question, draft: &[String]) -> Self {
+        let body = match &question.kind {
+            QuestionKind::Input { .. } => Body::Write(Box::new(Write::text(&question.kind, draft))),
+            QuestionKind::Form { schema } => Body::Fields(Fields::new(schema, draft)),
+            _ => Body::Choose(Choose::new(&question)),
+        };
+        Self {
+            question,
+            body,
+            shown: false,
+            subject: None,
+            syntax: Syntax::default(),
+            top: 0,
+            page: 1,
+            cursor: None,
+        }
+    }
+
+    fn leave(&self, cx: &mut Cx<'_, Action>) {
+        let draft = match &self.body {
+            Body::Choose(_) => Vec::new(),
+            Body::Write(write) => write.draft(),
+            Body::Fields(fields) => fields.draft(),
+        };
+        cx.push(Action::LeaveQuestion {
+            id: self.question.id.clone(),
+            draft,
+        });
+    }
+
+    fn take(&mut self, step: Step, cx: &mut Cx<'_, Action>) {
+        match step {
+            Step::Stay | Step::Unused => {}
+            Step::Become(body) => self.body = *body,
+            Step::Act(action) => cx.push(action),
+            Step::Answer(answer) => cx.push(Action::Answer {
+                id: self.question.id.clone(),
+                answer,
+            }),
+        }
+    }
+
+    /// One step back: from writing a reason to the choices, from those to the editor.
+    fn back(&mut self, cx: &mut Cx<'_, Action>) {
+        match &self.body {
+            Body::Write(write) if write.is_detour() => {
+                self.body = Body::Choose(Choose::new(&self.question));
+            }
+            _ => self.leave(cx),
+        }
+    }
+
+    fn scroll(&mut self, rows: isize) {
+        let count = self.subject.as_ref().map_or(0, |(_, rows)| rows.len());
+        let last = count.saturating_sub(self.page);
+        self.top = self.top.saturating_add_signed(rows).min(last);
+    }
+
+    fn title_rows(&self, inner: usize) -> Vec<Row> {
+        let face = Face::from(Token::Title).emphasised(Emphasis::BOLD);
+        let mut rows = Vec::new();
+        let title = text::single_line(&self.question.title);
+        Wrap::new(inner).text(&title, face, &mut rows);
+        rows.truncate(TITLE_ROWS);
+        rows
+    }
+
+    /// Lays the subject out once for a width.
+    fn lay_out_subject(&mut self, inner: usize) -> usize {
+        if self
+            .subject
+            .as_ref()
+            .is_none_or(|(width, _)| *width != inner)
+        {
+            let mut rows = subject_rows(self.question.subject.as_ref(), inner, &self.syntax);
+            if let QuestionKind::Visit { url } = &self.question.kind {
+                rows.extend(address(&text::single_line(url), inner.saturating_sub(2)));
+            }
+            self.subject = Some((inner, rows));
+        }
+        self.subject.as_ref().map_or(0, |(_, rows)| rows.len())
+    }
+
+    fn hints(&self, view: &View<'_, Command>) -> Vec<String> {
+        let key = |command: Command| {
+            let keys = view.keymap.keys_for("question", command);
+            keys.into_iter().next()
+        };
+        let mut parts = vec![
+            match &self.body {
+                Body::Choose(choose) => choose.hint(),
+                Body::Write(write) => write.hint(),
+                Body::Fields(fields) => fields.hint(),
+            }
+            .to_owned(),
+        ];
+        parts.retain(|part| !part.is_empty());
+        if self
+            .subject
+            .as_ref()
+            .is_some_and(|(_, rows)| rows.len() > self.page)
+        {
+            parts.push("pgup/pgdn scroll".to_owned());
+        }
+        let named = [(Command::Cancel, "later"), (Command::Dismiss, "dismiss")];
+        let named = named
+            .into_iter()
+            .filter_map(|(command, word)| Some(format!("{} {word}", key(command)?)));
+        parts.extend(named);
+        parts
+    }
+}
+
+/// What the question is about, row by row.
+fn subject_rows(subject: Option<&Subject>, inner: usize, syntax: &Syntax) -> Vec<Row> {
+    let mut rows = Vec::new();
+    match subject {
+        None => {}
+        Some(Subject::Command { command, cwd }) => {
+            let first = [Span::new("$ ", Token::Muted)];
+            let rest = [Span::new("  ", Token::Muted)];
+            Wrap::new(inner)
+                .hanging(&first, &rest)
+                .text(command, Token::Code, &mut rows);
+            let place = format!("  in {}", text::single_line(cwd));
+            rows.push(Row::plain(place, Token::Muted));
+        }
+        Some(Subject::Diff { path, diff }) => {
+            let (added, removed) = diff::counts(diff);
+            let title = format!("{} +{added} -{removed}", text::single_line(path));
+            Wrap::new(inner).text(&title, Token::ToolName, &mut rows);
+            let (width, layout) = (inner as u16, Layout::Unified);
+            rows.extend(diff::laid_out_in(diff, width, SUBJECT_ROWS, layout, syntax));
+        }
+        Some(Subject::Text { text }) => {
+            Wrap::new(inner).text(text, Token::Text, &mut rows);
+        }
+    }
+    rows.truncate(SUBJECT_ROWS);
+    rows
+}
+
+impl Component<Command, Action> for Dialog {
+    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
+        self.shown = true;
+        let width = centred(area, WIDTH, 1).width;
+        // A column of air on either side.
+        let inner = usize::from(width.saturating_sub(4)).max(1);
+        let title = self.title_rows(inner);
+        let subject = self.lay_out_subject(inner);
+        let most = usize::from(centred(area, WIDTH, u16::MAX).height);
+        let mut body = match &mut self.body {
+            Body::Choose(choose) => choose.rows(inner),
+            Body::Write(write) => write.rows(inner, most / 3),
+            Body::Fields(fields) => fields.rows(inner),
+        };
+        // Borders and title always; then the body, of which at least what has the focus; then the
+        // subject; then air between them.
+        let room = most.saturating_sub(2 + title.len());
+        let wanted_subject = subject.min(room.saturating_sub(body.rows.len()).max(room / 4));
+        let (first, shown) = window(&body, room - wanted_subject);
+        self.page = wanted_subject.max(1);
+        self.scroll(0);
+        let air = usize::from(wanted_subject > 0 && room > wanted_subject + shown);
+        let mut rows = vec![self.top_row(usize::from(width))];
+        rows.extend(title);
+        if let Some((_, laid_out)) = &self.subject {
+            rows.extend(laid_out.iter().skip(self.top).take(wanted_subject).cloned());
+        }
+        rows.extend(std::iter::repeat_n(Row::default(), air));
+        let body_at = rows.len();
+        rows.extend(body.rows.drain(first..first + shown));
+        let height = u16::try_from(rows.len() + 1).unwrap_or(u16::MAX);
+        let area = centred(area, WIDTH, height);
+        let mut framed: Vec<Row> = vec![rows.remove(0)];
+        framed.extend(rows.into_iter().map(|row| padded(row, inner)));
+        framed.push(frame::bottom(&self.hints(view), Token::Muted, inner + 4));
+        paint_rows(&framed, area, buffer, view.links, |face| {
+            view.theme.style(face)
+        });
+        self.cursor = body.cursor.and_then(|(column, row)| {
+            let row = row.checked_sub(first).filter(|row| *row < shown)?;
+            Some(Position {
+                x: area.x + 2 + u16::try_from(column).unwrap_or(0),
+                y: area.y + u16::try_from(body_at + row).unwrap_or(0),
+            })
+        });
+    }
+
+    fn on_key(&mut self, key: KeyPress, cx: &mut Cx<'_, Action>) -> Handled {
+        if let Some(character) = key.typed().filter(|_| self.shown) {
+            let step = match &mut self.body {
+                Body::Choose(choose) => choose.on_typed(character, &self.question),
+                Body::Write(write) => write.insert(character.encode_utf8(&mut [0; 4])),
+                Body::Fields(fields) => fields.on_typed(character),
+            };
+            self.take(step, cx);
+        }
+        Handled::Yes
+    }
+
+    fn on_paste(&mut self, text: &str, _cx: &mut Cx<'_, Action>) -> Handled {
+        if self.shown {
+            match &mut self.body {
+                Body::Choose(_) => {}
+                Body::Write(write) => drop(write.insert(text)),
+                Body::Fields(fields) => fields.paste(text),
+            }
+        }
+        Handled::Yes
+    }
+
+    fn on_command(&mut self, command: Command, cx: &mut Cx<'_, Action>) -> Handled {
+        match command {
+            Command::Cancel | Command::Interrupt | Command::ClearOrExit => {
+                self.back(cx);
+                return Handled::Yes;
+            }
+            _ if !self.shown => return Handled::Yes,
+            Command::Dismiss => self.take(Step::Answer(Answer::Dismissed), cx),
+            Command::PageUp => self.scroll(-self.page.cast_signed()),
+            Command::PageDown => self.scroll(self.page.cast_signed()),
+            Command::LineUp => self.scroll(-1),
+            Command::LineDown => self.scroll(1),
+            command => {
+                let step = match &mut self.body {
+                    Body::Choose(choose) => choose.on_command(command, &self.question),
+                    Body::Write(write) => write.on_command(command, &self.question),
+                    Body::Fields(fields) => fields.on_command(command),
+                };
+                if matches!(step, Step::Unused) {
+                    // Text that is edited must not fall through to what the key means elsewhere.
+                    return Handled::No;
+                }
+                self.take(step, cx);
+            }
+        }
+        Handled::Yes
+    }
+
+    fn request_highlight(&mut self, highlighter: &mut Highlighter) {
+        if let Some(Subject::Diff { path, diff }) = &self.question.subject {
+            self.syntax.request(diff, path, highlighter);
+        }
+    }
+
+    fn apply_highlight(&mut self, highlighted: &Highlighted) -> bool {
+        let is_own = self.syntax.apply(highlighted);
+        if is_own {
+            self.subject = None;
+        }
+        is_own
+    }
+
+    fn context(&self) -> &'static str {
+        "question"
+    }
+
+    fn cursor(&self) -> Option<Position> {
+        self.cursor
+    }
+}
+
+impl Dialog {
+    fn top_row(&self, width: usize) -> Row {
+        let origin = text::unticked(&text::single_line(&self.question.origin));
+        let room = width.saturating_sub(8);
+        let title = format!(" {} asks ", text::truncate(&origin, room.saturating_sub(6)));
+        let mut row = Row::plain("╭─", Token::BorderActive);
+        let line = width.saturating_sub(text::width(&title) + 3);
+        row.push(title, Token::Warning);
+        row.push(format!("{}╮", "─".repeat(line)), Token::BorderActive);
+        row
+    }
+}
+
+/// A row between two sides with a column of air.
+fn padded(mut row: Row, inner: usize) -> Row {
+    row.spans.insert(0, Span::new(" ", Token::Text));
+    boxed(row, inner + 2)
+}
+
+/// Which rows of the body are shown: the first and how many, the one with the focus among them.
+fn window(body: &Painted, room: usize) -> (usize, usize) {
+    let shown = body.rows.len().min(room.max(1));
+    let first = (body.focus + 1).saturating_sub(shown);
+    (first.min(body.rows.len() - shown), shown)
+}

@@ -1,0 +1,218 @@
+//! Pending questions: a line each above the editor, and the dialog of the one that was opened. A new question
+//! never takes the focus from the editor.
+
+mod dialog;
+
+use std::time::Instant;
+
+use crate::action::Action;
+use crate::app::{App, Effect};
+use crate::overlays::Overlays;
+use dialog::Dialog;
+use osier_base::text;
+use osier_protocol::questions::{Answer, Question, Subject};
+use osier_session::host::{Event, Op};
+use osier_term::face::Token;
+use osier_term::row::Row;
+use osier_term::widgets::diff;
+
+/// Rows the waiting questions take at most.
+pub(crate) const ROWS: u16 = 3;
+
+/// The pending questions, oldest first.
+#[derive(Debug, Default)]
+pub(crate) struct Questions {
+    waiting: Vec<Waiting>,
+    /// The one whose dialog is open.
+    open: Option<String>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    question: Question,
+    /// What was written into its dialog before it was left.
+    draft: Vec<String>,
+}
+
+impl Questions {
+    /// Those that have a line: what is asked in an open dialog is not said twice.
+    fn lines(&self) -> impl Iterator<Item = &Waiting> {
+        let waiting = self.waiting.iter();
+        waiting.filter(|waiting| self.open.as_ref() != Some(&waiting.question.id))
+    }
+
+    /// Rows its lines take. That of an open dialog stays free, so that nothing moves behind it.
+    pub(crate) fn height(&self) -> u16 {
+        u16::try_from(self.waiting.len()).unwrap_or(ROWS).min(ROWS)
+    }
+
+    /// A line a question; the last one tells how many are left out. `key` enters the first.
+    pub(crate) fn rows(&self, width: usize, key: Option<&str>) -> Vec<Row> {
+        let count = self.lines().count();
+        let shown = count.min(usize::from(self.height()));
+        let hidden = count - shown;
+        let key = key.filter(|_| self.open.is_none());
+        let mut rows = Vec::with_capacity(shown);
+        for (place, waiting) in self.lines().enumerate().take(shown) {
+            if place + 1 == shown && hidden > 0 {
+                let more = format!("  … and {} more", hidden + 1);
+                rows.push(Row::plain(more, Token::Muted));
+                break;
+            }
+            let hint = match (place, key) {
+                (0, Some(key)) if self.waiting.len() > 1 => {
+                    format!(" · {key} answers (1 of {})", self.waiting.len())
+                }
+                (0, Some(key)) => format!(" · {key} answers"),
+                _ => String::new(),
+            };
+            let hint = text::truncate(&hint, width).into_owned();
+            let room = width.saturating_sub(text::width(&hint));
+            let line = format!("? {}", describe(&waiting.question));
+            let mut row = Row::plain(text::truncate(&line, room).into_owned(), Token::Warning);
+            row.push(hint, Token::Accent);
+            rows.push(row);
+        }
+        rows
+    }
+
+    /// The oldest question, on a line.
+    pub(crate) fn first(&self) -> Option<String> {
+        let first = self.waiting.first();
+        first.map(|waiting| describe(&waiting.question))
+    }
+
+    /// Adds a question; the result is its text when it is new.
+    pub(crate) fn add(&mut self, question: &Question) -> Option<String> {
+        let known = |waiting: &Waiting| waiting.question.id == question.id;
+        if self.waiting.iter().any(known) {
+            return None;
+        }
+        self.waiting.push(Waiting {
+            question: question.clone(),
+            draft: Vec::new(),
+        });
+        Some(describe(question))
+    }
+
+    /// The ids of questions that are not in `open` any more.
+    pub(crate) fn closed(&self, open: &[Question]) -> Vec<String> {
+        let ids = self.waiting.iter().map(|waiting| &waiting.question.id);
+        let closed = ids.filter(|id| open.iter().all(|open| open.id != **id));
+        closed.cloned().collect()
+    }
+
+    /// Removes a question that was answered or withdrawn; true when its dialog was open.
+    pub(crate) fn close(&mut self, id: &str, overlays: &mut Overlays) -> bool {
+        let _ = self.take(id);
+        let was_open = self.open.as_deref() == Some(id);
+        if was_open {
+            self.close_dialog(overlays);
+        }
+        was_open
+    }
+
+    /// Opens the dialog of the oldest question; false when none is pending.
+    pub(crate) fn enter(&mut self, overlays: &mut Overlays) -> bool {
+        let Some(first) = self.waiting.first() else {
+            return false;
+        };
+        if self.open.is_none() {
+            self.open = Some(first.question.id.clone());
+            let dialog = Dialog::new(first.question.clone(), &first.draft);
+            overlays.push_modal(dialog::ID, dialog);
+        }
+        true
+    }
+
+    /// Closes the dialog; the question stays pending, behind the others, with its draft.
+    pub(crate) fn leave(&mut self, id: &str, draft: Vec<String>, overlays: &mut Overlays) {
+        self.close_dialog(overlays);
+        if let Some(mut waiting) = self.take(id) {
+            waiting.draft = draft;
+            self.waiting.push(waiting);
+        }
+    }
+
+    /// Closes the dialog with an answer; false when the question was withdrawn before.
+    pub(crate) fn answer(&mut self, id: &str, overlays: &mut Overlays) -> bool {
+        self.close_dialog(overlays);
+        self.take(id).is_some()
+    }
+
+    fn close_dialog(&mut self, overlays: &mut Overlays) {
+        self.open = None;
+        overlays.remove(dialog::ID);
+    }
+
+    fn take(&mut self, id: &str) -> Option<Waiting> {
+        let place = self
+            .waiting
+            .iter()
+            .position(|waiting| waiting.question.id == id)?;
+        Some(self.waiting.remove(place))
+    }
+}
+
+/// The origin and the title of a question, on one line.
+fn describe(question: &Question) -> String {
+    let about = match &question.subject {
+        None => String::new(),
+        Some(Subject::Command { command, .. }) => format!(" $ {}", text::single_line(command)),
+        Some(Subject::Diff { path, diff }) => {
+            let (added, removed) = diff::counts(diff);
+            format!(" {} +{added} -{removed}", text::single_line(path))
+        }
+        Some(Subject::Text { text }) => {
+            format!(" {}", text::single_line(text::head_bytes(text, 200)))
+        }
+    };
+    let origin = text::unticked(&text::single_line(&question.origin));
+    let title = text::unticked(&text::single_line(&question.title));
+    format!("{origin}: {title}{about}")
+}
+
+impl App {
+    /// Applies the events of pending questions.
+    pub(crate) fn on_question(&mut self, event: &Event) {
+        match event {
+            Event::QuestionAsked { question } => self.add_question(question),
+            Event::QuestionClosed { id } => self.close_question(id),
+            Event::Questions { questions } => {
+                for id in self.questions.closed(questions) {
+                    self.close_question(&id);
+                }
+                for question in questions {
+                    self.add_question(question);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn add_question(&mut self, question: &Question) {
+        if let Some(text) = self.questions.add(question)
+            && !self.focused
+        {
+            let text = format!("waits for you: {text}");
+            let text = text::truncate(&text, 200).into_owned();
+            self.effects.push(Effect::Notify(text));
+        }
+    }
+
+    fn close_question(&mut self, id: &str) {
+        if self.questions.close(id, &mut self.layers) {
+            self.actions.push(Action::Toast {
+                text: "the question was withdrawn".to_owned(),
+                error: false,
+            });
+        }
+    }
+
+    pub(crate) fn answer_question(&mut self, id: String, answer: Answer, now: Instant) {
+        // Another client has control: the dialog stays.
+        if !self.is_held(now) && self.questions.answer(&id, &mut self.layers) {
+            self.ops.push(Op::AnswerQuestion { id, answer });
+        }
+    }
+}

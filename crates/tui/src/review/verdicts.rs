@@ -1,0 +1,204 @@
+//! What a person says of changes while looking at them: accepted, rejected, commented. Kept by the change
+//! itself, so that it stands when the files are looked at again.
+
+use std::collections::BTreeMap;
+
+use crate::command::Command;
+use osier_base::text;
+use osier_checkpoint::hunks;
+use osier_session::host::{FileDiff, Reviewed};
+use osier_term::component::Handled;
+use osier_term::face::Token;
+use osier_term::keymap::Keymap;
+use osier_term::row::Row;
+use osier_term::widgets::line_input::LineInput;
+
+/// What stands in front of a comment that is written.
+const MARK: &str = " comment: ";
+
+/// What was said of one change.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct HunkReview {
+    pub verdict: Option<Verdict>,
+    pub comment: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Accepted,
+    Rejected,
+}
+
+/// A review that is going on.
+#[derive(Debug, Default)]
+pub(super) struct Review {
+    /// By path and text of the change.
+    said: BTreeMap<(String, String), HunkReview>,
+    /// The comment that is written, and what it is on.
+    writing: Option<(LineInput, String, String)>,
+}
+
+impl Review {
+    pub(super) fn of(&self, path: &str, piece: &str) -> Option<&HunkReview> {
+        self.said.get(&(path.to_owned(), piece.to_owned()))
+    }
+
+    /// Takes a word on a change; whether the next one comes then. The same word again takes it back.
+    pub(super) fn say(&mut self, command: Command, path: String, piece: String) -> bool {
+        let verdict = match command {
+            Command::AcceptHunk => Verdict::Accepted,
+            Command::RejectHunk => Verdict::Rejected,
+            _ => {
+                let before = self.of(&path, &piece).map(|said| said.comment.clone());
+                let input = LineInput::new(before.unwrap_or_default());
+                self.writing = Some((input, path, piece));
+                return false;
+            }
+        };
+        let said = self.said.entry((path, piece)).or_default();
+        let is_new = said.verdict != Some(verdict);
+        said.verdict = is_new.then_some(verdict);
+        is_new
+    }
+
+    /// Forgets what was said of changes that are no longer there.
+    pub(super) fn keep(&mut self, files: &[FileDiff]) {
+        let is_there = |path: &str, piece: &str| {
+            let mut same = files.iter().filter(|file| file.change.path == path);
+            same.any(|file| hunks(&file.diff).contains(&piece))
+        };
+        self.said.retain(|(path, piece), _| is_there(path, piece));
+    }
+
+    /// What is to be done and told.
+    pub(super) fn pieces(&self) -> Vec<Reviewed> {
+        let said = self.said.iter().map(|((path, hunk), said)| Reviewed {
+            path: path.clone(),
+            hunk: hunk.clone(),
+            rejected: said.verdict == Some(Verdict::Rejected),
+            comment: said.comment.clone(),
+        });
+        said.filter(|piece| piece.rejected || !piece.comment.is_empty())
+            .collect()
+    }
+
+    pub(super) fn rejection(path: &str, piece: &str) -> Reviewed {
+        Reviewed {
+            path: path.to_owned(),
+            hunk: piece.to_owned(),
+            rejected: true,
+            comment: String::new(),
+        }
+    }
+
+    /// `· 2 accepted · 1 rejected · 1 comment `.
+    pub(super) fn summary(&self) -> String {
+        let count =
+            |is: &dyn Fn(&HunkReview) -> bool| self.said.values().filter(|said| is(said)).count();
+        let comments = count(&|said| !said.comment.is_empty());
+        let parts = [
+            (
+                count(&|said| said.verdict == Some(Verdict::Accepted)),
+                "accepted",
+            ),
+            (
+                count(&|said| said.verdict == Some(Verdict::Rejected)),
+                "rejected",
+            ),
+            (comments, if comments == 1 { "comment" } else { "comments" }),
+        ];
+        let parts = parts.iter().filter(|(count, _)| *count > 0);
+        let parts = parts.map(|(count, name)| format!("· {count} {name} "));
+        parts.collect::<Vec<_>>().concat()
+    }
+
+    pub(super) fn is_writing(&self) -> bool {
+        self.writing.is_some()
+    }
+
+    /// The line of the comment that is written, and where the cursor stands in it.
+    pub(super) fn writing(&self, width: usize) -> Option<(Row, u16)> {
+        let (input, ..) = self.writing.as_ref()?;
+        let room = width.saturating_sub(text::width(MARK) + 1);
+        let mut row = Row::plain(MARK, Token::Accent);
+        let shown = text::truncate_start(input.text(), room);
+        let cut = text::width(input.text()).saturating_sub(text::width(&shown));
+        row.push(shown.into_owned(), Token::Text);
+        let column = text::width(MARK) + input.cursor_column().saturating_sub(cut);
+        Some((row, u16::try_from(column).unwrap_or(u16::MAX)))
+    }
+
+    /// Takes text for the comment; false when none is written.
+    pub(super) fn write(&mut self, text: &str) -> bool {
+        let Some((input, ..)) = &mut self.writing else {
+            return false;
+        };
+        input.insert(text);
+        true
+    }
+
+    pub(super) fn on_command(&mut self, command: Command) -> Handled {
+        let Some((input, ..)) = &mut self.writing else {
+            return Handled::No;
+        };
+        match command {
+            Command::Accept | Command::Submit => {
+                if let Some((input, path, piece)) = self.writing.take() {
+                    let said = self.said.entry((path, piece)).or_default();
+                    input.text().trim().clone_into(&mut said.comment);
+                }
+            }
+            Command::Cancel | Command::Interrupt | Command::ClearOrExit => self.writing = None,
+            Command::Left => input.left(),
+            Command::Right => input.right(),
+            Command::LineStart => input.home(),
+            Command::LineEnd => input.end(),
+            Command::DeleteBackward => input.delete_backward(),
+            Command::DeleteForward => input.delete_forward(),
+            Command::DeleteWordBackward => input.delete_word_backward(),
+            Command::KillToLineStart => input.clear(),
+            _ => return Handled::No,
+        }
+        Handled::Yes
+    }
+}
+
+/// How a word on a change is shown.
+pub(super) fn mark(said: &HunkReview) -> (&'static str, Token) {
+    match said.verdict {
+        Some(Verdict::Accepted) => ("✓", Token::Success),
+        Some(Verdict::Rejected) => ("✗", Token::Error),
+        None if !said.comment.is_empty() => ("✎", Token::Accent),
+        None => (" ", Token::Text),
+    }
+}
+
+/// The keys that matter, from the live bindings: as many as fit, and how one gets back.
+pub(super) fn keys(keymap: &Keymap<Command>, width: usize) -> String {
+    const KEYS: &[(Command, &str)] = &[
+        (Command::NextHunk, "change"),
+        (Command::NextFile, "file"),
+        (Command::AcceptHunk, "accept"),
+        (Command::RejectHunk, "reject"),
+        (Command::CommentHunk, "comment"),
+        (Command::SendReview, "send"),
+        (Command::RevertHunk, "take back"),
+        (Command::EditHunk, "edit"),
+        (Command::DiffLayout, "two sides"),
+        (Command::OtherRange, "range"),
+        (Command::Cancel, "back"),
+    ];
+    let mut shown: Vec<String> = KEYS
+        .iter()
+        .filter_map(|(command, meaning)| {
+            let keys = keymap.keys_for("diff", *command);
+            let key = keys.iter().min_by_key(|key| key.len())?;
+            Some(format!("{key} {meaning}"))
+        })
+        .collect();
+    let line = |shown: &[String]| format!(" {}", shown.join(" · "));
+    while shown.len() > 1 && text::width(&line(&shown)) > width {
+        shown.remove(shown.len() - 2);
+    }
+    line(&shown)
+}

@@ -1,0 +1,585 @@
+//! What changed in the files: a list of them, and the changes of the one that is selected. Beside each
+//! other where the screen is wide, else one above the other. Each change can be accepted, rejected and
+//! commented (`review`).
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use super::verdicts::{Review, keys, mark};
+use crate::action::Action;
+use crate::command::Command;
+use osier_base::text;
+use osier_checkpoint::{ChangeKind, hunks};
+use osier_session::host::{CheckpointOp, DiffRange, FileDiff, Op};
+use osier_term::component::{Component, Cx, Handled, View};
+use osier_term::face::{Emphasis, Face, Token};
+use osier_term::highlight::{Highlighted, Highlighter};
+use osier_term::input::KeyPress;
+use osier_term::row::Row;
+use osier_term::widgets::diff;
+use osier_term::widgets::diff::{Layout, Syntax};
+use osier_term::widgets::paint::paint_rows;
+
+/// The layer of the overlay.
+pub(crate) const ID: &str = "diff";
+
+/// From this width on the list stands beside the changes.
+const BESIDE: u16 = 90;
+/// Columns of the list.
+const LIST: u16 = 34;
+/// From this width on the old file stands beside the new one, unless the reader wants it otherwise.
+const TWO_SIDES: u16 = 130;
+/// Rows of one file; its diff is of bounded length.
+const MOST_ROWS: usize = 20_000;
+
+/// The overlay.
+#[derive(Debug)]
+pub(super) struct DiffView {
+    range: DiffRange,
+    /// There is a repository to compare with.
+    has_git: bool,
+    files: Vec<FileDiff>,
+    /// Added and removed lines, by file.
+    counts: Vec<(usize, usize)>,
+    /// The colours of each file.
+    syntax: Vec<Syntax>,
+    /// Colours have come that are not in the rows.
+    stale: bool,
+    selected: usize,
+    /// The change of that file that keys are for.
+    hunk: usize,
+    /// The first row of the changes that is shown.
+    top: usize,
+    page: usize,
+    layout: Option<Layout>,
+    laid_out: Option<LaidOut>,
+    /// Show the end of the file once it is laid out: it was entered from below.
+    from_below: bool,
+    review: Review,
+    cursor: Option<Position>,
+    /// The cursor of a linear screen goes to the change, not to the file.
+    linear: bool,
+}
+
+/// The selected file for a width.
+#[derive(Debug)]
+struct LaidOut {
+    file: usize,
+    width: u16,
+    layout: Layout,
+    rows: Vec<Row>,
+    /// Where its changes begin.
+    hunks: Vec<usize>,
+}
+
+/// What is compared, as the end of a sentence.
+pub(super) fn title(range: &DiffRange) -> &'static str {
+    match range {
+        DiffRange::Session => "since the session began",
+        DiffRange::LastPrompt => "since the last prompt",
+        DiffRange::Head => "against HEAD",
+        DiffRange::Turn { .. } => "in that turn",
+        DiffRange::Between { .. } => "between those entries",
+    }
+}
+
+impl DiffView {
+    pub(super) fn new(range: DiffRange, has_git: bool, files: Vec<FileDiff>) -> Self {
+        let counts = files.iter().map(|file| diff::counts(&file.diff)).collect();
+        let syntax = files.iter().map(|_| Syntax::default()).collect();
+        Self {
+            range,
+            has_git,
+            files,
+            counts,
+            syntax,
+            stale: false,
+            selected: 0,
+            hunk: 0,
+            top: 0,
+            page: 10,
+            layout: None,
+            laid_out: None,
+            from_below: false,
+            review: Review::default(),
+            cursor: None,
+            linear: false,
+        }
+    }
+
+    /// Takes new colours into the rows: they are the same rows, and nothing moves.
+    fn colour(&mut self) {
+        let file = self.files.get(self.selected);
+        let (Some(laid), Some(file), true) = (&mut self.laid_out, file, self.stale) else {
+            return;
+        };
+        self.stale = false;
+        if !file.diff.is_empty() {
+            let syntax = &self.syntax[laid.file];
+            laid.rows = diff::laid_out_in(&file.diff, laid.width, MOST_ROWS, laid.layout, syntax);
+        }
+    }
+
+    /// Whether there is a HEAD to compare with.
+    pub(super) fn has_git(&self) -> bool {
+        self.has_git
+    }
+
+    /// Goes on where `before` was: what was said of changes that are still there is kept.
+    #[must_use]
+    pub(super) fn going_on(mut self, before: &mut Self) -> Self {
+        let path = before.files.get(before.selected);
+        let path = path.map(|file| file.change.path.clone());
+        let same = self
+            .files
+            .iter()
+            .position(|file| Some(&file.change.path) == path.as_ref());
+        if let Some(selected) = same {
+            self.selected = selected;
+            self.hunk = before.hunk;
+            self.top = before.top;
+        } else {
+            // What was selected has gone: what came behind it stands there.
+            let last = self.files.len().saturating_sub(1);
+            self.selected = before.selected.min(last);
+        }
+        self.layout = before.layout;
+        self.review = std::mem::take(&mut before.review);
+        self.review.keep(&self.files);
+        self
+    }
+
+    /// The change that keys are for: its file and its text.
+    fn current(&self) -> Option<(&str, &str)> {
+        let file = self.files.get(self.selected)?;
+        let pieces = hunks(&file.diff);
+        let piece = pieces.get(self.hunk.min(pieces.len().checked_sub(1)?))?;
+        Some((&file.change.path, piece))
+    }
+
+    fn select(&mut self, file: usize) {
+        if file < self.files.len() && file != self.selected {
+            self.selected = file;
+            self.hunk = 0;
+            self.top = 0;
+            self.from_below = false;
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.laid_out.as_ref().map_or(0, |laid| laid.rows.len())
+    }
+
+    fn starts(&self) -> &[usize] {
+        self.laid_out.as_ref().map_or(&[], |laid| &laid.hunks)
+    }
+
+    /// Scrolls; the change that keys are for is one on the screen.
+    fn scroll(&mut self, rows: isize) {
+        let last = self.count().saturating_sub(self.page);
+        self.top = self.top.saturating_add_signed(rows).min(last);
+        let (top, end) = (self.top, self.top + self.page);
+        let seen = |place: usize| {
+            let starts = self.starts();
+            let below = starts.get(place + 1).copied().unwrap_or(usize::MAX);
+            starts.get(place).is_some_and(|start| *start < end) && below > top
+        };
+        if !seen(self.hunk) {
+            let found = (0..self.starts().len()).find(|place| seen(*place));
+            self.hunk = found.unwrap_or(self.hunk);
+        }
+    }
+
+    /// Brings the change that keys are for onto the screen.
+    fn show_hunk(&mut self) {
+        let last = self.count().saturating_sub(self.page);
+        if let Some(start) = self.starts().get(self.hunk) {
+            self.top = (*start).min(last);
+        }
+    }
+
+    /// To the next change, of the next file behind the last one.
+    fn next_hunk(&mut self) {
+        if self.hunk + 1 < self.starts().len() {
+            self.hunk += 1;
+            self.show_hunk();
+        } else {
+            self.select(self.selected + 1);
+        }
+    }
+
+    fn previous_hunk(&mut self) {
+        if self.hunk > 0 {
+            self.hunk -= 1;
+            self.show_hunk();
+        } else if self.selected > 0 {
+            self.select(self.selected - 1);
+            self.from_below = true;
+        }
+    }
+
+    /// Lays the selected file out.
+    fn lay_out(&mut self, width: u16) {
+        let auto = if width >= TWO_SIDES {
+            Layout::Beside
+        } else {
+            Layout::Unified
+        };
+        let layout = self.layout.unwrap_or(auto);
+        let current =
+            |laid: &LaidOut| (laid.file, laid.width, laid.layout) == (self.selected, width, layout);
+        if self.laid_out.as_ref().is_some_and(current) {
+            self.colour();
+            return;
+        }
+        self.stale = false;
+        let Some(file) = self.files.get(self.selected) else {
+            return;
+        };
+        let rows = if file.diff.is_empty() {
+            vec![Row::plain(format!("  {}", unshown(file)), Token::Muted)]
+        } else {
+            let syntax = &self.syntax[self.selected];
+            diff::laid_out_in(&file.diff, width, MOST_ROWS, layout, syntax)
+        };
+        let begins = |(place, row): (usize, &Row)| {
+            let mark = row.spans.first().map(|span| span.face.token);
+            (place == 0 || mark == Some(Token::DiffHunk)).then_some(place)
+        };
+        let hunks = rows.iter().enumerate().filter_map(begins).collect();
+        let laid = LaidOut {
+            file: self.selected,
+            width,
+            layout,
+            rows,
+            hunks,
+        };
+        let again = self
+            .laid_out
+            .replace(laid)
+            .is_some_and(|old| old.file == self.selected);
+        if again {
+            self.show_hunk();
+        }
+    }
+
+    /// The two columns in front of the rows: where keys work, and what was said of each change.
+    fn gutter(&self) -> Vec<Row> {
+        let rows = self.top..self.count().min(self.top + self.page);
+        let starts = self.starts();
+        let file = self.files.get(self.selected);
+        let pieces = file.map(|file| hunks(&file.diff)).unwrap_or_default();
+        rows.map(|row| {
+            let place = starts
+                .partition_point(|start| *start <= row)
+                .saturating_sub(1);
+            let is_current = place == self.hunk && !pieces.is_empty();
+            let mut shown = Row::plain(if is_current { "▎" } else { " " }, Token::Accent);
+            if is_current && self.linear {
+                shown = Row::plain(" ", Token::Selected);
+            }
+            // A row of dots stands in front of all changes but the first.
+            let named = starts
+                .get(place)
+                .map(|start| start + usize::from(place > 0));
+            let said = file.zip(pieces.get(place));
+            let said = said.and_then(|(file, piece)| self.review.of(&file.change.path, piece));
+            let (sign, token) = said.map_or((" ", Token::Text), mark);
+            let sign = if named == Some(row) { sign } else { " " };
+            shown.push(sign, token);
+            shown
+        })
+        .collect()
+    }
+
+    /// The list of files for `width`; the part that holds the selected one.
+    fn list(&self, width: usize, height: usize) -> Vec<Row> {
+        let first = self.selected.saturating_sub(height.saturating_sub(1) / 2);
+        let first = first.min(self.files.len().saturating_sub(height));
+        let files = self.files.iter().enumerate().skip(first).take(height);
+        files.map(|(place, _)| self.line(place, width)).collect()
+    }
+
+    fn line(&self, place: usize, width: usize) -> Row {
+        let (file, (added, removed)) = (&self.files[place], self.counts[place]);
+        let mark = match file.change.kind {
+            ChangeKind::Create => "+",
+            ChangeKind::Modify if file.from.is_some() => "r",
+            ChangeKind::Modify => "~",
+            ChangeKind::Mode => "x",
+            ChangeKind::Remove => "-",
+        };
+        let numbers = match (added, removed) {
+            (0, 0) => String::new(),
+            (added, removed) => format!(" +{added} -{removed}"),
+        };
+        let room = width.saturating_sub(text::width(&numbers) + 4);
+        let path = match &file.from {
+            Some(from) => text::single_line(&format!("{from} → {}", file.change.path)),
+            None => text::single_line(&file.change.path),
+        };
+        let path = text::truncate_start(&path, room).into_owned();
+        let token = if place == self.selected && !self.linear {
+            Token::Selected
+        } else {
+            Token::Text
+        };
+        let mut row = Row::plain(format!(" {mark} "), token);
+        let gap = room.saturating_sub(text::width(&path));
+        row.push(path, token);
+        row.push(" ".repeat(gap), token);
+        let numbers_token = if place == self.selected {
+            token
+        } else {
+            Token::Muted
+        };
+        row.push(format!("{numbers} "), numbers_token);
+        row
+    }
+
+    /// The selected file, where the list has no room.
+    fn named(&self, width: usize) -> Row {
+        let place = match self.files.len() {
+            0 => {
+                let text = format!("  nothing changed {}", title(&self.range));
+                return Row::plain(text, Token::Muted);
+            }
+            1 => String::new(),
+            count => format!(" {}/{count} ", self.selected + 1),
+        };
+        let room = width.saturating_sub(text::width(&place));
+        let mut row = self.line(self.selected, room);
+        row.push(place, Token::Muted);
+        row
+    }
+
+    fn head(&self, width: usize) -> Row {
+        let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
+        let (added, removed) = self.counts.iter().fold((0, 0), |(added, removed), count| {
+            (added + count.0, removed + count.1)
+        });
+        let files = crate::checkpoints::files(self.files.len());
+        let text = format!(
+            " {files} changed {}  +{added} -{removed} {}",
+            title(&self.range),
+            self.review.summary()
+        );
+        let mut head = Row::plain(text::truncate(&text, width).into_owned(), bold);
+        let line = width.saturating_sub(head.width());
+        head.push("─".repeat(line), Token::Border);
+        head
+    }
+}
+
+/// Why a change has no lines to show.
+fn unshown(file: &FileDiff) -> &'static str {
+    match file.change.kind {
+        ChangeKind::Mode => "only its permissions changed",
+        ChangeKind::Create => "a new file that is empty, no text, or too large to be kept",
+        ChangeKind::Remove => "removed; it was empty, no text, or too large to be kept",
+        ChangeKind::Modify if file.from.is_some() => "renamed; its lines are the same or not shown",
+        ChangeKind::Modify => "no text, or too large to be shown",
+    }
+}
+
+/// The first changed line of the new file.
+fn first_line(piece: &str) -> usize {
+    let mut lines = piece.lines();
+    let header = lines.next().unwrap_or_default();
+    let new = header.split(" +").nth(1).unwrap_or_default();
+    let start = new.split([',', ' ']).next().unwrap_or_default();
+    let start: usize = start.parse().unwrap_or(1);
+    let before = lines.take_while(|line| line.starts_with(' '));
+    start + before.count()
+}
+
+impl Component<Command, Action> for DiffView {
+    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
+        self.linear = view.theme.marks_selected();
+        let wide = area.width >= BESIDE && self.files.len() > 1;
+        let list = if wide { LIST } else { 0 };
+        let body = area.height.saturating_sub(2);
+        // On a narrow screen the selected file has a line of its own.
+        let named = u16::from(!wide).min(body);
+        self.page = usize::from(body - named).max(1);
+        self.lay_out(area.width.saturating_sub(list));
+        let last = self.count().saturating_sub(self.page);
+        if std::mem::take(&mut self.from_below) {
+            self.top = last;
+        }
+        self.top = self.top.min(last);
+        let style = |face| view.theme.style(face);
+        let paint = |rows: &[Row], area: Rect, buffer: &mut Buffer| {
+            paint_rows(rows, area, buffer, view.links, style);
+        };
+        let at = |x: u16, y: u16, width: u16, height: u16| Rect {
+            x: area.x + x,
+            y: area.y + y,
+            width,
+            height,
+        };
+        let width = usize::from(area.width);
+        paint(
+            &[self.head(width)],
+            at(0, 0, area.width, 1.min(area.height)),
+            buffer,
+        );
+        if wide {
+            let rows = self.list(usize::from(list - 1), usize::from(body));
+            paint(&rows, at(0, 1, list - 1, body), buffer);
+            let bar = vec![Row::plain("│", Token::Border); usize::from(body)];
+            paint(&bar, at(list - 1, 1, 1, body), buffer);
+        } else if named > 0 {
+            paint(&[self.named(width)], at(0, 1, area.width, 1), buffer);
+        }
+        let rows = self.laid_out.as_ref().map_or(&[][..], |laid| &laid.rows);
+        let shown = &rows[self.top..rows.len().min(self.top + self.page)];
+        let place = at(list, 1 + named, area.width - list, body - named);
+        paint(shown, place, buffer);
+        let gutter = self.gutter();
+        let columns = Rect {
+            width: place.width.min(2),
+            height: place.height.min(gutter.len() as u16),
+            ..place
+        };
+        paint(&gutter, columns, buffer);
+        self.cursor = None;
+        if area.height == 0 {
+            return;
+        }
+        let line = at(0, area.height - 1, area.width, 1);
+        if let Some((row, column)) = self.review.writing(width) {
+            paint(&[row], line, buffer);
+            self.cursor = Some(Position {
+                x: line.x + column.min(line.width.saturating_sub(1)),
+                y: line.y,
+            });
+            return;
+        }
+        let said = self
+            .current()
+            .and_then(|(path, piece)| self.review.of(path, piece));
+        let help = match said.filter(|said| !said.comment.is_empty()) {
+            Some(said) => format!(" ✎ {}", text::single_line(&said.comment)),
+            None => keys(view.keymap, width),
+        };
+        let help = text::truncate(&help, width).into_owned();
+        paint(&[Row::plain(help, Token::Muted)], line, buffer);
+    }
+
+    fn on_key(&mut self, key: KeyPress, _: &mut Cx<'_, Action>) -> Handled {
+        match key.typed() {
+            Some(character) if self.review.write(character.encode_utf8(&mut [0; 4])) => {
+                Handled::Yes
+            }
+            _ => Handled::No,
+        }
+    }
+
+    fn on_paste(&mut self, text: &str, _: &mut Cx<'_, Action>) -> Handled {
+        if self.review.write(text) {
+            Handled::Yes
+        } else {
+            Handled::No
+        }
+    }
+
+    fn cursor(&self) -> Option<Position> {
+        self.cursor
+    }
+
+    fn as_any(&mut self) -> Option<&mut dyn std::any::Any> {
+        Some(self)
+    }
+
+    fn on_command(&mut self, command: Command, cx: &mut Cx<'_, Action>) -> Handled {
+        if self.review.is_writing() {
+            return self.review.on_command(command);
+        }
+        let page = isize::try_from(self.page.saturating_sub(1).max(1)).unwrap_or(1);
+        match command {
+            Command::Up => self.scroll(-1),
+            Command::Down => self.scroll(1),
+            Command::PageUp => self.scroll(-page),
+            Command::PageDown => self.scroll(page),
+            Command::First => self.scroll(isize::MIN / 2),
+            Command::Last => self.scroll(isize::MAX / 2),
+            Command::NextFile => self.select((self.selected + 1) % self.files.len().max(1)),
+            Command::PreviousFile => {
+                let before = self.selected.checked_sub(1);
+                self.select(before.unwrap_or(self.files.len().saturating_sub(1)));
+            }
+            Command::NextHunk => self.next_hunk(),
+            Command::PreviousHunk => self.previous_hunk(),
+            Command::OtherRange => cx.push(Action::ShowChanges(match self.range {
+                DiffRange::Session if self.has_git => DiffRange::Head,
+                DiffRange::Session | DiffRange::Head => DiffRange::LastPrompt,
+                _ => DiffRange::Session,
+            })),
+            Command::DiffLayout => {
+                let shown = self.laid_out.as_ref().map(|laid| laid.layout);
+                self.layout = Some(match shown {
+                    Some(Layout::Beside) => Layout::Unified,
+                    _ => Layout::Beside,
+                });
+            }
+            Command::AcceptHunk | Command::RejectHunk | Command::CommentHunk => {
+                if let Some((path, piece)) = self.current() {
+                    let (path, piece) = (path.to_owned(), piece.to_owned());
+                    let goes_on = self.review.say(command, path, piece);
+                    if goes_on {
+                        self.next_hunk();
+                    }
+                }
+            }
+            Command::RevertHunk => {
+                if let Some((path, piece)) = self.current() {
+                    let pieces = vec![Review::rejection(path, piece)];
+                    let op = CheckpointOp::Review {
+                        pieces,
+                        tell: false,
+                    };
+                    cx.push(Action::Tell(Op::Checkpoint(op)));
+                }
+            }
+            Command::EditHunk => {
+                if let Some((path, piece)) = self.current() {
+                    cx.push(Action::EditFile {
+                        path: path.to_owned(),
+                        line: first_line(piece),
+                    });
+                }
+            }
+            Command::SendReview => cx.push(Action::SendReview(self.review.pieces())),
+            Command::Accept | Command::Cancel | Command::Interrupt | Command::ClearOrExit => {
+                cx.push(Action::CloseLayer);
+            }
+            _ => {}
+        }
+        Handled::Yes
+    }
+
+    fn request_highlight(&mut self, highlighter: &mut Highlighter) {
+        let file = self.files.get(self.selected);
+        if let (Some(file), Some(syntax)) = (file, self.syntax.get_mut(self.selected)) {
+            syntax.request(&file.diff, &file.change.path, highlighter);
+        }
+    }
+
+    fn apply_highlight(&mut self, highlighted: &Highlighted) -> bool {
+        let is_own = self
+            .syntax
+            .iter_mut()
+            .any(|syntax| syntax.apply(highlighted));
+        self.stale |= is_own;
+        is_own
+    }
+
+    fn context(&self) -> &'static str {
+        if self.review.is_writing() {
+            "search"
+        } else {
+            "diff"
+        }
+    }
+}

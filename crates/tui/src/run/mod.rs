@@ -1,0 +1,204 @@
+//! Connects the app to the terminal and the host. The loop is in `screen`; what it carries out for the app is
+//! beside it.
+
+mod appearance;
+mod attach;
+mod attention;
+mod effects;
+mod outside;
+mod pictures;
+mod screen;
+mod sessions;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use tokio::sync::mpsc;
+
+use self::attention::Told;
+use self::outside::leave_behind;
+use self::pictures::Painted;
+use self::screen::{STREAM_FRAME, Screen};
+pub use self::sessions::Open;
+use crate::app::{App, AppOptions};
+use crate::appearance::{Appearance, terminal_kind};
+use crate::tabs::{Tab, Tabs};
+use osier_agent::Subscription;
+use osier_base::folders::Folders;
+use osier_base::problem::Problem;
+use osier_base::text::sanitize;
+use osier_session::host::{Event, Host, HostSetup, SessionChoice};
+use osier_session::user_prompt::Prompt;
+use osier_settings::Settings;
+use osier_term::clipboard::Clipboard;
+use osier_term::frame::{FrameClock, FrameWriter};
+use osier_term::highlight::Highlighter;
+use osier_term::terminal::{Signals, Terminal, TerminalOptions};
+
+/// How long the hosts may take to end what runs after the screen is gone.
+const LAST_WORK: Duration = Duration::from_secs(3);
+
+/// What the interface starts with, beside the host's setup.
+#[derive(Debug)]
+pub struct Options {
+    pub prompts: Vec<Prompt>,
+    pub problems: Vec<Problem>,
+    pub settings: Settings,
+    pub folders: Folders,
+    pub environment: BTreeMap<String, String>,
+    /// Open the session picker at once.
+    pub pick_session: bool,
+    pub accounting: Option<File>,
+    /// The agent runs elsewhere.
+    pub elsewhere: Option<Elsewhere>,
+}
+
+/// What is different when the agent runs elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// Its files are on this machine.
+    pub files_are_here: bool,
+    /// What is typed to come back.
+    pub way_back: String,
+}
+
+/// Runs the interface with agents of its own until the user leaves.
+pub async fn run(mut setup: HostSetup, options: Options) -> anyhow::Result<()> {
+    setup.answers_questions = true;
+    let (here, template) = (setup.clone(), setup.clone());
+    let open = Open::new(move |wanted, opening| {
+        let choice = match (&wanted.session, &template.session) {
+            (Some(target), _) => opening.choice(target.clone()),
+            (None, SessionChoice::Unstored) => SessionChoice::Unstored,
+            (None, _) => SessionChoice::New,
+        };
+        let setup = wanted.setup(&template, choice);
+        let setup = setup.map_err(|error| error.to_string())?;
+        Host::start(setup).map_err(|error| error.to_string())
+    });
+    run_with(move || Ok(Host::start(setup)?), open, &here, options).await
+}
+
+/// Runs the interface with an agent that is there already, until the user leaves; `open` brings others of
+/// where it is.
+pub async fn run_over(
+    (host, events): (Host, Subscription<Event>),
+    open: Open,
+    setup: &HostSetup,
+    options: Options,
+) -> anyhow::Result<()> {
+    run_with(move || Ok((host, events)), open, setup, options).await
+}
+
+async fn run_with(
+    start: impl FnOnce() -> anyhow::Result<(Host, Subscription<Event>)>,
+    open: Open,
+    setup: &HostSetup,
+    mut options: Options,
+) -> anyhow::Result<()> {
+    let kind = terminal_kind(&options.environment);
+    let appearance = Appearance::new(&options.folders, &kind);
+    let (colours, highlighted) = mpsc::unbounded_channel();
+    let highlighter = Highlighter::new(move |lines| drop(colours.send(lines)));
+    let app = new_app(setup, &options, &appearance, highlighter);
+    let terminal_options = TerminalOptions {
+        mouse: options.settings.mouse,
+        ..TerminalOptions::default()
+    };
+    // What the setup names must exist before the screen is taken: the error belongs on a plain line.
+    let mut tab = Tab::new(1, app, start()?);
+    tab.prompts = std::mem::take(&mut options.prompts);
+    tab.prompts.reverse();
+    let display = ["DISPLAY", "WAYLAND_DISPLAY"]
+        .iter()
+        .any(|name| options.environment.contains_key(*name));
+    let clipboard = Clipboard::new(&kind, display, options.folders.data.join("clipboard.txt"));
+    // Before the size is read: a resize from here on is not missed.
+    let signals = Signals::listen().context("signals cannot be listened to")?;
+    let (terminal, input) = Terminal::enter(kind, terminal_options)?;
+    let writer = FrameWriter::new(terminal.size(), terminal.features());
+    let (results, finished) = mpsc::unbounded_channel();
+    let mut screen = Box::new(Screen {
+        tabs: Tabs::new(tab),
+        terminal,
+        writer,
+        clock: FrameClock::default(),
+        drawn: Instant::now(),
+        pace: STREAM_FRAME,
+        appearance,
+        clipboard,
+        results,
+        options,
+        colours_told: false,
+        painted: Painted::default(),
+        told: Told::default(),
+        open,
+        place: setup.cwd.clone(),
+    });
+    screen.start_pictures();
+    screen.clock.asked(Instant::now());
+    screen.draw();
+    let left = screen.serve((signals, input), highlighted, finished).await;
+    leave(screen, left).await
+}
+
+/// Gives the terminal back, ends every session and says how to come back to each.
+async fn leave(mut screen: Box<Screen>, left: anyhow::Result<()>) -> anyhow::Result<()> {
+    screen.tabs.shut_down();
+    screen.take_pictures_back();
+    screen.forget_attention();
+    let Screen {
+        terminal,
+        options,
+        tabs,
+        ..
+    } = *screen;
+    let panics = terminal.leave();
+    let said = tabs.front.said.clone();
+    let sessions = tabs.sessions();
+    // The partial answers are stored, commands are stopped; a hanging disk must not hold the shell up.
+    let _ = tokio::time::timeout(LAST_WORK, tabs.ended_all()).await;
+    leave_behind(&options, &said, &sessions);
+    left?;
+    match panics.first() {
+        Some(panic) => Err(anyhow::anyhow!(
+            "a part of osier failed: {}",
+            sanitize(panic)
+        )),
+        None => Ok(()),
+    }
+}
+
+/// The app as it looks before the host has said anything.
+fn new_app(
+    setup: &HostSetup,
+    options: &Options,
+    appearance: &Appearance,
+    highlighter: Highlighter,
+) -> App {
+    let settings = &options.settings;
+    let (theme, theme_problems) = appearance.theme(&settings.theme);
+    let (keymap, keymap_problems) = appearance.keymap(&settings.keymap);
+    let named = setup.model.as_ref().or(settings.model.as_ref());
+    let mut app = App::new(AppOptions {
+        theme,
+        keymap,
+        highlighter,
+        show_thinking: settings.show_thinking,
+        reduced_motion: settings.reduced_motion,
+        cwd: setup.cwd.display().to_string(),
+        model_hint: named.cloned().unwrap_or_default(),
+    });
+    app.take_settings(settings);
+    if let Some(elsewhere) = &options.elsewhere
+        && !elsewhere.files_are_here
+    {
+        app.editor.set_elsewhere();
+    }
+    for problems in [&options.problems, &theme_problems, &keymap_problems] {
+        app.report(problems);
+    }
+    app
+}

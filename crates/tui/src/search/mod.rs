@@ -1,0 +1,128 @@
+//! Search in the complete conversation. The host finds the entries.
+
+mod line;
+
+use crate::overlays::Overlays;
+use crate::transcript::Transcript;
+use line::{ID, SearchLine};
+use osier_session::host::Op;
+use osier_store::{Needle, SearchHit};
+
+/// The current search.
+#[derive(Debug, Default)]
+pub(crate) struct Search {
+    query: String,
+    request: u64,
+    /// Entries, the newest first.
+    hits: Vec<String>,
+    /// The hit that is on the screen.
+    at: usize,
+    done: bool,
+    /// There are more hits than the host reports.
+    cut: bool,
+}
+
+impl Search {
+    /// Opens the search line with the last query.
+    pub(crate) fn open(&mut self, transcript: &mut Transcript, overlays: &mut Overlays) -> Op {
+        let query = self.query.clone();
+        self.start(query, transcript, overlays)
+    }
+
+    /// Searches for another text.
+    pub(crate) fn start(
+        &mut self,
+        query: String,
+        transcript: &mut Transcript,
+        overlays: &mut Overlays,
+    ) -> Op {
+        transcript.set_needle(Needle::new(&query));
+        *self = Self {
+            request: self.request + 1,
+            done: query.is_empty(),
+            query,
+            ..Self::default()
+        };
+        self.show(overlays);
+        self.op(self.query.clone())
+    }
+
+    /// Adds hits. The first one is shown at once.
+    pub(crate) fn add_hits(
+        &mut self,
+        request: u64,
+        hits: &[SearchHit],
+        (done, cut): (bool, bool),
+        transcript: &mut Transcript,
+        overlays: &mut Overlays,
+    ) {
+        if request != self.request {
+            return;
+        }
+        let first = self.hits.is_empty();
+        self.hits
+            .extend(hits.iter().map(|hit| hit.entry_id.clone()));
+        self.done |= done;
+        self.cut |= cut;
+        if first && !hits.is_empty() {
+            self.show_hit(transcript);
+        }
+        if overlays.contains(ID) {
+            self.show(overlays);
+        }
+    }
+
+    /// Goes to the next older or newer hit.
+    pub(crate) fn step(
+        &mut self,
+        older: bool,
+        transcript: &mut Transcript,
+        overlays: &mut Overlays,
+    ) {
+        let last = self.hits.len().saturating_sub(1);
+        self.at = if older {
+            (self.at + 1).min(last)
+        } else {
+            self.at.saturating_sub(1)
+        };
+        self.show_hit(transcript);
+        self.show(overlays);
+    }
+
+    /// Closes the line and removes the marks. The position in the conversation stays.
+    pub(crate) fn end(&mut self, transcript: &mut Transcript, overlays: &mut Overlays) -> Op {
+        overlays.remove(ID);
+        transcript.set_needle(None);
+        self.request += 1;
+        self.op(String::new())
+    }
+
+    fn op(&self, query: String) -> Op {
+        Op::SearchTranscript {
+            request: self.request,
+            query,
+        }
+    }
+
+    fn show_hit(&self, transcript: &mut Transcript) {
+        if let Some(entry) = self.hits.get(self.at) {
+            transcript.go_entry(entry);
+        }
+    }
+
+    fn show(&self, overlays: &mut Overlays) {
+        overlays.push(ID, SearchLine::new(&self.query, self.status()));
+    }
+
+    /// The status in the search line.
+    fn status(&self) -> String {
+        let more = if self.cut { "+" } else { "" };
+        match (self.hits.len(), self.done) {
+            _ if self.query.is_empty() => "enter, ↑ older · ↓ newer · esc closes".to_owned(),
+            (0, false) => "searching…".to_owned(),
+            (0, true) => "not found".to_owned(),
+            (count, true) => format!("{}/{count}{more}", self.at + 1),
+            (count, false) => format!("{}/{count}…", self.at + 1),
+        }
+    }
+}

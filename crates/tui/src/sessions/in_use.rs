@@ -1,0 +1,52 @@
+//! A session that another osier has: what can be done with it here.
+
+use crate::action::Action;
+use crate::overlays::picker::Picker;
+use osier_session::host::Opening;
+use osier_term::widgets::columns::Columns;
+use osier_term::widgets::select::Item;
+
+/// The layer of the list.
+pub(super) const ID: &str = "in-use";
+
+const CHOICES: &[(&str, Opening, &str)] = &[
+    (
+        "Go on in a copy",
+        Opening::Copy,
+        "a session of its own, from where that one stands",
+    ),
+    (
+        "Look at it",
+        Opening::ReadOnly,
+        "as it is now; nothing is stored",
+    ),
+];
+
+pub(super) fn picker(target: &str) -> Picker {
+    let items = CHOICES.iter().map(|(label, _, detail)| Item {
+        key: (*label).to_owned(),
+        label: (*label).to_owned(),
+        details: vec![(*detail).into()],
+        keywords: String::new(),
+        dimmed: false,
+    });
+    let target = target.to_owned();
+    let take = move |key: &str| {
+        let chosen = CHOICES.iter().find(|(label, ..)| *label == key);
+        let action = chosen.map(|(_, opening, _)| Action::OpenSession {
+            target: target.clone(),
+            cwd: None,
+            opening: *opening,
+            new_tab: false,
+        });
+        action.into_iter().collect()
+    };
+    let title = "This session is open in another osier";
+    Picker::new(
+        title,
+        "nothing of that name",
+        items.collect(),
+        Box::new(take),
+    )
+    .with_columns(Columns::SENTENCE)
+}

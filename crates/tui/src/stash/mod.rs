@@ -1,0 +1,101 @@
+//! Stashed prompts: they can be restored in any session.
+
+mod picker;
+
+use crate::overlays::{self, Overlays};
+use crate::prompt::Editor;
+use crate::prompt::attachments::Attachments;
+use osier_session::host::Op;
+use osier_session::stash::{PromptPart, Stashed};
+use osier_term::widgets::textarea::{Chip, Piece};
+
+/// The stashed prompts that the host reported last.
+#[derive(Debug, Default)]
+pub(crate) struct Stash {
+    prompts: Vec<Stashed>,
+}
+
+impl Stash {
+    /// Lists the stashed prompts.
+    pub(crate) fn open(&self, overlays: &mut Overlays, ops: &mut Vec<Op>) {
+        overlays.push(picker::ID, picker::picker(&self.prompts));
+        ops.push(Op::ListStash);
+    }
+
+    pub(crate) fn set_prompts(&mut self, prompts: &[Stashed], overlays: &mut Overlays) {
+        self.prompts = prompts.to_vec();
+        overlays::refresh(overlays, picker::ID, picker::picker(&self.prompts));
+    }
+
+    /// Restores a prompt in the editor; what was typed there is stashed.
+    pub(crate) fn restore(
+        &mut self,
+        id: &str,
+        editor: &mut Editor,
+        attachments: &mut Attachments,
+        ops: &mut Vec<Op>,
+    ) {
+        let Some(place) = self.prompts.iter().position(|prompt| prompt.id == id) else {
+            return;
+        };
+        let stashed = self.prompts.remove(place);
+        if !editor.text().trim().is_empty() {
+            ops.push(stash(editor, attachments));
+        }
+        if stashed.parts.is_empty() {
+            editor.set_text(&stashed.text);
+        } else {
+            let parts = stashed.parts.iter();
+            let pieces = parts.map(|part| piece(part, attachments)).collect();
+            editor.clear();
+            editor.put_draft_before(pieces);
+        }
+        ops.push(Op::DropStashed {
+            stashed: stashed.id,
+        });
+    }
+}
+
+/// Stashes the text of the editor with its attachments and pastes.
+pub(crate) fn stash(editor: &Editor, attachments: &Attachments) -> Op {
+    let text = editor.text();
+    let pieces = editor.pieces();
+    let mut parts = Vec::new();
+    if pieces.iter().any(|piece| matches!(piece, Piece::Chip(_))) {
+        let pieces = pieces.into_iter();
+        parts.extend(pieces.map(|piece| part(piece, attachments)));
+    }
+    Op::StashPrompt { text, parts }
+}
+
+fn part(piece: Piece, attachments: &Attachments) -> PromptPart {
+    let chip = match piece {
+        Piece::Text(text) => return PromptPart::Text { text },
+        Piece::Chip(chip) => chip,
+    };
+    match chip.attachment {
+        None => PromptPart::Paste {
+            label: chip.label,
+            text: chip.text.to_string(),
+        },
+        Some(number) => match attachments.find(number) {
+            Some(file) => PromptPart::File { file: file.clone() },
+            // Newer attachments have replaced the file; the text of its chip stays.
+            None => PromptPart::Text {
+                text: chip.text.to_string(),
+            },
+        },
+    }
+}
+
+fn piece(part: &PromptPart, attachments: &mut Attachments) -> Piece {
+    match part {
+        PromptPart::Text { text } => Piece::Text(text.clone()),
+        PromptPart::Paste { label, text } => Piece::Chip(Chip {
+            label: label.clone(),
+            text: text.as_str().into(),
+            attachment: None,
+        }),
+        PromptPart::File { file } => Piece::Chip(attachments.add(file.clone())),
+    }
+}

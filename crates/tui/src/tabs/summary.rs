@@ -1,0 +1,292 @@
+//! Summaries of the tabs, as the tab that is shown knows them.
+
+use std::path::Path;
+
+use super::list;
+use crate::overlays::Overlays;
+use osier_base::text;
+use osier_term::face::Token;
+use osier_term::row::Span;
+
+/// What a session does, or wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TabState {
+    /// A question waits for the person.
+    Waiting,
+    /// The last run failed and nobody has looked since.
+    Failed,
+    /// Something has ended that nobody has looked at.
+    Done,
+    Working,
+    /// Nothing happens, nothing is new.
+    Idle,
+}
+
+/// States in the order of their urgency: sign, word and colour.
+const SIGNS: &[(TabState, &str, &str, Token)] = &[
+    (TabState::Waiting, "?", "waits for you", Token::Warning),
+    (TabState::Failed, "✗", "failed", Token::Error),
+    (TabState::Done, "✓", "done", Token::Success),
+    (TabState::Working, "…", "works", Token::Working),
+    (TabState::Idle, " ", "idle", Token::Muted),
+];
+
+impl TabState {
+    /// The one that somebody should know of first, first.
+    pub const BY_URGENCY: [Self; 5] = [
+        Self::Waiting,
+        Self::Failed,
+        Self::Done,
+        Self::Working,
+        Self::Idle,
+    ];
+
+    fn row(self) -> (&'static str, &'static str, Token) {
+        let found = SIGNS.iter().find(|(state, ..)| *state == self);
+        found.map_or((" ", "", Token::Muted), |(_, sign, word, token)| {
+            (*sign, *word, *token)
+        })
+    }
+
+    /// One column.
+    pub fn sign(self) -> &'static str {
+        self.row().0
+    }
+
+    pub fn word(self) -> &'static str {
+        self.row().1
+    }
+
+    pub fn token(self) -> Token {
+        self.row().2
+    }
+
+    /// Whether somebody should look.
+    pub fn needs_person(self) -> bool {
+        matches!(self, Self::Waiting | Self::Failed | Self::Done)
+    }
+
+    /// Whether leaving would cut something off.
+    pub fn is_busy(self) -> bool {
+        matches!(self, Self::Waiting | Self::Working)
+    }
+}
+
+/// One open session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TabSummary {
+    /// What it is called by; it stays while the session is open.
+    pub number: usize,
+    pub state: TabState,
+    /// Its name, or how its first prompt begins.
+    pub title: String,
+    pub id: String,
+    /// Not set while nothing is stored.
+    pub path: Option<String>,
+    /// Working directory with `~` for the home.
+    pub cwd: String,
+    pub model: String,
+    /// The prompt that was sent last.
+    pub prompt: String,
+    /// The question that waits, else what was answered last.
+    pub said: String,
+    /// Something is typed in it that was not sent.
+    pub has_draft: bool,
+}
+
+impl TabSummary {
+    /// Its number and title, for a line.
+    pub fn label(&self) -> String {
+        format!("{} · {}", self.number, self.title)
+    }
+}
+
+/// Characters of an id that say when it was made: two sessions hardly share them.
+const TIME: usize = 13;
+
+/// All open sessions by number.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TabSummaries {
+    pub entries: Vec<TabSummary>,
+    /// Number of the one that is shown.
+    pub shown: usize,
+}
+
+impl TabSummaries {
+    /// There is more than the one that is shown.
+    pub fn is_several(&self) -> bool {
+        self.entries.len() > 1
+    }
+
+    pub fn others(&self) -> impl Iterator<Item = &TabSummary> {
+        let shown = self.shown;
+        self.entries
+            .iter()
+            .filter(move |entry| entry.number != shown)
+    }
+
+    /// The open session that is meant by a path, an id or its start, or a name.
+    pub fn find(&self, target: &str) -> Option<&TabSummary> {
+        let target = target.trim();
+        let is_path = |entry: &&TabSummary| {
+            let path = entry.path.as_deref();
+            path.is_some_and(|path| Path::new(path) == Path::new(target))
+        };
+        let is_named = |entry: &&TabSummary| {
+            target.len() >= TIME && entry.id.starts_with(target) || entry.title == target
+        };
+        let entries = || self.entries.iter();
+        entries()
+            .find(is_path)
+            .or_else(|| entries().find(is_named))
+            .filter(|_| !target.is_empty())
+    }
+
+    /// Number of the one after the one that is shown, round the end; of those that need somebody if `needing`.
+    fn step(&self, backward: bool, needing: bool) -> Option<usize> {
+        let count = self.entries.len();
+        let here = self
+            .entries
+            .iter()
+            .position(|entry| entry.number == self.shown)?;
+        let mut places = (1..count).map(|step| {
+            let step = if backward { count - step } else { step };
+            &self.entries[(here + step) % count]
+        });
+        let found = places.find(|entry| !needing || entry.state.needs_person());
+        found.map(|entry| entry.number)
+    }
+
+    /// The tab to show for a number; none when it is shown already.
+    ///
+    /// # Errors
+    /// No tab has this number.
+    pub(crate) fn numbered(&self, number: usize) -> Result<Option<usize>, String> {
+        if !self.entries.iter().any(|entry| entry.number == number) {
+            let count = match self.entries.len() {
+                0 | 1 => "one is".to_owned(),
+                count => format!("{count} are"),
+            };
+            return Err(format!("there is no session {number}: {count} open"));
+        }
+        Ok((number != self.shown).then_some(number))
+    }
+
+    /// The next or previous tab to show; with `needing`, of those that need attention.
+    ///
+    /// # Errors
+    /// There is no such tab.
+    pub(crate) fn next(&self, backward: bool, needing: bool) -> Result<Option<usize>, String> {
+        match self.step(backward, needing) {
+            Some(number) => Ok(Some(number)),
+            None if self.is_several() => Err("no other session waits for you".to_owned()),
+            None => Err("no other session is open".to_owned()),
+        }
+    }
+
+    /// Lists the tabs.
+    pub(crate) fn open(&self, overlays: &mut Overlays) {
+        overlays.push(list::ID, list::picker(self));
+    }
+
+    /// What the footer shows: the number that is shown, how many there are, and the others that do or want
+    /// something.
+    pub fn marks(&self) -> Vec<Span> {
+        if !self.is_several() {
+            return Vec::new();
+        }
+        let place = format!("{}/{} ", self.shown, self.entries.len());
+        let mut spans = vec![Span::new(place, Token::FooterAccent)];
+        for entry in self.others().filter(|entry| entry.state != TabState::Idle) {
+            let (number, sign) = (entry.number, entry.state.sign());
+            spans.push(Span::new(format!("{number}{sign} "), entry.state.token()));
+        }
+        spans.push(Span::new(" ", Token::Footer));
+        spans
+    }
+}
+
+/// The start of a text on one line.
+pub(super) fn line(text: &str) -> String {
+    let head = text::head_bytes(text.trim(), 200);
+    text::single_line(&text::sanitize(head))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(number: usize, state: TabState) -> TabSummary {
+        TabSummary {
+            number,
+            state,
+            title: format!("title {number}"),
+            id: format!("0190000{number}-aaaa-7000"),
+            path: Some(format!("/s/{number}.jsonl")),
+            cwd: String::new(),
+            model: String::new(),
+            prompt: String::new(),
+            said: String::new(),
+            has_draft: false,
+        }
+    }
+
+    fn summaries(shown: usize, states: &[(usize, TabState)]) -> TabSummaries {
+        let entries = states.iter().map(|(number, state)| entry(*number, *state));
+        TabSummaries {
+            entries: entries.collect(),
+            shown,
+        }
+    }
+
+    #[test]
+    fn stepping_goes_round_and_can_keep_to_what_needs_somebody() {
+        let states = [
+            (1, TabState::Done),
+            (2, TabState::Working),
+            (4, TabState::Idle),
+            (5, TabState::Waiting),
+        ];
+        let at = |shown| summaries(shown, &states);
+        assert_eq!(at(2).step(false, false), Some(4));
+        assert_eq!(at(5).step(false, false), Some(1));
+        assert_eq!(at(1).step(true, false), Some(5));
+        assert_eq!(at(2).step(false, true), Some(5));
+        assert_eq!(at(5).step(false, true), Some(1));
+        assert_eq!(at(2).step(true, true), Some(1));
+        let calm = summaries(1, &[(1, TabState::Waiting), (2, TabState::Idle)]);
+        assert_eq!(calm.step(false, true), None);
+        assert_eq!(
+            summaries(1, &[(1, TabState::Idle)]).step(false, false),
+            None
+        );
+    }
+
+    #[test]
+    fn the_marks_name_the_others_by_what_they_want() {
+        let text = |summaries: &TabSummaries| -> String {
+            let spans = summaries.marks();
+            spans.iter().map(|span| span.text.as_ref()).collect()
+        };
+        let states = [
+            (1, TabState::Working),
+            (2, TabState::Done),
+            (3, TabState::Waiting),
+            (4, TabState::Working),
+            (5, TabState::Idle),
+        ];
+        assert_eq!(text(&summaries(1, &states)), "1/5 2✓ 3? 4…  ");
+        assert_eq!(text(&summaries(1, &states[..1])), "");
+    }
+
+    #[test]
+    fn an_open_session_is_found_by_path_id_and_name() {
+        let summaries = summaries(1, &[(1, TabState::Idle), (2, TabState::Idle)]);
+        let number = |target: &str| summaries.find(target).map(|entry| entry.number);
+        assert_eq!(number("/s/2.jsonl"), Some(2));
+        assert_eq!(number("01900002-aaaa"), Some(2));
+        assert_eq!(number("01900002"), None);
+        assert_eq!(number("title 1"), Some(1));
+        assert_eq!(number(""), None);
+    }
+}

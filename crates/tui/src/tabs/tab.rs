@@ -1,0 +1,308 @@
+//! One open session: its interface, the handle of its host, and what the loop keeps between the two.
+
+use std::io::Write;
+use std::time::Instant;
+
+use super::summary::{TabState, TabSummary, line};
+use crate::app::App;
+use crate::run::Options;
+use osier_agent::{AgentMessage, RunOutcome, Subscription};
+use osier_base::parts::Parts;
+use osier_markdown::plain;
+use osier_session::host::{Event, Host, ModelInfo, Op, TreeEvent};
+use osier_session::user_prompt::Prompt;
+use osier_settings::ExitOutput;
+
+/// Events applied between two looks at the keyboard.
+const EVENT_BATCH: usize = 512;
+
+/// A session and everything that is kept for it while another is shown.
+#[derive(Debug)]
+pub(crate) struct Tab {
+    /// What it is called by; it stays while the session is open.
+    pub number: usize,
+    pub app: Box<App>,
+    pub host: Host,
+    pub events: Subscription<Event>,
+    /// Prompts of the command line that have not been sent, the next one last.
+    pub prompts: Vec<Prompt>,
+    running: bool,
+    /// What one waits for has come and was not drawn yet: the end of an answer, what was asked for.
+    pub answered: bool,
+    /// What was said, for the scrollback.
+    pub said: Vec<String>,
+    unsent: Unsent,
+    seen: Seen,
+    /// The host has ended.
+    pub ended: bool,
+}
+
+/// The editor's text as the host keeps it.
+#[derive(Debug)]
+struct Unsent {
+    /// Unknown where the host has told of another.
+    kept: Option<Parts>,
+    /// It may be another now.
+    stale: bool,
+    /// How many edits the editor had seen when it was looked at.
+    edits: Option<u64>,
+}
+
+impl Default for Unsent {
+    fn default() -> Self {
+        Self {
+            kept: Some(Parts::default()),
+            stale: false,
+            edits: None,
+        }
+    }
+}
+
+/// What a list shows of it, as far as the interface does not know it.
+#[derive(Debug, Default)]
+struct Seen {
+    first_prompt: String,
+    prompt: String,
+    answer: String,
+    failed: bool,
+    /// Something has ended since it was looked at.
+    unread: bool,
+}
+
+impl Tab {
+    pub(crate) fn new(
+        number: usize,
+        app: App,
+        (host, events): (Host, Subscription<Event>),
+    ) -> Self {
+        Self {
+            number,
+            app: Box::new(app),
+            host,
+            events,
+            prompts: Vec::new(),
+            running: false,
+            answered: false,
+            said: Vec::new(),
+            unsent: Unsent::default(),
+            seen: Seen::default(),
+            ended: false,
+        }
+    }
+
+    /// Applies what waits in the queue, a bounded number at a time.
+    pub(crate) fn take_events(&mut self, options: &mut Options, now: Instant) {
+        for _ in 0..EVENT_BATCH {
+            let Some(event) = self.events.try_recv() else {
+                break;
+            };
+            self.remember(&event, options);
+            let moved = matches!(event, Event::Tree(TreeEvent::Moved { .. }));
+            self.answered |= moved || event.only_answers();
+            if event == Event::ShutDown {
+                self.ended = true;
+                break;
+            }
+            self.app.on_event(&event, now);
+        }
+        self.ended |= self.events.is_closed();
+    }
+
+    /// Sends the host what the interface wants of it, and the prompts of the command line one after the other.
+    pub(crate) fn send_ops(&mut self) -> Vec<String> {
+        if !self.running
+            && let Some(prompt) = self.prompts.pop()
+        {
+            self.running = true;
+            self.host.send(prompt.into());
+        }
+        let mut prompts = Vec::new();
+        for op in self.app.take_ops() {
+            if let Op::AddHistory { text } = &op {
+                prompts.push(text.clone());
+            }
+            self.host.send(op);
+        }
+        self.keep_unsent();
+        prompts
+    }
+
+    /// What is typed may be another text now.
+    pub(crate) fn touched(&mut self) {
+        self.unsent.stale = true;
+    }
+
+    /// Has the host keep what is typed, when it has changed. Behind the op that sends it.
+    fn keep_unsent(&mut self) {
+        let unsent = &mut self.unsent;
+        let edits = Some(self.app.editor.edits());
+        // A key that only moves the cursor does not have a long text compared.
+        if !std::mem::take(&mut unsent.stale) || unsent.edits == edits {
+            return;
+        }
+        unsent.edits = edits;
+        let text = self.app.editor.parts();
+        if unsent.kept.as_ref() != Some(&text) {
+            unsent.kept = Some(text.clone());
+            self.host.send(Op::KeepUnsent { text });
+        }
+    }
+
+    /// Somebody looks at it.
+    pub(crate) fn look_at(&mut self) {
+        self.seen.failed = false;
+        self.seen.unread = false;
+    }
+
+    pub(crate) fn state(&self) -> TabState {
+        if self.app.questions.height() > 0 {
+            TabState::Waiting
+        } else if !self.app.activity.is_idle() {
+            TabState::Working
+        } else if self.seen.failed {
+            TabState::Failed
+        } else if self.seen.unread {
+            TabState::Done
+        } else {
+            TabState::Idle
+        }
+    }
+
+    /// How it is told to the one that is shown.
+    pub(crate) fn entry(&self) -> TabSummary {
+        let (session, footer) = (&self.app.session, &self.app.footer);
+        let model = footer.model.as_ref().map(ModelInfo::reference);
+        TabSummary {
+            number: self.number,
+            state: self.state(),
+            title: self.title(),
+            id: session.id.clone(),
+            path: session.path.clone(),
+            cwd: footer.cwd.clone(),
+            model: model.unwrap_or_else(|| footer.model_hint.clone()),
+            prompt: self.seen.prompt.clone(),
+            said: self
+                .app
+                .questions
+                .first()
+                .unwrap_or_else(|| self.seen.answer.clone()),
+            has_draft: !self.app.editor.is_empty(),
+        }
+    }
+
+    /// Its name, or how its first prompt begins.
+    pub(crate) fn title(&self) -> String {
+        match self.app.session.name.as_deref() {
+            Some(name) if !name.is_empty() => line(name),
+            _ if self.seen.first_prompt.is_empty() => "new session".to_owned(),
+            _ => self.seen.first_prompt.clone(),
+        }
+    }
+
+    /// Keeps what the scrollback, the accounting file and the list of sessions want.
+    fn remember(&mut self, event: &Event, options: &mut Options) {
+        match event {
+            // What is typed goes along to the session; else what was left in it comes back.
+            Event::SessionOpened { messages, .. } => {
+                self.unsent = Unsent {
+                    stale: true,
+                    ..Unsent::default()
+                };
+                self.host.send(Op::FindUnsent);
+                self.seen = Seen::default();
+                for stored in messages {
+                    self.hear(&stored.message);
+                }
+            }
+            // It may be cleared before this is looked at: that has to be told as well.
+            Event::UnsentFound { .. } => {
+                self.unsent = Unsent {
+                    kept: None,
+                    stale: true,
+                    edits: None,
+                };
+            }
+            Event::Agent(
+                osier_agent::Event::QueueRecalled { .. } | osier_agent::Event::AgentSettled { .. },
+            )
+            | Event::Tree(TreeEvent::Moved { .. } | TreeEvent::Forked { .. }) => {
+                self.unsent.stale = true;
+            }
+            Event::ShellEnd { .. } => self.seen.unread = true,
+            _ => {}
+        }
+        let Event::Agent(event) = event else { return };
+        match event {
+            osier_agent::Event::AgentSettled { outcome } => {
+                self.running = false;
+                self.seen.unread |= *outcome != RunOutcome::Interrupted;
+                self.seen.failed = outcome.error().is_some();
+            }
+            osier_agent::Event::AgentStart => {
+                self.running = true;
+                self.seen.failed = false;
+            }
+            osier_agent::Event::Accounting { entry } => {
+                if let Some(file) = &mut options.accounting
+                    && let Ok(line) = serde_json::to_string(entry)
+                {
+                    // A full disk must not end the conversation.
+                    let _ = writeln!(file, "{line}");
+                }
+            }
+            osier_agent::Event::MessageEnd { message, .. } => {
+                self.answered |= matches!(&**message, AgentMessage::Assistant(_));
+                self.hear(message);
+                self.leave_behind(message, options.settings.exit_output);
+            }
+            _ => {}
+        }
+    }
+
+    fn hear(&mut self, message: &AgentMessage) {
+        match message {
+            AgentMessage::User(prompt) => {
+                self.seen.prompt = line(&prompt.text);
+                if self.seen.first_prompt.is_empty() {
+                    self.seen.first_prompt.clone_from(&self.seen.prompt);
+                }
+            }
+            AgentMessage::Assistant(answer) => {
+                let said = line(&plain::first_line(&answer.text()));
+                if !said.is_empty() {
+                    self.seen.answer = said;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Keeps what stays in the terminal at the end.
+    fn leave_behind(&mut self, message: &AgentMessage, output: ExitOutput) {
+        match (message, output) {
+            (AgentMessage::Assistant(answer), ExitOutput::Answer) => {
+                self.said = vec![answer.text()];
+            }
+            (AgentMessage::Assistant(answer), ExitOutput::Transcript) => {
+                self.said.push(answer.text());
+            }
+            (AgentMessage::User(prompt), ExitOutput::Transcript) => {
+                self.said.push(format!("> {}", prompt.text));
+            }
+            _ => {}
+        }
+    }
+
+    /// Waits until the host has ended, which it was told to.
+    pub(crate) fn ending(self) -> impl Future<Output = ()> + Send + 'static {
+        let (mut events, ended) = (self.events, self.ended);
+        async move {
+            while !ended
+                && events
+                    .recv()
+                    .await
+                    .is_some_and(|event| event != Event::ShutDown)
+            {}
+        }
+    }
+}
