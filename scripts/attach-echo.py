@@ -2,7 +2,7 @@
 """`osier attach` over a long line: what typing, reading and asking cost, and what a cut line loses. Python's own library
 only.
 
-    cargo build --release && scripts/attach-echo.py target/release/osier [MILLISECONDS]
+    cargo build --profile dist && scripts/attach-echo.py target/dist/osier [MILLISECONDS]
 
 Starts `osier serve` with a model that is a script, a relay before it that holds every byte for MILLISECONDS (200) each
 way, and the interface in a pseudo-terminal behind that. Prints how long keys take to be echoed, at rest and while an

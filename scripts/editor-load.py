@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The editor under load: `@` in a tree of many files, and a paste of many lines. Python's own library only.
 
-    cargo build --release && scripts/editor-load.py target/release/osier [FILES] [LINES]
+    cargo build --profile dist && scripts/editor-load.py target/dist/osier [FILES] [LINES]
 
 Makes a tree of FILES empty files (200,000), runs the program in it in a pseudo-terminal, and prints how long keys take to
 be echoed while the files are looked for, when the first ones are offered, how long a paste of LINES (20,000) takes until

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Load of `osier serve`: many sessions open, some of them streaming at once. Python's own library only.
 
-    cargo build --release && scripts/serve-load.py target/release/osier [OPEN] [STREAMING]
+    cargo build --profile dist && scripts/serve-load.py target/dist/osier [OPEN] [STREAMING]
 
 Prints memory with all sessions open, while they stream and after, and how late the deltas come: the model is a
 script that writes one every 20 ms, so what is above that between two of them was made by the server, this program or
