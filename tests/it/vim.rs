@@ -10,6 +10,7 @@ use osier_term::keymap;
 use osier_term::keymap::{Keymap, KeymapSource, Lookup};
 use osier_term::widgets::textarea::modal::{EDITS, Edit, Macros, Modal, Mode, Request};
 use osier_term::widgets::textarea::{Motion, Position, TextArea};
+use osier_testing::skip;
 
 /// Stands where the cursor is.
 const CURSOR: char = '¦';
@@ -1051,7 +1052,7 @@ fn keys(text: &str) -> Vec<KeyPress> {
 }
 
 /// What Vim makes of the same keys.
-fn vim(program: &str, place: &Path, text: &str, typed: &str) -> String {
+fn vim(program: &Path, place: &Path, text: &str, typed: &str) -> String {
     let bytes = [
         ("<Esc>", "\u{1b}"),
         ("<CR>", "\r"),
@@ -1092,7 +1093,7 @@ fn vim(program: &str, place: &Path, text: &str, typed: &str) -> String {
         .stdout(std::process::Stdio::null())
         .stderr(std::process::Stdio::null())
         .status();
-    assert!(status.is_ok(), "{program} does not run");
+    assert!(status.is_ok(), "{} does not run", program.display());
     let shown = fs::read_to_string(&file).unwrap();
     shown.strip_suffix('\n').unwrap_or(&shown).to_owned()
 }
@@ -1119,14 +1120,10 @@ fn keymap() -> Keymap {
 
 #[test]
 fn the_keys_of_vim_do_what_vim_does() {
-    let program = ["vim", "vim.tiny"].into_iter().find(|program| {
-        let found = std::env::var_os("PATH").unwrap_or_default();
-        std::env::split_paths(&found).any(|folder| folder.join(program).exists())
-    });
-    let Some(program) = program else {
-        println!("skipped: there is no Vim to compare with (`apt-get install vim-tiny`)");
+    let Some(program) = skip::program(&["vim", "vim.tiny"], "apt install vim-tiny") else {
         return;
     };
+    let program = program.as_path();
     let keymap = keymap();
     let texts = [
         ("prose", PROSE),
@@ -1144,7 +1141,7 @@ fn the_keys_of_vim_do_what_vim_does() {
         found.into_iter().flatten().collect()
     });
     let count = KEYS.len() * texts.len() - DIFFERENT.len();
-    println!("{count} sequences compared with {program}");
+    println!("{count} sequences compared with {}", program.display());
     assert!(
         wrong.is_empty(),
         "{} differ\n{}",
@@ -1154,7 +1151,7 @@ fn the_keys_of_vim_do_what_vim_does() {
 }
 
 /// What differs, after all the keys on one text.
-fn compare(program: &str, (name, text): (&'static str, &str), keymap: &Keymap) -> Vec<String> {
+fn compare(program: &Path, (name, text): (&'static str, &str), keymap: &Keymap) -> Vec<String> {
     let place = tempfile::tempdir().unwrap();
     let mut wrong = Vec::new();
     for typed in KEYS
