@@ -1,6 +1,7 @@
-//! Places the functions that run at every start next to one another in the release build for Linux. They are a
-//! twentieth of the code, but spread over all of it. The system maps code in blocks of 64 kB, so that a start would load
-//! most of the program. `scripts/start-order.py` generates the names in `release/start.txt`; unknown names have no effect.
+//! Places the functions that run at every start next to each other in optimised builds for Linux. They are a small part
+//! of the code but spread over all of it, and the system maps code in pieces of 64 kB: a start would map most of the
+//! program. `release/start.txt` has the names, written by `scripts/start-order.py`. A name that no function has does
+//! nothing.
 
 #![expect(
     clippy::disallowed_methods,
@@ -11,13 +12,14 @@ use std::path::Path;
 use std::{env, fs, io};
 
 const NAMES: &str = "release/start.txt";
-/// Set it for linkers without support for linker scripts.
+/// Set for linkers that accept no scripts.
 const PLAIN: &str = "OSIER_PLAIN_LINK";
 
 fn main() -> io::Result<()> {
     println!("cargo:rerun-if-changed={NAMES}");
     println!("cargo:rerun-if-env-changed={PLAIN}");
     let is = |name: &str, wanted: &str| env::var(name).is_ok_and(|value| value == wanted);
+    // `PROFILE` is `release` for every profile that inherits from it, such as `dist` and `bench`.
     let is_ordered = is("PROFILE", "release")
         && is("CARGO_CFG_TARGET_OS", "linux")
         && is("CARGO_CFG_TARGET_ENV", "gnu")
@@ -28,7 +30,6 @@ fn main() -> io::Result<()> {
     let names = fs::read_to_string(NAMES)?;
     let mut script = String::from("SECTIONS\n{\n  .text.start : {\n");
     for name in names.lines().filter(|line| !line.starts_with('#')) {
-        // `*` at the end of a name matches its hash, which differs between builds.
         script.push_str("    *(.text.");
         script.push_str(name);
         script.push_str(")\n");

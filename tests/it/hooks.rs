@@ -13,6 +13,7 @@ use osier_llm::Script;
 use osier_permissions::Mode;
 use osier_permissions::trust::Trust;
 use osier_session::host::{Event, HostSetup, Op, SessionChoice};
+use osier_testing::skip;
 use serde_json::{Value, json};
 
 use crate::support::host::{Open, Place};
@@ -115,12 +116,7 @@ fn lines(path: &Path) -> Vec<String> {
 }
 
 fn has_python() -> bool {
-    let paths = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&paths).any(|path| path.join("python3").is_file());
-    if !found {
-        eprintln!("skipped: `python3` is not installed (`.ci/run` does)");
-    }
-    found
+    skip::has(&["python3"], "apt install python3")
 }
 
 /// As the documentation of Claude Code has it.

@@ -3,6 +3,7 @@
 
 use std::process::Stdio;
 
+use osier_testing::skip;
 use serde_json::{Value, json};
 
 use crate::support::cli::Home;
@@ -42,6 +43,9 @@ fn printed(output: &str) -> Vec<&str> {
 }
 
 fn in_namespace(home: &Home, script: &str, program: &std::ffi::OsStr) -> Option<String> {
+    if !skip::has(&["unshare", "mount", "setpriv"], "apt install util-linux") {
+        return None;
+    }
     #[expect(clippy::disallowed_methods, reason = "a shell sets the ground up")]
     let output = std::process::Command::new("unshare")
         .args(["--mount", "sh", "-c", script])
@@ -54,7 +58,7 @@ fn in_namespace(home: &Home, script: &str, program: &std::ffi::OsStr) -> Option<
     match output {
         Ok(output) if output.status.success() => Some(String::from_utf8(output.stdout).unwrap()),
         other => {
-            eprintln!("skipped: this machine does not let a test set the ground up: {other:?}");
+            skip::unsupported("mount", &format!("{other:?}"));
             None
         }
     }

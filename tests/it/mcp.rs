@@ -8,6 +8,7 @@ use osier_llm::Script;
 use osier_mcp::{ServerAction, ServerInfo, ServerState};
 use osier_protocol::questions::Answer;
 use osier_session::host::{Event, Op, SessionChoice};
+use osier_testing::skip;
 use serde_json::{Value, json};
 
 use crate::support::host::{Open, Place};
@@ -405,7 +406,7 @@ fn peer(program: &str) -> Option<PathBuf> {
     let found = places.map(|place| folder.join(place).join(program));
     let found = found.into_iter().find(|path| path.exists());
     if found.is_none() {
-        eprintln!("skipped: `{program}` is not installed (`.ci/run` does)");
+        skip::missing(program, ".ci/run");
     }
     found
 }

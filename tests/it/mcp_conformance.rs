@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use futures_util::StreamExt as _;
+use osier_testing::skip;
 use tokio::process::Command;
 
 /// The newest version of the protocol and the one before it: a client has to speak both.
@@ -102,7 +103,7 @@ fn suite() -> Option<(PathBuf, PathBuf)> {
     if suite.exists() && node.exists() {
         return Some((node, suite));
     }
-    eprintln!("skipped: the conformance suite is not installed (`.ci/run` does)");
+    skip::missing("@modelcontextprotocol/conformance", ".ci/run");
     None
 }
 

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
+use osier_testing::skip;
 use serde_json::{Value, json};
 
 use crate::support::cli::{Home, lines_of};
@@ -41,9 +42,10 @@ impl Peer {
         let folder = PathBuf::from(std::env::var_os(VARIABLE).unwrap_or_default());
         let program = folder.join("node_modules/@copilotkit/aimock/dist/cli.js");
         if !program.exists() {
-            eprintln!("skipped: {VARIABLE} names no folder with @copilotkit/aimock");
+            skip::missing("@copilotkit/aimock", ".ci/run");
             return None;
         }
+        skip::program(&["node"], "apt install nodejs")?;
         let fixtures = home.file("fixtures.json", fixtures().to_string());
         let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
         let port = free.expect("a free port").port();
@@ -67,11 +69,8 @@ impl Peer {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
-            .spawn();
-        let Ok(child) = child else {
-            eprintln!("skipped: there is no `node`");
-            return None;
-        };
+            .spawn()
+            .unwrap();
         let mut peer = Self { child, port };
         let began = Instant::now();
         while std::net::TcpStream::connect(("127.0.0.1", peer.port)).is_err() {

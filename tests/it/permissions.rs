@@ -8,6 +8,7 @@ use osier_permissions::Mode;
 use osier_protocol::questions::{Answer, Grant, Question, QuestionKind, Subject};
 use osier_sandbox::{Backend, Confinement, SandboxMode};
 use osier_session::host::{Event, HostSetup, Op, SessionChoice};
+use osier_testing::skip;
 use serde_json::json;
 use std::sync::Arc;
 
@@ -173,8 +174,12 @@ async fn an_interrupt_takes_the_question_back() {
 async fn what_the_sandbox_stops_is_asked_and_runs_again_outside() {
     let place = Place::new();
     let confinement = Confinement::new(&place.work(), None);
-    if !matches!(confinement.ready().await, Ok(Backend::Bubblewrap(_))) {
-        eprintln!("skipped: `bwrap` is not installed (`.ci/run` does)");
+    if !skip::has(&["bwrap"], "apt install bubblewrap") {
+        return;
+    }
+    let backend = confinement.ready().await;
+    if !matches!(backend, Ok(Backend::Bubblewrap(_))) {
+        skip::unsupported("bubblewrap", &format!("{backend:?}"));
         return;
     }
     let script = runs(&["echo x > new && echo made", "echo y > newer"]);

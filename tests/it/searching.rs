@@ -13,6 +13,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use osier_agent::{ToolContext, UpdateSink};
+use osier_testing::skip;
 use osier_tools::Workspace;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -32,20 +33,7 @@ async fn run(cwd: &Path, tool: &str, arguments: Value) -> String {
     text.collect()
 }
 
-/// The first of `programs` that is installed; its absence is said.
-fn installed(programs: &[&'static str]) -> Option<&'static str> {
-    let runs = |program: &&&str| {
-        let version = Command::new(**program).arg("--version").output();
-        version.is_ok_and(|output| output.status.success())
-    };
-    let found = programs.iter().find(runs).copied();
-    if found.is_none() {
-        eprintln!("skipped: `{}` is not installed", programs[0]);
-    }
-    found
-}
-
-fn output(program: &str, arguments: &[&str], cwd: &Path) -> String {
+fn output(program: &Path, arguments: &[&str], cwd: &Path) -> String {
     let output = Command::new(program)
         .args(arguments)
         .current_dir(cwd)
@@ -123,7 +111,7 @@ fn results(text: &str) -> Vec<&str> {
 
 #[tokio::test]
 async fn grep_finds_what_ripgrep_finds_in_its_order() {
-    let Some(program) = installed(&["rg"]) else {
+    let Some(program) = skip::program(&["rg"], "apt install ripgrep") else {
         return;
     };
     let made = tree();
@@ -173,7 +161,7 @@ async fn grep_finds_what_ripgrep_finds_in_its_order() {
             ),
         ] {
             let flags: Vec<&str> = common.iter().chain(flags).copied().collect();
-            let expected = output(program, &flags, &tree).replace('\r', "");
+            let expected = output(&program, &flags, &tree).replace('\r', "");
             let mut wanted = arguments.clone();
             wanted["limit"] = json!(1_000_000);
             let text = run(&tree, "grep", wanted).await;
@@ -213,7 +201,7 @@ fn same_lines(text: &str, expected: &str, what: &str) {
 
 #[tokio::test]
 async fn find_finds_what_fd_finds() {
-    let Some(program) = installed(&["fdfind", "fd"]) else {
+    let Some(program) = skip::program(&["fdfind", "fd"], "apt install fd-find") else {
         return;
     };
     let made = tree();
@@ -234,7 +222,7 @@ async fn find_finds_what_fd_finds() {
                 .copied()
                 .chain([pattern])
                 .collect();
-            let expected = output(program, &flags, &tree);
+            let expected = output(&program, &flags, &tree);
             let mut expected: Vec<&str> = expected.lines().collect();
             expected.sort_by(|one, other| Path::new(one).cmp(Path::new(other)));
             let text = run(

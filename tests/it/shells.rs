@@ -6,13 +6,15 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
+use osier_testing::skip;
+
 use crate::support::cli::{Ended, Home};
 
-/// Runs a shell; `None`, with a note on standard error, when it is not installed.
+/// Runs a shell; `None`, listed as a skip, when it is not installed.
 fn run_shell(shell: &str, arguments: &[&str], directory: &Path) -> Option<(Option<i32>, String)> {
     let mut command = Command::new(shell);
     let Ok(output) = command.args(arguments).current_dir(directory).output() else {
-        eprintln!("skipped: `{shell}` is not installed");
+        skip::missing(shell, &format!("apt install {shell}"));
         return None;
     };
     let text = [output.stdout, output.stderr].concat();

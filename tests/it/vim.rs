@@ -10,6 +10,7 @@ use osier_term::keymap;
 use osier_term::keymap::{Keymap, KeymapSource, Lookup};
 use osier_term::widgets::textarea::modal::{EDITS, Edit, Modal, Mode};
 use osier_term::widgets::textarea::{Motion, Position, TextArea};
+use osier_testing::skip;
 
 /// Stands where the cursor is.
 const CURSOR: char = '¦';
@@ -238,7 +239,7 @@ fn keys(text: &str) -> Vec<KeyPress> {
 }
 
 /// What Vim makes of the same keys.
-fn vim(program: &str, place: &Path, text: &str, typed: &str) -> String {
+fn vim(program: &Path, place: &Path, text: &str, typed: &str) -> String {
     let bytes = [
         ("<Esc>", "\u{1b}"),
         ("<CR>", "\r"),
@@ -279,7 +280,7 @@ fn vim(program: &str, place: &Path, text: &str, typed: &str) -> String {
         .stdout(std::process::Stdio::null())
         .stderr(std::process::Stdio::null())
         .status();
-    assert!(status.is_ok(), "{program} does not run");
+    assert!(status.is_ok(), "{} does not run", program.display());
     let shown = fs::read_to_string(&file).unwrap();
     shown.strip_suffix('\n').unwrap_or(&shown).to_owned()
 }
@@ -307,14 +308,10 @@ fn keymap() -> Keymap<&'static str> {
 
 #[test]
 fn the_keys_of_vim_do_what_vim_does() {
-    let program = ["vim", "vim.tiny"].into_iter().find(|program| {
-        let found = std::env::var_os("PATH").unwrap_or_default();
-        std::env::split_paths(&found).any(|folder| folder.join(program).exists())
-    });
-    let Some(program) = program else {
-        println!("skipped: there is no Vim to compare with (`apt-get install vim-tiny`)");
+    let Some(program) = skip::program(&["vim", "vim.tiny"], "apt install vim-tiny") else {
         return;
     };
+    let program = program.as_path();
     let keymap = keymap();
     let texts = [
         ("prose", PROSE),
@@ -332,7 +329,7 @@ fn the_keys_of_vim_do_what_vim_does() {
         found.into_iter().flatten().collect()
     });
     let count = sequences().count() * texts.len() - DIFFERENT.len();
-    println!("{count} sequences compared with {program}");
+    println!("{count} sequences compared with {}", program.display());
     assert!(
         wrong.is_empty(),
         "{} differ\n{}",
@@ -343,7 +340,7 @@ fn the_keys_of_vim_do_what_vim_does() {
 
 /// What differs, after all the keys on one text.
 fn compare(
-    program: &str,
+    program: &Path,
     (name, text): (&'static str, &str),
     keymap: &Keymap<&'static str>,
 ) -> Vec<String> {

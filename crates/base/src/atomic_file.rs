@@ -415,7 +415,7 @@ mod tests {
         let path = dir.path().join("f");
         write(&path, b"one").unwrap();
         if let Err(error) = setxattr(&path, "user.osier", b"kept", XattrFlags::empty()) {
-            eprintln!("skipped: this file system keeps no extended attributes: {error}");
+            osier_testing::skip::unsupported("xattr", &error.to_string());
             return;
         }
         write(&path, b"two").unwrap();

@@ -489,6 +489,9 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[tokio::test]
     async fn stopping_finds_what_left_the_group() {
+        if !osier_testing::skip::has(&["setsid"], "apt install util-linux") {
+            return;
+        }
         let mut running =
             shell("setsid bash -c 'trap \"\" TERM; echo $$; while :; do sleep 60; done' & wait");
         let daemon = first_line(&mut running).await;

@@ -6,6 +6,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use osier_testing::skip;
 use tempfile::TempDir;
 
 use super::{ChangeKind, CheckpointStore, FileChange, StateId, Unrestored};
@@ -231,6 +232,9 @@ fn what_was_ignored_then_does_not_go() {
 
 #[test]
 fn git_is_never_touched_and_new_repositories_are_left_whole() {
+    if !skip::has(&["git"], "apt install git") {
+        return;
+    }
     let project = Project::new();
     let root = project.root();
     git(&root, &["init", "-q"]);
@@ -272,6 +276,9 @@ fn git_is_never_touched_and_new_repositories_are_left_whole() {
 
 #[test]
 fn a_submodule_is_files_to_us_and_its_own_to_git() {
+    if !skip::has(&["git"], "apt install git") {
+        return;
+    }
     let project = Project::new();
     let root = project.root();
     let library = project.folder.path().join("library");

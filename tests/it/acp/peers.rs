@@ -4,20 +4,18 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use osier_testing::skip;
 use serde_json::Value;
 
 use super::acp;
 use crate::support::cli::Home;
 
-/// A file of the folder with the clients; says why when it is not there.
+/// A file in the folder of the clients. Skips the test when there is none.
 fn peer(name: &str) -> Option<PathBuf> {
-    let Some(folder) = std::env::var_os("OSIER_TEST_ACP") else {
-        eprintln!("skipped: OSIER_TEST_ACP names no folder with the clients");
-        return None;
-    };
+    let folder = std::env::var_os("OSIER_TEST_ACP").unwrap_or_default();
     let path = PathBuf::from(folder).join(name);
     if !path.exists() {
-        eprintln!("skipped: {} is not installed", path.display());
+        skip::missing(name, ".ci/run");
         return None;
     }
     Some(path)

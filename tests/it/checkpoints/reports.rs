@@ -7,6 +7,7 @@ use std::process::Command;
 use osier_checkpoint::{ChangeKind, Unrestored};
 use osier_llm::Script;
 use osier_session::host::{Event, Op, SessionChoice};
+use osier_testing::skip;
 use serde_json::json;
 
 use super::{change, preview, prompts, restore, send};
@@ -54,6 +55,9 @@ async fn without_its_records_nothing_is_touched() {
 /// There a session of weeks ago brought back the files of weeks ago, over what had been committed since.
 #[tokio::test]
 async fn what_was_committed_since_stays() {
+    if !skip::has(&["git"], "apt install git") {
+        return;
+    }
     let place = Place::new();
     let work = place.work();
     let put = |name: &str, text: &str| std::fs::write(work.join(name), text).unwrap();
@@ -100,6 +104,9 @@ async fn what_was_committed_since_stays() {
 /// There a session in one directory of a repository took back the work in another one.
 #[tokio::test]
 async fn neighbours_in_the_same_repository_stay() {
+    if !skip::has(&["git"], "apt install git") {
+        return;
+    }
     let place = Place::new();
     let root = place.work();
     for name in ["mine", "theirs"] {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use osier_testing::skip;
 use serde_json::json;
 
 use super::sample;
@@ -18,31 +19,25 @@ const BROWSERS: &[&str] = &["chromium", "chromium-browser", "google-chrome"];
 /// The document as it is after its scripts have run; `None` without a browser.
 fn document(page: &Path) -> Option<String> {
     let folder = tempfile::tempdir().unwrap();
-    for browser in BROWSERS {
-        #[expect(clippy::disallowed_methods, reason = "a browser is tried")]
-        let mut command = std::process::Command::new(browser);
-        let output = command
-            .args([
-                "--headless=new",
-                "--no-sandbox",
-                "--disable-gpu",
-                "--no-first-run",
-            ])
-            .args([
-                "--disable-extensions",
-                "--disable-dev-shm-usage",
-                "--virtual-time-budget=4000",
-            ])
-            .arg(format!("--user-data-dir={}", folder.path().display()))
-            .arg("--dump-dom")
-            .arg(format!("file://{}", page.display()))
-            .output();
-        if let Ok(output) = output {
-            return Some(String::from_utf8_lossy(&output.stdout).into_owned());
-        }
-    }
-    eprintln!("skipped: no Chromium is installed");
-    None
+    let browser = skip::program(BROWSERS, "apt install chromium")?;
+    #[expect(clippy::disallowed_methods, reason = "the test runs a browser")]
+    let mut command = std::process::Command::new(browser);
+    let output = command
+        .args([
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--no-first-run",
+            "--disable-extensions",
+            "--disable-dev-shm-usage",
+            "--virtual-time-budget=4000",
+        ])
+        .arg(format!("--user-data-dir={}", folder.path().display()))
+        .arg("--dump-dom")
+        .arg(format!("file://{}", page.display()))
+        .output()
+        .unwrap();
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// A listener that counts who comes.

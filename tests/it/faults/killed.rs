@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use osier_testing::skip;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
@@ -22,6 +23,9 @@ const CARELESS: &str = "for id in $(cat /proc/$PPID/task/*/children); do \
 
 #[test]
 fn commands_end_with_a_program_that_is_killed() {
+    if !skip::has(&["setsid"], "apt install util-linux") {
+        return;
+    }
     let home = Home::new();
     let turn = |command: &str| {
         let call = json!({"tool": "bash", "arguments": {"command": command, "timeout": 600}});

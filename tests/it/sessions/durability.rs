@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Stdio;
 
+use osier_testing::skip;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -180,6 +181,9 @@ cp "$OSIER_HOME"/sessions/*/*.jsonl "$OLDPWD_COPY"
 
 #[test]
 fn a_full_disk_stops_the_run_harms_nothing_and_work_goes_on_when_there_is_space() {
+    if !skip::has(&["unshare", "mount"], "apt install util-linux mount") {
+        return;
+    }
     let home = Home::new();
     let turns = json!([{"repeat": true, "steps": [{"text": "done"}]}]);
     let program = home.scripted(&turns).command().get_program().to_owned();
@@ -198,7 +202,7 @@ fn a_full_disk_stops_the_run_harms_nothing_and_work_goes_on_when_there_is_space(
     let output = match output {
         Ok(output) if output.status.code() != Some(77) && copy.exists() => output,
         other => {
-            eprintln!("skipped: this machine does not let a test mount a small disk: {other:?}");
+            skip::unsupported("mount", &format!("{other:?}"));
             return;
         }
     };

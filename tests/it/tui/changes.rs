@@ -2,6 +2,7 @@
 
 use osier_llm::Script;
 use osier_session::host::{CheckpointEvent, Event};
+use osier_testing::skip;
 use serde_json::json;
 
 use super::support::Screen;
@@ -151,6 +152,9 @@ fn git(work: &std::path::Path, arguments: &str) {
 
 #[tokio::test]
 async fn the_working_tree_is_compared_with_head() {
+    if !skip::has(&["git"], "apt install git") {
+        return;
+    }
     let mut screen = Screen::new(100, 20).start().await;
     screen
         .send("/diff head")

@@ -4,25 +4,30 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use osier_testing::skip;
+
 /// Debian's name, and that of others.
 const BROWSERS: &[&str] = &["chromium", "chromium-browser", "google-chrome"];
 
-/// Runs a play; what is missing on this machine is said, and the play skipped.
+/// Installs the packages; the script sets `OSIER_TEST_PLAYWRIGHT`.
+const INSTALL: &str = ".ci/run";
+
+/// Runs a play, or skips the test where a program is missing.
 fn play(name: &str) {
     let Some(packages) = std::env::var_os("OSIER_TEST_PLAYWRIGHT").map(PathBuf::from) else {
-        eprintln!(
-            "skipped: OSIER_TEST_PLAYWRIGHT names no folder with playwright-core and axe-core"
-        );
+        skip::missing("playwright-core", INSTALL);
         return;
     };
     if !packages.join("node_modules/playwright-core").is_dir() {
-        eprintln!("skipped: `{}` holds no playwright-core", packages.display());
+        skip::missing("playwright-core", INSTALL);
         return;
     }
-    let Some(browser) = BROWSERS.iter().find_map(|name| find(name)) else {
-        eprintln!("skipped: no Chromium is installed");
+    let Some(browser) = skip::program(BROWSERS, "apt install chromium") else {
         return;
     };
+    if !skip::has(&["node"], "apt install nodejs") {
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/it/web/{name}.mjs"));
     #[expect(clippy::disallowed_methods, reason = "a play is run")]
@@ -34,10 +39,7 @@ fn play(name: &str) {
         .env("OSIER_TEST_CHROMIUM", browser)
         .stdin(Stdio::null())
         .output();
-    let Ok(output) = output else {
-        eprintln!("skipped: no node is installed");
-        return;
-    };
+    let output = output.unwrap();
     assert!(
         output.status.success(),
         "{}\n{}",
@@ -45,13 +47,6 @@ fn play(name: &str) {
         String::from_utf8_lossy(&output.stderr)
     );
     assert_eq!(String::from_utf8_lossy(&output.stdout), "played\n");
-}
-
-fn find(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .map(|folder| folder.join(name))
-        .find(|program| program.is_file())
 }
 
 #[test]

@@ -9,6 +9,8 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
+use osier_testing::skip;
+
 use super::*;
 use crate::{SessionError, load};
 
@@ -24,6 +26,7 @@ struct Holder(Child);
 impl Holder {
     /// `None` without Python; else the process and whether it got the lock.
     fn start(path: &Path) -> Option<(Self, bool)> {
+        skip::program(&["python3"], "apt install python3")?;
         let child = Command::new("python3")
             .args(["-c", HOLD])
             .arg(path)
@@ -31,12 +34,9 @@ impl Holder {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn();
-        let Ok(mut child) = child else {
-            eprintln!("skipped: no python3 to hold a lock");
-            return None;
-        };
+        let mut child = child.unwrap();
         let mut said = String::new();
-        BufReader::new(child.stdout.take()?)
+        BufReader::new(child.stdout.take().unwrap())
             .read_line(&mut said)
             .unwrap();
         Some((Self(child), said == "held\n"))
@@ -102,6 +102,9 @@ struct SmallDisk(TempDir);
 
 impl SmallDisk {
     fn mount() -> Option<Self> {
+        if !skip::has(&["mount", "umount"], "apt install mount") {
+            return None;
+        }
         let directory = TempDir::new().unwrap();
         let mounted = Command::new("mount")
             .args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"])
@@ -109,7 +112,7 @@ impl SmallDisk {
             .stderr(Stdio::null())
             .status();
         if !mounted.is_ok_and(|status| status.success()) {
-            eprintln!("skipped: not allowed to mount a small disk");
+            skip::unsupported("mount", "a tmpfs cannot be mounted");
             return None;
         }
         Some(Self(directory))

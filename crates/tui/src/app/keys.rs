@@ -123,7 +123,7 @@ impl App {
         };
         match (key.code, bound) {
             (_, Some(Command::Edit(Edit::IncrementalSearch { back }))) => {
-                self.editor.find_more(back)
+                self.editor.find_more(back);
             }
             (KeyCode::Enter, _) => self.editor.search_key(true),
             (KeyCode::Backspace, _) => self.editor.search_key(false),

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use osier_testing::skip;
 use tempfile::TempDir;
 
 use super::program::{Program, Setup};
@@ -46,9 +47,15 @@ impl Background {
 impl Drop for Background {
     fn drop(&mut self) {
         for process in self.processes() {
-            let _ = Command::new("kill").args(["-9", &process]).status();
+            kill(&process);
         }
     }
+}
+
+/// Kills a process with the `kill` of the shell, which is always installed.
+fn kill(process: &str) {
+    let script = ["-c", "kill -9 \"$0\"", process];
+    let _ = Command::new("sh").args(script).status();
 }
 
 /// Ids of the processes that `wanted` accepts.
@@ -330,11 +337,18 @@ impl Drop for Sshd {
 }
 
 impl Sshd {
-    /// `None`, with a reason, where there is none.
+    /// `None`, reported, where it cannot run.
     fn start() -> Option<Self> {
         let program = Path::new("/usr/sbin/sshd");
-        if !program.is_file() || !rustix::process::geteuid().is_root() {
-            eprintln!("skipped: sshd is not installed, or this is not root");
+        if !program.is_file() {
+            skip::missing("sshd", "apt install openssh-server");
+            return None;
+        }
+        if !skip::has(&["ssh", "ssh-keygen"], "apt install openssh-client") {
+            return None;
+        }
+        if !rustix::process::geteuid().is_root() {
+            skip::unsupported("sshd", "the server must run as root");
             return None;
         }
         fs::create_dir_all("/run/sshd").unwrap();
@@ -387,7 +401,7 @@ impl Sshd {
             words.first().is_some_and(|word| word.ends_with("ssh")) && words.contains(&config)
         });
         for line in &lines {
-            let _ = Command::new("kill").args(["-9", line]).status();
+            kill(line);
         }
         lines.len()
     }

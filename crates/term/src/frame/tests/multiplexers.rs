@@ -8,6 +8,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use osier_testing::skip;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use ratatui::buffer::Buffer;
@@ -32,8 +33,9 @@ struct Real {
 }
 
 impl Real {
-    /// `None` where the program cannot be started.
+    /// `None`, reported, where the program is not installed.
     fn start(program: &'static str) -> Option<Self> {
+        skip::program(&[program], &format!("apt install {program}"))?;
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("pipe");
         let made = program_named("mkfifo").arg(&path).status();
@@ -76,7 +78,8 @@ impl Real {
                 &shell,
             ]),
         };
-        started.map(|_| real)
+        assert!(started.is_some(), "{program} did not start");
+        Some(real)
     }
 
     fn run(&self, arguments: &[&str]) -> Option<Vec<u8>> {
@@ -212,7 +215,6 @@ fn spread(edit: Edit) -> Edit {
 
 fn plays(program: &'static str, features: Features) {
     let Some(mut real) = Real::start(program) else {
-        eprintln!("skipped: {program} is not installed");
         return;
     };
     let mut runner = TestRunner::deterministic();

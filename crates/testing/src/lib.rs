@@ -1,0 +1,3 @@
+//! Support for the tests of every crate.
+
+pub mod skip;
