@@ -95,7 +95,7 @@ mod tests {
         assert!(
             prompts(&["@missing".into()], None, cwd)
                 .unwrap_err()
-                .starts_with("`/missing` cannot be read")
+                .starts_with("cannot read `/missing`")
         );
         assert_eq!(
             prompts(&[" ".into()], None, cwd),

@@ -108,7 +108,7 @@ async fn a_pasted_address_signs_in_after_a_wrong_one_was_refused() {
         panic!("not refused");
     };
     assert!(
-        message.starts_with("that belongs to another sign-in"),
+        message.starts_with("the answer belongs to another sign-in"),
         "{message}"
     );
     signing.paste(&format!("  {callback}\n"));

@@ -86,7 +86,7 @@ fn an_unknown_model_is_named() {
     let ended = home.cli().args(["--model", "zzz/qqq", "-p", "hi"]).run();
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""));
     assert!(
-        ended.stderr.starts_with("osier: no model"),
+        ended.stderr.starts_with("osier: unknown model `zzz/qqq`"),
         "{}",
         ended.stderr
     );
@@ -165,8 +165,8 @@ fn an_invalid_models_file_is_reported_with_line_and_fix() {
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "works\n"));
     assert_eq!(
         ended.stderr,
-        "[WRN] HOME/models.json:2:17: key must be a string; mend the JSON there (no comments, no comma \
-         before a closing bracket); until then only bundled models are known\n"
+        "[WRN] HOME/models.json:2:17: key must be a string; fix the JSON there (no comments, no comma \
+         before a closing bracket); until then only bundled models are available\n"
     );
 }
 

@@ -136,7 +136,7 @@ async fn a_server_that_cannot_start_is_left_alone_and_can_be_told_to() {
     let server = state(&mut open, |state| state == ServerState::Failed).await;
     let error = server.error.unwrap();
     assert!(
-        error.starts_with("`/no/such/program` cannot be started"),
+        error.starts_with("cannot start `/no/such/program`"),
         "{error}"
     );
     let name = "none".to_owned();

@@ -275,7 +275,7 @@ fn invalid_files_are_reported_with_their_line() {
     assert_eq!((ran.stdout.as_str(), ran.code), ("hello\n", Some(0)));
     assert!(
         ran.stderr
-            .contains("HOME/osier/settings.toml:1:9: `mouse` cannot be `3`"),
+            .contains("HOME/osier/settings.toml:1:9: invalid value `3` for `mouse`"),
         "{}",
         ran.stderr
     );

@@ -99,11 +99,11 @@ fn damaged_and_hostile_answers_change_nothing_and_say_so() {
         })
         .collect();
     for (body, status, expected) in [
-        (half.to_owned(), "200 OK", "it is no list of models"),
+        (half.to_owned(), "200 OK", "it is not a list of models"),
         (
             "<html>login</html>".to_owned(),
             "200 OK",
-            "it is no list of models",
+            "it is not a list of models",
         ),
         (
             json!({"openai": {"models": hostile}}).to_string(),

@@ -284,7 +284,10 @@ async fn what_cannot_be_confined_does_not_run() {
     let invocation = Invocation::new("/bin/true", [""; 0]);
     // Nobody has looked for a way yet: it is refused, not run as it is.
     let error = confinement.dress(invocation).unwrap_err();
-    assert!(error.to_string().contains("nothing was run"), "{error}");
+    assert!(
+        error.to_string().contains("the command did not run"),
+        "{error}"
+    );
     let broken = Command::new(env!("CARGO_BIN_EXE_osier"))
         .args(["__sandbox", "{", "--", "/bin/sh", "-c", "touch ran"])
         .current_dir(&yard.work)

@@ -91,7 +91,7 @@ fn a_file_without_certificates_is_named() {
     assert!(
         empty
             .stderr
-            .contains("`ca_file` `HOME/ca.pem` holds no certificates"),
+            .contains("`ca_file` `HOME/ca.pem` contains no certificates"),
         "{}",
         empty.stderr
     );

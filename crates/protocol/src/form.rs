@@ -281,7 +281,7 @@ fn check_format(text: &str, format: Option<&str>) -> Result<(), String> {
     match (fits, format) {
         (false, Some("date-time")) => Err("has to be a time like 2026-01-31T12:00:00Z".to_owned()),
         (false, Some("date")) => Err("has to be a date like 2026-01-31".to_owned()),
-        (false, Some(format)) => Err(format!("is no {format}")),
+        (false, Some(format)) => Err(format!("is not a valid {format}")),
         _ => Ok(()),
     }
 }
@@ -370,7 +370,7 @@ mod tests {
             (1, "has to be at most 150"),
             (2, "has to be a number"),
             (4, "is required"),
-            (5, "is not an email address"),
+            (5, "is not a valid email"),
             (6, "is not one of the choices"),
             (7, "has to be a date like 2026-01-31"),
             (8, "accepts at most 1 of them"),

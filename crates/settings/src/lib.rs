@@ -19,19 +19,21 @@
 mod edit;
 mod list;
 mod screen;
+mod value;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use toml::{Spanned, Value};
 
+use value::{address, rules, text, texts};
+
 use osier_base::folders::Folders;
 use osier_base::problem::{Problem, nearest};
-use osier_llm::auth::is_safe;
 use osier_llm::catalogue::refresh::SOURCE;
 use osier_llm::{HttpOptions, ThinkingLevel};
 use osier_permissions::trust::{Trust, project_root};
-use osier_permissions::{Mode, Rule, RuleLists};
+use osier_permissions::{Mode, RuleLists};
 use osier_sandbox::SandboxMode;
 
 pub use edit::{quoted, set, write};
@@ -589,26 +591,6 @@ fn unknown_key(path: &Path, name: &str) -> Problem {
         None => "list the settings with `osier config schema`".to_owned(),
     };
     Problem::of_file(path, format!("unknown setting `{name}`"), hint)
-}
-
-fn text(value: &Value) -> Option<String> {
-    value.as_str().map(str::to_owned)
-}
-
-/// A URL to which secrets can be sent.
-fn address(value: &Value) -> Option<String> {
-    let text = value.as_str()?.trim().trim_end_matches('/');
-    is_safe(text).then(|| text.to_owned())
-}
-
-fn rules(value: &Value) -> Option<Vec<String>> {
-    let rules = texts(value)?;
-    let whole = rules.iter().all(|rule| Rule::parse(rule).is_some());
-    whole.then_some(rules)
-}
-
-fn texts(value: &Value) -> Option<Vec<String>> {
-    value.as_array()?.iter().map(text).collect()
 }
 
 #[cfg(test)]

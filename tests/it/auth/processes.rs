@@ -168,7 +168,7 @@ async fn a_sign_in_that_is_over_says_so_and_a_server_that_is_down_is_no_end() {
     let ended = home.cli().args(["-p", "--model", "lab/m", "hello"]).run();
     assert_eq!(ended.code, Some(1));
     assert!(
-        ended.stderr.contains("the sign-in of `lab` is over")
+        ended.stderr.contains("the sign-in of `lab` has expired")
             && ended.stderr.contains("run `osier auth login lab`"),
         "{}",
         ended.stderr

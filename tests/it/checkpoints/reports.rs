@@ -47,7 +47,7 @@ async fn without_its_records_nothing_is_touched() {
     let Some(Event::HostNotice { text, .. }) = events.last() else {
         panic!("{events:?}");
     };
-    assert!(text.contains("is gone from"), "{text}");
+    assert!(text.contains("is missing in"), "{text}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine\nagent\n");
     open.close().await;
 }

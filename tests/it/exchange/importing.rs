@@ -199,7 +199,7 @@ fn what_is_no_session_is_told_in_one_line() {
     for (name, reason) in [
         (
             "notes.jsonl",
-            "is no session of osier, pi, Claude Code or Codex: no line of its start is like theirs",
+            "is not a session of osier, pi, Claude Code or Codex: no line of its start is like theirs",
         ),
         ("empty.jsonl", "it is empty"),
         ("missing.jsonl", "cannot read `WORK/missing.jsonl`"),

@@ -227,7 +227,7 @@ async fn whatever_a_hook_does_wrong_is_one_line_and_the_call_runs() {
     for (command, expected) in [
         (
             "echo '{\"decision\": '",
-            "the PreToolUse hook `echo '{\"decision\": '`: its output begins like JSON and is none",
+            "the PreToolUse hook `echo '{\"decision\": '`: its output looks like JSON but is invalid",
         ),
         ("head -c 3000 /dev/zero", ""),
         ("printf '\\033[31m\\377\\376 red'", ""),
@@ -240,7 +240,7 @@ async fn whatever_a_hook_does_wrong_is_one_line_and_the_call_runs() {
         ("echo '[1, 2]'", ""),
         (
             "echo '{\"decision\": \"perhaps\"}'",
-            "its decision is \"perhaps\"",
+            "invalid decision \"perhaps\"",
         ),
     ] {
         let (events, (text, success)) = call(&json!({"PreToolUse": hook(command)})).await;

@@ -215,7 +215,7 @@ fn a_failure_over_there_is_tried_again_and_a_broken_server_named() {
     for expected in [
         "`acme` answered 429: slow down",
         "`osier server SERVER` answered 500: the server fell over",
-        "the osier server sent what it should not",
+        "the osier server sent an invalid answer",
     ] {
         assert!(told.contains(expected), "{told}");
     }

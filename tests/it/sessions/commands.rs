@@ -184,7 +184,7 @@ fn check_reports_damage() {
     assert!(
         found
             .stdout
-            .contains("are no whole line; they are kept aside"),
+            .contains("are an incomplete line; the next write moves them to a separate file"),
         "{}",
         found.stdout
     );

@@ -139,8 +139,8 @@ fn a_second_process_is_told_who_has_the_session() {
     assert_eq!(
         ended.stderr,
         format!(
-            "[ERR] the session `{name}` is open in another process (process {}); `--fork ID` goes on in a copy of \
-             it, `osier sessions show` reads it\n",
+            "[ERR] the session `{name}` is open in another process (process {}); continue in a copy with \
+             `--fork ID`, or read it with `osier sessions show`\n",
             running.id()
         )
     );

@@ -20,7 +20,7 @@ async fn settings_are_listed_with_their_source_and_changed_in_place() {
         "› mouse",
         "false ",
         "settings.toml:3",
-        "││ Whether the wheel scrolls",
+        "││ Enable the mouse: the wheel",
         "default true",
         "set in",
         "/home/settings.toml:",

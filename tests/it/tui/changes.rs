@@ -158,7 +158,7 @@ async fn the_working_tree_is_compared_with_head() {
     let mut screen = Screen::new(100, 20).start().await;
     screen
         .send("/diff head")
-        .shows("this is no git repository")
+        .shows("not a git repository")
         .await;
     let work = screen.work().clone();
     let write = |path: &str, text: &str| std::fs::write(work.join(path), text).unwrap();

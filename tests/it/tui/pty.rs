@@ -98,7 +98,7 @@ fn a_key_is_asked_for_unseen() {
         .argument("login")
         .argument("groq")
         .start();
-    program.shows("Key of Groq (not shown):");
+    program.shows("API key for Groq (hidden):");
     program.write("gsk-0123456789-wxyz\r");
     program.shows("groq: key …wxyz");
     assert!(program.exit().success());
@@ -109,7 +109,7 @@ fn a_key_is_asked_for_unseen() {
         .argument("login")
         .argument("groq")
         .start();
-    program.shows("Key of Groq (not shown):");
+    program.shows("API key for Groq (hidden):");
     program.write("gsk-01\x03");
     assert_eq!(program.exit().exit_code(), 130);
 }

@@ -22,7 +22,7 @@ fn a_dumb_terminal_is_told_of_print_mode() {
     assert_ne!(program.exit().exit_code(), 0);
     let said = program.screen();
     assert!(
-        said.contains("TERM is dumb") && said.contains("give a prompt"),
+        said.contains("`TERM` is `dumb`") && said.contains("pass a prompt"),
         "{said}"
     );
     assert!(!program.written().contains('\u{1b}'), "{said}");
