@@ -83,8 +83,11 @@ fn a_new_session_does_not_stop_one_that_works() {
     // Nothing goes on: the new one takes its place.
     program.write("hello\r");
     program.shows("Just an answer.");
+    // The echo of a key comes with a complete screen, on which the status is that of now.
+    program.write("x");
+    program.shows("❯ x");
     program.hides("esc interrupts");
-    program.write("/new\r");
+    program.write("\x7f/new\r");
     program.shows("Ask, or type");
     program.hides("Just an answer.");
     assert!(!program.screen().contains("1/"));
